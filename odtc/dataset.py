@@ -1,0 +1,70 @@
+"""The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the data file.
+
+    `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
+    order (empty for a numeric column).
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+
+    def show(self, value: float) -> str:
+        """A cell of this column as a person wrote it: the level's name, or the number."""
+        if self.kind == NUMERIC:
+            return show_number(value)
+        return self.levels[int(value)]
+
+    def to_json(self) -> dict:
+        facts = {"name": self.name, "kind": self.kind}
+        return facts | {"levels": list(self.levels)} if self.kind != NUMERIC else facts
+
+    @classmethod
+    def from_json(cls, facts: dict) -> "Feature":
+        return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows ready to be encoded; arrays are read-only.
+
+    `X` is float64 of shape (rows, features): a number, or the code of a level (its place in
+    `Feature.levels`); NaN is a missing cell, -1 a level never seen in training. `y` is int32
+    of shape (rows,), an index into `classes`, -1 where the label is not known. `weight` is
+    float64 of shape (rows,), 1 without a weight column.
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    weight: np.ndarray
+    target: str = "class"
+    missing: str = "drop"  # the policy: drop, error or separate
+    n_dropped: int = 0  # rows left out because of a missing cell
+    source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
+
+    def __post_init__(self):
+        for array in (self.X, self.y, self.weight):
+            array.setflags(write=False)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.y)
+
+
+def show_number(value: float) -> str:
+    """The shortest text that reads back as the same double: 3 rather than 3.0."""
+    value = float(value)
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

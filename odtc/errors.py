@@ -1,0 +1,55 @@
+"""The exceptions of odtc, each a sentence: what was expected, what came, where, what to do.
+
+    OdtcError
+    ├── DataError        a data file, or a value in it
+    ├── ChoiceError      a name or a parameter that does not exist or is out of range
+    ├── ModelError       a model that cannot be built, written or read
+    ├── SolutionError    a solution file, or a point that is not of this model
+    ├── ManifestError    a manifest that is missing, foreign, or of other data
+    ├── TreeError        a tree file, or a tree that a formulation cannot represent
+    ├── SolverError      a solver that could not be run
+    ├── NoSolutionError  the solver ended without a point (exit code 3)
+    └── OutputError      a file that cannot be written
+"""
+
+
+class OdtcError(Exception):
+    """Base of all; the command line prints its text and exits with `exit_code`."""
+
+    exit_code = 1
+
+
+class DataError(OdtcError):
+    pass
+
+
+class ChoiceError(OdtcError):
+    pass
+
+
+class ModelError(OdtcError):
+    pass
+
+
+class SolutionError(OdtcError):
+    pass
+
+
+class ManifestError(OdtcError):
+    pass
+
+
+class TreeError(OdtcError):
+    pass
+
+
+class SolverError(OdtcError):
+    pass
+
+
+class NoSolutionError(OdtcError):
+    exit_code = 3
+
+
+class OutputError(OdtcError):
+    pass

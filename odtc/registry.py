@@ -1,0 +1,57 @@
+"""An ordered collection of modules by name, loaded when asked for, open to third parties.
+
+A registry stands in each contract file (`formulation.py` has `FORMULATIONS`); adding a
+member is one file in the plural folder and one name in the tuple. Other packages add
+theirs through the entry point group `odtc.<kind>`.
+"""
+
+import difflib
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+from odtc.errors import ChoiceError
+
+
+def did_you_mean(name: str, known) -> str:
+    """" (did you mean 'x'?)" when a known name is near, else an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+@dataclass(frozen=True)
+class Registry:
+    """Members of one kind. `module_names` maps a public name to a module below `package`."""
+
+    kind: str  # the word used in messages: "model", "encoding", ...
+    package: str  # "odtc.formulations"
+    module_names: tuple[str, ...]  # public names; a dash in a name is an underscore in its file
+    required: tuple[str, ...] = ()  # what each module must define
+
+    def names(self) -> tuple[str, ...]:
+        """Every name, the built-in ones first, in their order."""
+        return self.module_names + tuple(sorted(self._foreign()))
+
+    def get(self, name: str) -> ModuleType:
+        """The module of this name; raises ChoiceError, with the nearest name, for an unknown one."""
+        if name in self.module_names:
+            module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
+        else:
+            foreign = self._foreign()
+            if name not in foreign:
+                known = ", ".join(self.names()) or "there are none in this version"
+                raise ChoiceError(
+                    f"unknown {self.kind} {name!r}{did_you_mean(name, self.names())}; known: {known}"
+                )
+            module = foreign[name].load()
+        missing = [word for word in self.required if not hasattr(module, word)]
+        if missing:
+            raise ChoiceError(f"{self.kind} {name!r} is not complete: it lacks {', '.join(missing)}")
+        return module
+
+    def _foreign(self) -> dict:
+        # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
+        from importlib.metadata import entry_points
+
+        group = "odtc." + self.package.rsplit(".", 1)[-1]
+        return {point.name: point for point in entry_points(group=group)}

@@ -1,0 +1,189 @@
+"""A decision tree in the words and units of the data file: what every formulation decodes to."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.dataset import Feature
+from odtc.errors import DataError, TreeError
+from odtc.split import Split, Threshold, split_from_json
+
+SCHEMA = "odtc.tree/1"
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Predicts `classes[label]`. `counts` are the training weights that end here, by class;
+    `rows` the numbers of training rows, by class (both of shape (classes,))."""
+
+    label: int
+    counts: tuple[float, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Branch:
+    split: Split
+    left: "Branch | Leaf"
+    right: "Branch | Leaf"
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        return tuple(a + b for a, b in zip(self.left.counts, self.right.counts))
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        return tuple(a + b for a, b in zip(self.left.rows, self.right.rows))
+
+
+Node = Branch | Leaf
+
+
+@dataclass(frozen=True)
+class Tree:
+    """`missing` is the policy the tree was trained under: with "separate" a missing number goes
+    right at a threshold; with "drop" or "error" no such row was ever seen, and predicting one
+    raises DataError."""
+
+    root: Node
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    target: str = "class"
+    missing: str = "drop"
+
+    def leaves(self) -> list[Leaf]:
+        """All leaves, left to right."""
+        return [node for node, _ in self.walk() if isinstance(node, Leaf)]
+
+    def walk(self):
+        """(node, depth) of every node, a parent before its children, left before right."""
+        stack = [(self.root, 0)]
+        while stack:
+            node, depth = stack.pop()
+            yield node, depth
+            if isinstance(node, Branch):
+                stack += [(node.right, depth + 1), (node.left, depth + 1)]
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.leaves())
+
+    @property
+    def n_branch_nodes(self) -> int:
+        return self.n_leaves - 1
+
+    @property
+    def depth(self) -> int:
+        return max(depth for _, depth in self.walk())
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,).
+
+        X is float64 of shape (rows, features), coded like `Dataset.X`. Raises DataError for a
+        missing number at a threshold, unless the tree was trained with missing="separate".
+        """
+        reached = np.zeros(len(X), dtype=np.int64)
+        number = 0
+        stack = [(self.root, np.arange(len(X)))]
+        while stack:
+            node, rows = stack.pop()
+            if isinstance(node, Leaf):
+                reached[rows] = number
+                number += 1
+                continue
+            if self.missing != "separate" and isinstance(node.split, Threshold):
+                absent = np.isnan(X[rows, node.split.feature])
+                if absent.any():
+                    name = self.features[node.split.feature].name
+                    raise DataError(
+                        f"row {rows[absent][0] + 1} has no value for {name!r}, which this tree compares "
+                        "with a threshold; fill it in, or train with --missing separate"
+                    )
+            left = node.split.left(X[rows])
+            stack += [(node.right, rows[~left]), (node.left, rows[left])]
+        return reached
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The class index of each row: int64 of shape (rows,); X and errors as for `apply`."""
+        labels = np.array([leaf.label for leaf in self.leaves()], dtype=np.int64)
+        return labels[self.apply(X)]
+
+    def with_counts(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> "Tree":
+        """The same tree with `counts` and `rows` of its leaves taken from these rows."""
+        K = len(self.classes)
+        cell = self.apply(X) * K + y
+        counts = np.bincount(cell, weight, self.n_leaves * K).reshape(-1, K)
+        rows = np.bincount(cell, minlength=self.n_leaves * K).reshape(-1, K)
+        fresh = iter([
+            Leaf(leaf.label, tuple(map(float, counts[i])), tuple(map(int, rows[i])))
+            for i, leaf in enumerate(self.leaves())
+        ])
+
+        def rebuilt(node):
+            if isinstance(node, Leaf):
+                return next(fresh)
+            left = rebuilt(node.left)
+            return Branch(node.split, left, rebuilt(node.right))
+
+        return Tree(rebuilt(self.root), self.features, self.classes, self.target, self.missing)
+
+    def to_json(self) -> dict:
+        """The stable form, schema "odtc.tree/1"; `from_json` reads it back equal."""
+        return {
+            "schema": SCHEMA,
+            "target": self.target,
+            "classes": list(self.classes),
+            "features": [feature.to_json() for feature in self.features],
+            "missing": self.missing,
+            "root": self._node_json(self.root),
+        }
+
+    def _node_json(self, node) -> dict:
+        if isinstance(node, Leaf):
+            return {
+                "label": self.classes[node.label],
+                "counts": list(node.counts),
+                "rows": list(node.rows),
+            }
+        return {
+            "split": node.split.to_json(self.features),
+            "left": self._node_json(node.left),
+            "right": self._node_json(node.right),
+        }
+
+    @classmethod
+    def from_json(cls, facts: dict) -> "Tree":
+        """Raises TreeError for another schema, or where a part is absent or unknown."""
+        if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+            got = facts.get("schema") if isinstance(facts, dict) else type(facts).__name__
+            raise TreeError(f"expected a tree of schema {SCHEMA!r}, got {got!r}")
+        try:
+            features = tuple(Feature.from_json(f) for f in facts["features"])
+            classes = tuple(facts["classes"])
+            codes = {name: code for code, name in enumerate(classes)}
+
+            def node(part):
+                if "label" in part:
+                    counts, rows = part.get("counts", ()), part.get("rows", ())
+                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)))
+                return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
+
+            return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"])
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
+            raise TreeError(f"the tree is not complete: {type(problem).__name__}: {problem}") from None
+
+
+def read_tree(path) -> Tree:
+    """A tree from the JSON file that `decode` or `fit` wrote; raises TreeError."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            facts = json.load(stream)
+    except OSError as problem:
+        raise TreeError(f"cannot read the tree {str(path)!r}: {problem.strerror}") from None
+    except ValueError as problem:
+        raise TreeError(f"expected a tree in JSON in {str(path)!r}, got text that is not JSON ({problem})") from None
+    try:
+        return Tree.from_json(facts)
+    except TreeError as problem:
+        raise TreeError(f"{path}: {problem}") from None
