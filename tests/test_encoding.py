@@ -1,0 +1,271 @@
+"""Encodings: every column is its split on the raw rows, weights are kept, and nothing is there twice."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.encoding import ENCODINGS, encode, midpoints, parse_scheme
+from odtc.errors import ChoiceError, DataError
+from odtc.reader import read
+from odtc.split import Missing, Subset, Threshold
+
+LEVELS = ("a", "b", "c")
+
+
+def made(columns, y=None, weight=None, kinds=None, missing="drop"):
+    """A small Dataset from columns of numbers."""
+    X = np.array(columns, dtype=float).T.reshape(-1, len(columns))
+    kinds = kinds or [NUMERIC] * len(columns)
+    features = tuple(Feature(f"x{j}", kind, () if kind == NUMERIC else LEVELS) for j, kind in enumerate(kinds))
+    y = np.zeros(len(X), dtype=np.int32) if y is None else np.array(y, dtype=np.int32)
+    weight = np.ones(len(X)) if weight is None else np.array(weight, dtype=float)
+    return Dataset("made", X, y, features, ("p", "q", "r"), weight, missing=missing)
+
+
+@st.composite
+def datasets(draw, kinds=(NUMERIC, CATEGORICAL)):
+    rows = draw(st.integers(2, 12))
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4))
+    codes = st.sampled_from([0.0, 1.0, 2.0, np.nan])
+    numbers = st.sampled_from([-1.5, 0.0, 0.1, 2.0, 1e308, np.nan]) | st.floats(allow_infinity=False)
+    columns = [draw(st.lists(numbers if kind == NUMERIC else codes, min_size=rows, max_size=rows)) for kind in chosen]
+    y = draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows))
+    weight = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=rows, max_size=rows))
+    return made(columns, y, weight, chosen, "separate")
+
+
+SCHEMES = st.sampled_from(["auto", "onehot", "auto:bins=2", "auto:bins=3"])
+
+
+def encoded_or_none(dataset, scheme):
+    try:
+        return encode(dataset, scheme)
+    except DataError as problem:
+        assert "constant" in str(problem)
+        return None
+
+
+@given(datasets(), SCHEMES)
+def test_every_column_is_its_split_on_the_data_rows(dataset, scheme):
+    encoded = encoded_or_none(dataset, scheme)
+    if encoded is None:
+        return
+    for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+        np.testing.assert_array_equal(encoded.X[encoded.row_of, j], split.left(dataset.X) == ones_left)
+    np.testing.assert_array_equal(encoded.y[encoded.row_of], dataset.y)
+
+
+@given(datasets(), SCHEMES)
+def test_rows_and_weights_are_kept_and_no_row_is_there_twice(dataset, scheme):
+    encoded = encoded_or_none(dataset, scheme)
+    if encoded is None:
+        return
+    np.testing.assert_array_equal(encoded.copies, np.bincount(encoded.row_of))
+    np.testing.assert_allclose(encoded.weight, np.bincount(encoded.row_of, dataset.weight))
+    assert len(np.unique(np.column_stack([encoded.X, encoded.y]), axis=0)) == encoded.n_rows
+    # The merged rows stand in the order in which they first appear.
+    first = np.unique(encoded.row_of, return_index=True)[1]
+    assert (np.diff(first) > 0).all()
+
+
+@given(datasets(), SCHEMES)
+def test_kept_and_merged_columns_are_all_that_were_asked(dataset, scheme):
+    module, options = parse_scheme(scheme)
+    asked = module.tests(dataset, **options)
+    encoded = encoded_or_none(dataset, scheme)
+    lefts = [split.left(dataset.X) for split, _ in asked]
+    constant = sum(left.all() or not left.any() for left in lefts)
+    if encoded is None:
+        assert constant == len(asked)
+        return
+    assert encoded.n_tests + sum(map(len, encoded.stands_for)) + constant == len(asked)
+    ones_left = dict(asked)
+    for j, merged in enumerate(encoded.stands_for):
+        column = encoded.X[encoded.row_of, j]
+        assert column.any() and not column.all()
+        for split, identical in merged:
+            other = split.left(dataset.X) == ones_left[split]
+            np.testing.assert_array_equal(other if identical else ~other, column)
+    columns = {tuple(column) for column in encoded.X.T} | {tuple(~column) for column in encoded.X.T}
+    assert len(columns) == 2 * encoded.n_tests
+
+
+@given(datasets(), SCHEMES, st.data())
+def test_find_gives_the_test_of_the_same_partition(dataset, scheme, data):
+    encoded = encoded_or_none(dataset, scheme)
+    if encoded is None:
+        return
+    feature = data.draw(st.integers(0, dataset.X.shape[1] - 1))
+    value = data.draw(st.sampled_from(list(dataset.X[:, feature])))
+    threshold = data.draw(st.floats(-3, 3)) if np.isnan(value) else value
+    values = data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0, value]), max_size=3).map(tuple))
+    for split in (Threshold(feature, threshold), Subset(feature, values), Missing(feature), *encoded.tests):
+        left = split.left(dataset.X)
+        same = [
+            (j, bool((encoded.X[encoded.row_of, j] == ~left).all()))
+            for j in range(encoded.n_tests)
+            if (encoded.X[encoded.row_of, j] == left).all() or (encoded.X[encoded.row_of, j] == ~left).all()
+        ]
+        assert encoded.find(split) == (same[0] if same else None)
+
+
+@given(datasets(), SCHEMES)
+def test_asked_tests_are_found(dataset, scheme):
+    encoded = encoded_or_none(dataset, scheme)
+    for j in range(encoded.n_tests if encoded else 0):
+        assert encoded.find(encoded.tests[j]) == (j, not encoded.ones_left[j])
+        for split, identical in encoded.stands_for[j]:
+            assert encoded.find(split)[0] == j
+
+
+def test_find_needs_the_data():
+    encoded = encode(made([[1, 2]], [0, 1]))
+    bare = type(encoded)(**{name: getattr(encoded, name) for name in encoded.__dataclass_fields__} | {"dataset": None})
+    with pytest.raises(DataError, match="without data"):
+        bare.find(Threshold(0, 1.5))
+    assert encoded.find(Subset(0, (2.0,))) == (0, False)
+    assert encoded.find(Threshold(0, 7.0)) is None
+
+
+def test_arrays_are_read_only_and_typed():
+    encoded = encode(made([[1, 2, 2]], [0, 1, 1], [1, 2, 3]))
+    for array, dtype in (
+        (encoded.X, bool), (encoded.y, np.int32), (encoded.weight, float), (encoded.copies, np.int64),
+        (encoded.row_of, np.int64), (encoded.ones_left, bool),
+    ):
+        assert array.dtype == dtype and not array.flags.writeable
+    assert encoded.X.shape == (encoded.n_rows, encoded.n_tests) == (2, 1)
+    np.testing.assert_array_equal(encoded.weight, [1, 5])
+
+
+def test_onehot_levels():
+    nan = np.nan
+    dataset = made(
+        [[0, 1, 2, 0], [0, 2, 2, 2], [5, 5, 5, 5], [0, 1, nan, 0], [1, nan, 1, 1]],
+        kinds=[CATEGORICAL, BOOLEAN, NUMERIC, CATEGORICAL, NUMERIC],
+        missing="separate",
+    )
+    splits = [split for split, ones_left in ENCODINGS.get("onehot").tests(dataset) if ones_left]
+    assert splits == [
+        *(Subset(0, (float(v),)) for v in range(3)),
+        Subset(1, (2.0,)),  # level 1 does not occur: two levels, one test, of the second
+        Subset(3, (0.0,)), Subset(3, (1.0,)), Missing(3),
+        Missing(4),  # one level and the missing cells are two levels
+    ]
+
+
+def test_thresholds_are_midpoints():
+    dataset = made([[3, 1, 2, 1], [7, 7, 7, 7], [1, np.nan, 2, 2]], missing="separate")
+    assert ENCODINGS.get("thresholds").tests(dataset) == [
+        (Threshold(0, 1.5), False), (Threshold(0, 2.5), False), (Threshold(2, 1.5), False), (Missing(2), True)
+    ]
+    encoded = encode(dataset, "thresholds")
+    np.testing.assert_array_equal(encoded.X[encoded.row_of, 0], dataset.X[:, 0] > 1.5)
+
+
+@given(st.sets(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30))
+def test_a_midpoint_parts_its_neighbours(numbers):
+    values = np.array(sorted(numbers))
+    cuts = midpoints(values)
+    assert np.isfinite(cuts).all() and (values[:-1] <= cuts).all() and (cuts < values[1:]).all()
+
+
+def test_midpoints_at_the_edges_of_doubles():
+    one = np.nextafter(1.0, 2.0)
+    np.testing.assert_array_equal(midpoints(np.array([1.0, one])), [1.0])
+    np.testing.assert_array_equal(midpoints(np.array([1e308, 1.5e308])), [1.25e308])
+    np.testing.assert_array_equal(midpoints(np.array([-5e-324, 0.0, 5e-324])), [-5e-324, 0.0])
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.integers(2, 8))
+def test_bins_choose_few_of_all_thresholds(values, bins):
+    dataset = made([values])
+    module = ENCODINGS.get("thresholds")
+    every, some = module.tests(dataset), module.tests(dataset, bins=bins)
+    assert set(some) <= set(every) and some == sorted(some, key=lambda test: test[0].threshold)
+    assert min(1, len(every)) <= len(some) <= bins - 1
+
+
+def test_bins_cut_at_quantiles():
+    dataset = made([range(100), [0] + [1] * 99])
+    module = ENCODINGS.get("auto")
+    cuts = [split for split, _ in module.tests(dataset, bins=4)]
+    assert cuts == [Threshold(0, 24.5), Threshold(0, 49.5), Threshold(0, 74.5), Threshold(1, 0.5)]
+
+
+def test_thresholds_refuse_words():
+    with pytest.raises(DataError, match="--encoding auto, or --numeric x1"):
+        encode(made([[1, 2], [0, 1]], kinds=[NUMERIC, CATEGORICAL]), "thresholds")
+
+
+def test_scheme_texts():
+    assert parse_scheme("thresholds:bins=8") == (ENCODINGS.get("thresholds"), {"bins": 8})
+    assert parse_scheme("auto : bins = 3 ") == (ENCODINGS.get("auto"), {"bins": 3})
+    assert parse_scheme("onehot") == (ENCODINGS.get("onehot"), {})
+
+
+@pytest.mark.parametrize("scheme, words", {
+    "onehott": "did you mean 'onehot'",
+    "auto:bin=3": "did you mean 'bins'",
+    "onehot:bins=3": "it has none",
+    "auto:": "unknown option ''",
+    "auto:bins": "got ''",
+    "auto:bins=x": "type int",
+    "auto:bins=2.5": "'2.5'",
+    "auto:bins=1": "bins of 2 or more",
+    "thresholds:bins=-4": "bins=-4",
+}.items())
+def test_wrong_schemes(scheme, words):
+    with pytest.raises(ChoiceError, match=re.escape(words)):
+        encode(made([[1, 2]]), scheme)
+
+
+@pytest.mark.parametrize("scheme", ["auto", "onehot", "thresholds"])
+def test_no_usable_column(scheme):
+    with pytest.raises(DataError, match="constant"):
+        encode(made([[1, 1], [2, 2]], [0, 1]), scheme)
+
+
+def test_more_cells_than_a_model_can_have(monkeypatch):
+    monkeypatch.setattr("odtc.encoding.MOST_CELLS", 10)
+    with pytest.raises(DataError, match="auto:bins=16"):
+        encode(made([range(9)]))
+
+
+def test_many_features_do_not_overflow_the_row_numbers():
+    # With four values each, 90 features make numbers of 180 bits; here only the first tells rows apart.
+    X = np.tile([[0], [1], [2], [3], [1]], 90)
+    X[:, 1:] = [[0], [1], [2], [3], [0]]
+    X = np.vstack([X, [[3, *[0] * 89]], X])
+    encoded = encode(made(list(X.T)), "onehot")
+    np.testing.assert_array_equal(encoded.row_of, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4])
+
+
+PUBLISHED = re.compile(r"^\|[^|]*\| (\S+)\.csv \| \d+/(\d+) .*FlowOCT \*_enc\.csv: (\d+) binary columns", re.MULTILINE)
+
+
+def test_onehot_makes_the_published_columns(shared_data):
+    """The counts of the FlowOCT repository's *_enc.csv files, before equal columns are merged."""
+    published = PUBLISHED.findall((shared_data / "INDEX.md").read_text())
+    assert len(published) >= 10
+    for name, rows, columns in published:
+        dataset = read(shared_data / f"{name}.csv")
+        tests = ENCODINGS.get("onehot").tests(dataset)
+        assert (dataset.n_rows, len(tests)) == (int(rows), int(columns)), name
+        encoded = encode(dataset, "onehot")
+        assert encoded.n_tests + sum(map(len, encoded.stands_for)) == len(tests), name
+        assert encoded.copies.sum() == dataset.n_rows
+
+
+def test_monks_1_keeps_all_of_its_columns(shared_data):
+    encoded = encode(read(shared_data / "monks-1.csv"), "onehot")
+    assert (encoded.n_rows, encoded.n_tests) == (124, 15)
+
+
+def test_skin_thresholds(shared_data):
+    encoded = encode(read(shared_data / "skin-segmentation.csv.gz"), "thresholds")
+    assert (encoded.n_rows, encoded.n_tests, encoded.copies.sum()) == (51444, 765, 245057)

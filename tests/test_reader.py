@@ -1,0 +1,402 @@
+"""Reading: types, levels, classes, weights, missing cells, file formats, and every error once."""
+
+import datetime
+import gzip
+import hashlib
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odtc.dataset import show_number
+from odtc.errors import ChoiceError, DataError, OdtcError
+from odtc.reader import READERS, from_frame, read, read_rows
+
+PLAIN = "a,b,flag,y\n1,x,true,no\n2.5,z,False,yes\n3,x,TRUE,no\n"
+
+
+def written(folder, text, name="data.csv"):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def same(one, other):
+    assert one.features == other.features
+    assert (one.classes, one.target, one.n_dropped) == (other.classes, other.target, other.n_dropped)
+    for left, right in ((one.X, other.X), (one.y, other.y), (one.weight, other.weight)):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_types_levels_and_classes(tmp_path):
+    path = written(tmp_path, PLAIN, "my.data.csv")
+    data = read(path)
+    assert (data.name, data.target, data.classes) == ("my.data", "y", ("no", "yes"))
+    assert [(f.name, f.kind, f.levels) for f in data.features] == [
+        ("a", "numeric", ()),
+        ("b", "categorical", ("x", "z")),
+        ("flag", "boolean", ("false", "true")),
+    ]
+    np.testing.assert_array_equal(data.X, [[1, 0, 1], [2.5, 1, 0], [3, 0, 1]])
+    np.testing.assert_array_equal(data.y, [0, 1, 0])
+    assert (data.X.dtype, data.y.dtype, data.weight.dtype) == (np.float64, np.int32, np.float64)
+    assert not (data.X.flags.writeable or data.y.flags.writeable or data.weight.flags.writeable)
+    assert data.source == {
+        "path": str(path),
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "weights": None,
+        "categorical": [],
+        "numeric": [],
+    }
+
+
+VARIANTS = {
+    "data.csv.gz": gzip.compress(PLAIN.encode()),
+    "data.tsv": PLAIN.replace(",", "\t"),
+    "data.tab": PLAIN.replace(",", "\t"),
+    "data.tsv.gz": gzip.compress(PLAIN.replace(",", "\t").encode()),
+    "semicolon.csv": PLAIN.replace(",", ";"),
+    "bom.csv": b"\xef\xbb\xbf" + PLAIN.encode(),
+    "crlf.csv": PLAIN.replace("\n", "\r\n"),
+    "cr.csv": PLAIN.replace("\n", "\r"),
+    "no_last_end.csv": PLAIN.rstrip("\n"),
+    "blank_lines.csv": "\n" + PLAIN.replace("\n", "\n\n"),
+    "blanks.csv": PLAIN.replace(",", " , "),
+    "quoted.csv": PLAIN.replace("x", '"x"').replace("a,", '"a",'),
+    "quoted_crlf_bom.csv": b"\xef\xbb\xbf" + PLAIN.replace("x", '"x"').replace("\n", "\r\n").encode(),
+    "UPPER.CSV": PLAIN,
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_writing_styles_read_the_same(name, tmp_path):
+    same(read(written(tmp_path, VARIANTS[name], name)), read(written(tmp_path, PLAIN, "plain.csv")))
+
+
+def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):
+    data = read(written(tmp_path, 'a,y\n"p,q","one\nline"\n"r ""s""",two\n'))
+    assert data.features[0].levels == ("p,q", 'r "s"')
+    assert data.classes == ("one\nline", "two")
+
+
+def test_parquet(tmp_path):
+    frame = pl.DataFrame({
+        "i": [1, 2, 2**60],
+        "f": [0.5, float("nan"), -1.0],
+        "flag": [True, False, True],
+        "word": ["x", "?", "z"],
+        "day": [datetime.date(2024, 1, d) for d in (3, 1, 2)],
+        "code": pl.Series(["2", "10", "2"], dtype=pl.Categorical),
+        "y": [1, 0, 1],
+    })
+    frame.write_parquet(tmp_path / "odd [name]*.parquet")
+    data = read(tmp_path / "odd [name]*.parquet", missing="separate")
+    assert [f.kind for f in data.features] == ["numeric", "numeric", "boolean"] + ["categorical"] * 3
+    assert [f.levels for f in data.features[3:]] == [
+        ("x", "z"),
+        ("2024-01-01", "2024-01-02", "2024-01-03"),
+        ("2", "10"),
+    ]
+    np.testing.assert_array_equal(data.X[1], [2, np.nan, 0, np.nan, 0, 1])
+    assert data.classes == ("0", "1")
+
+
+ARFF = """% a comment
+@relation r
+@attribute 'a b' numeric
+@attribute code {1, 2, 'y z'}
+@attribute s string
+@attribute y {0, 1}
+@data
+1.5, 2, 'hello, you', 0
+?, 'y z', ?, 1
+3, 1, b, 1
+"""
+
+
+def test_arff(tmp_path):
+    data = read(written(tmp_path, ARFF, "data.arff"), missing="separate")
+    assert [(f.name, f.kind, f.levels) for f in data.features] == [
+        ("a b", "numeric", ()),
+        ("code", "categorical", ("1", "2", "y z")),
+        ("s", "categorical", ("b", "hello, you")),
+    ]
+    np.testing.assert_array_equal(data.X, [[1.5, 1, 1], [np.nan, 2, np.nan], [3, 0, 0]])
+    assert data.classes == ("0", "1")
+
+
+def test_sparse_arff(tmp_path):
+    text = "@relation r\n@attribute a numeric\n@attribute c {1,2}\n@attribute y {p,q}\n@data\n{0 1.5, 2 q}\n{1 2}\n{}\n"
+    data = read(written(tmp_path, text, "data.arff"))
+    assert data.features[1].kind == "categorical"  # declared to be, though the levels are numbers
+    np.testing.assert_array_equal(data.X, [[1.5, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(data.y, [1, 0, 0])
+
+
+def test_numbers_as_names_are_written_short_and_sorted_as_numbers(tmp_path):
+    path = written(tmp_path, "a,b,y\n10,1.0,2\n9.0,x,1.0\n9,1,1\n")
+    data = read(path, categorical=["a"])
+    assert [f.levels for f in data.features] == [("9", "10"), ("1", "1.0", "x")]
+    assert data.classes == ("1", "2")
+
+
+def test_names_too_long_for_a_double_stay_apart(tmp_path):
+    data = read(written(tmp_path, "a,y\n9007199254740993,p\n9007199254740992,q\n"), categorical="a")
+    assert data.features[0].levels == ("9007199254740992", "9007199254740993")
+
+
+def test_options_override_the_guess(tmp_path):
+    path = written(tmp_path, "a,b,y\n1,?,p\n2,3,q\n3,4,q\n")
+    data = read(path, target="a", categorical=["b"], numeric=[])
+    assert (data.target, data.n_dropped, data.classes) == ("a", 1, ("2", "3"))
+    assert [f.kind for f in data.features] == ["categorical", "categorical"]
+    assert data.source["categorical"] == ["b"]
+
+
+def test_missing_tokens(tmp_path):
+    tokens = ["", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", " ? "]
+    path = written(tmp_path, "a,y\n" + "".join(f"{token},p\n" for token in tokens) + "1,q\n2,p\n")
+    data = read(path, missing="separate")
+    assert data.features[0].kind == "numeric"
+    np.testing.assert_array_equal(np.isnan(data.X[:, 0]), [True] * 9 + [False] * 2)
+    assert read(path).n_dropped == 9
+
+
+def test_separate_drops_rows_without_a_label(tmp_path):
+    data = read(written(tmp_path, "a,y\n?,p\n1,?\n2,q\n"), missing="separate")
+    assert (data.n_rows, data.n_dropped, data.missing) == (2, 1, "separate")
+
+
+def test_weights_are_no_feature_and_no_default_target(tmp_path):
+    path = written(tmp_path, "a,y,w\n1,p,0\n2,q,2.5\n3,q,?\n")
+    data = read(path, weights="w")
+    assert (data.target, [f.name for f in data.features], data.n_dropped) == ("y", ["a"], 1)
+    np.testing.assert_array_equal(data.weight, [0, 2.5])
+    assert data.source["weights"] == "w"
+
+
+def test_large_and_negative_zero_numbers(tmp_path):
+    data = read(written(tmp_path, "a,y\n-0,p\n9007199254740993,q\n1e300,q\n"))
+    np.testing.assert_array_equal(data.X[:, 0], [0, 2.0**53, 1e300])
+    assert not np.signbit(data.X[0, 0])
+
+
+def test_a_frame_needs_no_file():
+    data = from_frame(pl.DataFrame({"a": [1, 2], "y": ["p", "q"]}), "mine")
+    assert (data.name, data.source["path"], data.n_rows) == ("mine", None, 2)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_rows_read_again_are_the_training_rows(suffix, tmp_path):
+    path = tmp_path / f"data{suffix}"
+    if suffix == ".parquet":
+        pl.DataFrame({"a": [1.0, 2.5], "b": ["x", "z"], "flag": [True, False], "y": [1, 0]}).write_parquet(path)
+    else:
+        written(tmp_path, PLAIN.replace(",", "," if suffix == ".csv" else "\t"), path.name)
+    data = read(path)
+    again = read_rows(path, data.features, data.classes, data.target, require_labels=True)
+    np.testing.assert_array_equal(again.X, data.X)
+    np.testing.assert_array_equal(again.y, data.y)
+
+
+def test_rows_to_predict(tmp_path):
+    data = read(written(tmp_path, "a,b,k,y\n1,x,1,no\n2,z,2,yes\n"), categorical=["k"])
+    path = written(tmp_path, "y,extra,b,k,a\nno,e,new,2.0,1\nmaybe,e,,7,?\n?,e, x ,1e0,2\n", "test.csv")
+    rows = read_rows(path, data.features, data.classes, data.target)
+    np.testing.assert_array_equal(rows.X, [[1, -1, 1], [np.nan, np.nan, -1], [2, 0, 0]])
+    np.testing.assert_array_equal(rows.y, [0, -1, -1])
+    assert rows.y.dtype == np.int32 and rows.name == "test"
+    path = written(tmp_path, "k,b,a,w\n1,x,2,3\n", "unlabelled.csv")
+    no_label = read_rows(path, data.features, data.classes, "y", weights="w")
+    np.testing.assert_array_equal(no_label.y, [-1])
+    np.testing.assert_array_equal(no_label.weight, [3])
+
+
+def test_numbers_find_their_class_however_they_are_written(tmp_path):
+    data = read(written(tmp_path, "a,y\n1,0\n2,1\n"))
+    pl.DataFrame({"a": [1, 2], "y": [0.0, 1.0]}).write_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(read_rows(tmp_path / "t.parquet", data.features, data.classes, "y").y, [0, 1])
+
+
+ROWS_ERRORS = {
+    "absent feature": ("aa,y\n1,p\n", {}, ["feature column 'a'", "did you mean 'aa'"]),
+    "no number": ("a,y\n1,p\noops,q\n", {}, ["'a'", "'oops'", "row 2"]),
+    "infinite": ("a,y\n-inf,p\n", {}, ["finite", "'-inf'", "row 1"]),
+    "absent label": ("a\n1\n", {"require_labels": True}, ["label column 'y'"]),
+    "absent weights": ("a,y\n1,p\n", {"weights": "w"}, ["weight column 'w'"]),
+    "missing weight": ("a,y,w\n1,p,2\n1,p,\n", {"weights": "w"}, ["row 2", "'w'"]),
+}
+
+
+@pytest.mark.parametrize("case", ROWS_ERRORS)
+def test_rows_errors(case, tmp_path):
+    text, options, words = ROWS_ERRORS[case]
+    data = read(written(tmp_path, "a,y\n1,p\n2,q\n"))
+    with pytest.raises(DataError) as caught:
+        read_rows(written(tmp_path, text, "test.csv"), data.features, data.classes, "y", **options)
+    is_one_sentence(caught.value, ["test.csv", *words])
+
+
+def is_one_sentence(problem, words):
+    text = str(problem)
+    assert "\n" not in text and "Traceback" not in text and len(text) < 400
+    for word in words:
+        assert word in text, text
+
+
+MANY = "a,y\n" + "".join(f"{i % 3},{i / 7}\n" for i in range(20))
+
+# case: (file name, content, options, error, words of the message)
+ERRORS = {
+    "suffix": ("d.xlsx", "a", {}, DataError, [".csv", ".tsv", ".parquet", ".arff", "d.xlsx"]),
+    "empty": ("d.csv", "", {}, DataError, ["empty file"]),
+    "only blanks": ("d.csv", " \n\n", {}, DataError, ["empty file"]),
+    "empty gzip": ("d.csv.gz", gzip.compress(b""), {}, DataError, ["empty file"]),
+    "header only": ("d.csv", "a,y\n", {}, DataError, ["header only"]),
+    "header only quoted": ("d.csv", '"a",y\n', {}, DataError, ["header only"]),
+    "short row": ("d.csv", "a,b,y\n1,2,p\n\n1,q\n", {}, DataError, ["expected 3 cells", "got 2", "row 2"]),
+    "long row": ("d.tsv", "a\ty\n1\tp\t\n", {}, DataError, ["expected 2 cells", "got 3", "row 1"]),
+    "ragged quoted": ("d.csv", 'a,y\n"1\n2",p\n1\n', {}, DataError, ["expected 2 cells", "got 1", "row 2"]),
+    "open quote": ("d.csv", 'a,y\n1,p\n"2,q\n', {}, DataError, ["quoted", "row 2"]),
+    "odd quote": ("d.csv", 'a,y\n"1"2,p\n', {}, DataError, ["quoted", "row 1"]),
+    "latin-1": ("d.csv", "a,y\n1,café\n".encode("latin-1"), {}, DataError, ["UTF-8", "0xe9", "line 2", "byte 10"]),
+    "repeated name": ("d.csv", "a,b,a,y\n1,2,3,p\n", {}, DataError, ["'a'", "column 1", "column 3"]),
+    "repeated quoted": ("d.csv", '"a", a,y\n1,2,p\n', {}, DataError, ["'a'", "column 1", "column 2"]),
+    "blank name": ("d.csv", "a, ,y\n1,2,p\n", {}, DataError, ["blank", "column 2"]),
+    "gzip cut": ("d.csv.gz", gzip.compress(PLAIN.encode())[:-9], {}, DataError, ["gzip"]),
+    "gzip none": ("d.csv.gz", PLAIN, {}, DataError, ["gzip"]),
+    "gzip spoilt": ("d.csv.gz", gzip.compress(PLAIN.encode())[:12] + b"\xff" * 30, {}, DataError, ["gzip"]),
+    "parquet": ("d.parquet", "PAR1 no", {}, DataError, ["Parquet"]),
+    "arff": ("d.arff", "@relation r\n@attribute\n@data\n", {}, DataError, ["ARFF"]),
+    "arff value": ("d.arff", ARFF.replace("1.5, 2", "1.5, 7"), {}, DataError, ["ARFF", "line 8"]),
+    "arff name": ("d.arff", ARFF.replace("code", "s"), {}, DataError, ["ARFF", "line 5"]),
+    "target": ("d.csv", PLAIN, {"target": "flags"}, ChoiceError, ["'flags'", "did you mean 'flag'"]),
+    "target far": ("d.csv", PLAIN, {"target": "zzz"}, ChoiceError, ["'zzz'", "'a', 'b', 'flag', 'y'"]),
+    "categorical": ("d.csv", PLAIN, {"categorical": ["flg"]}, ChoiceError, ["--categorical", "did you mean 'flag'"]),
+    "numeric": ("d.csv", PLAIN, {"numeric": ["aa"]}, ChoiceError, ["--numeric", "did you mean 'a'"]),
+    "weights": ("d.csv", PLAIN, {"weights": "w"}, ChoiceError, ["--weights", "'w'"]),
+    "target categorical": ("d.csv", PLAIN, {"categorical": ["y"]}, ChoiceError, ["--categorical", "target"]),
+    "target weights": ("d.csv", PLAIN, {"target": "a", "weights": "a"}, ChoiceError, ["--weights", "target"]),
+    "weights numeric": ("d.csv", PLAIN, {"weights": "a", "numeric": ["a"]}, ChoiceError, ["'a'", "weights"]),
+    "both": ("d.csv", PLAIN, {"numeric": ["a"], "categorical": ["a"]}, ChoiceError, ["'a'", "both"]),
+    "no number": ("d.csv", PLAIN, {"numeric": ["b"]}, DataError, ["'b'", "'x'", "row 1"]),
+    "boolean number": ("d.csv", PLAIN, {"numeric": ["flag"]}, DataError, ["'flag'", "'true'"]),
+    "infinite": ("d.csv", "a,y\n1,p\n1e999,q\n", {}, DataError, ["finite", "'a'", "'1e999'", "row 2"]),
+    "policy": ("d.csv", PLAIN, {"missing": "dropp"}, ChoiceError, ["did you mean 'drop'", "separate"]),
+    "missing": ("d.csv", "a,y\n1,p\n?,q\n?,?\n", {"missing": "error"}, DataError, ["3 in 2 rows", "row 2", "'a'"]),
+    "nothing left": ("d.csv", "a,b,y\n1,,p\n2,?,q\n", {}, DataError, ["2 rows", "'b'"]),
+    "no label": ("d.csv", "a,y\n1,\n2,\n", {"missing": "separate"}, DataError, ["2 rows", "'y'"]),
+    "all missing": ("d.csv", "a,y\n,p\n?,q\n", {"missing": "separate"}, DataError, ["known cell"]),
+    "one class": ("d.csv", "a,y\n1,p\n2,p\n", {}, DataError, ["two classes", "'p'", "2 rows"]),
+    "no feature": ("d.csv", "y\np\nq\n", {}, DataError, ["feature column", "'y'"]),
+    "regression": ("d.csv", MANY, {}, DataError, ["regression", "'y'", "20 different numbers"]),
+    "weight word": ("d.csv", "w,a,y\n1,2,p\nx,2,q\n", {"weights": "w"}, DataError, ["'w'", "'x'", "row 2"]),
+    "weight negative": ("d.csv", "w,a,y\n1,2,p\n-2,2,q\n", {"weights": "w"}, DataError, ["'w'", "-2", "row 2"]),
+    "weight infinite": ("d.csv", "w,a,y\n1,2,p\ninf,2,q\n", {"weights": "w"}, DataError, ["'w'", "finite", "row 2"]),
+    "weight zero": ("d.csv", "w,a,y\n0,2,p\n0,2,q\n", {"weights": "w"}, DataError, ["'w'", "above 0"]),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_sentence(case, tmp_path):
+    name, content, options, kind, words = ERRORS[case]
+    with pytest.raises(kind) as caught:
+        read(written(tmp_path, content, name), **options)
+    is_one_sentence(caught.value, words if case in ("policy", "both", "weights numeric") else [name, *words])
+
+
+def test_absent_folder_and_forbidden_files(tmp_path, monkeypatch):
+    with pytest.raises(DataError, match="No such file"):
+        read(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match="[Dd]irectory"):
+        read(tmp_path)
+    path = written(tmp_path, PLAIN)
+
+    def forbidden(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(path), "open", forbidden)
+    with pytest.raises(DataError, match="Permission denied"):
+        read(path)
+
+
+def test_a_few_numbers_as_classes_are_no_regression(tmp_path):
+    assert len(read(written(tmp_path, MANY.replace("\n19,", "\n1,")), target="a").classes) == 3
+    assert len(read(written(tmp_path, "\n".join(MANY.split("\n")[:20]))).classes) == 19
+    numbers = pl.DataFrame({"a": [1, 2] * 10, "y": [*range(10), *[0] * 10]})
+    assert len(from_frame(numbers, "half").classes) == 10
+    with pytest.raises(DataError, match="regression"):
+        from_frame(numbers.with_columns(y=pl.Series([*range(11), *[0] * 9])), "more")
+    words = numbers.with_columns(y=pl.Series([f"c{i}" for i in range(20)]))
+    assert len(from_frame(words, "words").classes) == 20
+
+
+def test_nested_columns_are_refused():
+    with pytest.raises(DataError, match="'a'"):
+        from_frame(pl.DataFrame({"a": [[1], [2]], "y": ["p", "q"]}), "mine")
+
+
+@pytest.mark.parametrize("cut", [4, 50, 200, -4, -9, -40])
+def test_cut_parquet_is_one_sentence(cut, tmp_path):
+    pl.DataFrame({"a": range(100), "y": ["p", "q"] * 50}).write_parquet(tmp_path / "d.parquet")
+    written(tmp_path, (tmp_path / "d.parquet").read_bytes()[:cut], "d.parquet")
+    with pytest.raises(DataError, match="Parquet"):
+        read(tmp_path / "d.parquet")
+
+
+@given(st.binary(max_size=200), st.sampled_from(["d.csv", "d.csv.gz", "d.tsv", "d.arff", "d.parquet"]))
+def test_any_bytes_are_read_or_refused_in_one_error(tmp_path_factory, content, name):
+    path = written(tmp_path_factory.getbasetemp(), content, name)
+    try:
+        read(path)
+    except OdtcError:
+        pass
+
+
+@given(st.text(alphabet='ab1;?," \r\n\t', max_size=60))
+def test_any_text_is_read_or_refused_in_one_error(tmp_path_factory, text):
+    path = written(tmp_path_factory.getbasetemp(), "a,b\n" + text, "text.csv")
+    try:
+        read(path, missing="separate")
+    except OdtcError:
+        pass
+
+
+CELL = st.text(alphabet="ab10.- ?é'#;", max_size=4)
+
+
+@given(st.lists(st.tuples(CELL, CELL, st.sampled_from("pq")), min_size=1, max_size=8))
+def test_quoted_and_plain_text_are_one_frame(tmp_path_factory, rows):
+    folder = tmp_path_factory.getbasetemp()
+    lines = [("a", "b", "y"), *rows]
+    plain = written(folder, "\n".join(",".join(cells) for cells in lines), "plain.csv")
+    quoted = written(folder, "\n".join(",".join(f'"{cell}"' for cell in cells) for cells in lines), "quoted.csv")
+    reader = READERS.get("csv")
+    assert reader.read(plain).equals(reader.read(quoted), null_equal=True)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20))
+def test_numbers_are_read_exactly(values):
+    text = pl.DataFrame({"a": [repr(value) for value in values], "y": ["p", *["q"] * (len(values) - 1)]})
+    np.testing.assert_array_equal(from_frame(text, "mine").X[:, 0], values)
+
+
+@given(st.sets(st.floats(-1e6, 1e6), min_size=2, max_size=9))
+def test_numbers_as_classes_are_sorted_and_short(values):
+    frame = pl.DataFrame({"a": range(len(values)), "y": [repr(value) for value in values]})
+    assert from_frame(frame, "mine").classes == tuple(show_number(value) for value in sorted(values))
+
+
+def test_every_reader_is_complete():
+    suffixes = [suffix for name in READERS.names() for suffix in READERS.get(name).SUFFIXES]
+    assert len(set(suffixes)) == len(suffixes)
+    for name in READERS.names():
+        assert READERS.get(name).NAME == name and READERS.get(name).SUMMARY
+
+
+def test_skin_reads_in_a_second(shared_data):
+    data = read(shared_data / "skin-segmentation.csv.gz")
+    assert (data.name, data.X.shape, data.classes) == ("skin-segmentation", (245057, 3), ("1", "2"))
+    np.testing.assert_array_equal(np.bincount(data.y), [50859, 194198])
