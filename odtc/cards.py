@@ -1,0 +1,96 @@
+"""MPS as tables of bytes: the sections in file order, for the free and the fixed form.
+
+Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wider where names
+are longer, so that readers that guess the form guess right (FORMATS §2).
+"""
+
+import numpy as np
+
+from odtc.format import finite_sides, gather, lines, number_table, text_table
+from odtc.model import Model
+
+
+def write(model: Model, stream, row_names: np.ndarray, column_names, title: str) -> None:
+    """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
+    kind, rhs = finite_sides(model)
+    rows = np.vstack([_padded(text_table(["obj"]), row_names.shape[1]), _padded(row_names, 3)])
+    stream.write(title.encode("ascii"))
+    # ROWS: the objective first, then one card a row: its kind and its name.
+    stream.write(b"ROWS\n N  obj\n")
+    stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[1:], "\n"))
+    stream.write(b"COLUMNS\n")
+    integer = False
+    for begin, end, part in model.column_chunks():
+        # A marker stands wherever whole and continuous columns meet.
+        flags = model.integrality[begin:end].astype(bool)
+        cuts = np.flatnonzero(np.diff(flags)) + 1
+        for first, last in zip([0, *cuts], [*cuts, end - begin]):
+            if flags[first] != integer:
+                integer = not integer
+                stream.write(f"    MARKER                 'MARKER'                 'INT{'ORG' if integer else 'END'}'\n".encode())
+            piece = part if last - first == end - begin else part[:, first:last]
+            _write_columns(model, stream, rows, column_names, begin + first, begin + last, piece)
+    if integer:
+        stream.write(b"    MARKER                 'MARKER'                 'INTEND'\n")
+    # RHS: the rows whose side is not 0.
+    stream.write(b"RHS\n")
+    if (some := np.flatnonzero(rhs)).size:
+        table, code = number_table(rhs[some])
+        stream.write(lines("    RHS       ", gather(rows, some + 1), "  ", table[code], "\n"))
+    # BOUNDS: at least one card for every column.
+    stream.write(b"BOUNDS\n")
+    for block in model.columns:
+        _write_bounds(model, stream, column_names, block.start, block.stop)
+    stream.write(b"ENDATA\n")
+
+
+def _write_columns(model, stream, rows, column_names, begin, end, part):
+    """One card an entry: column, row, number. A column without entries is written with cost 0."""
+    cost = model.c[begin:end]
+    counts = np.diff(part.indptr)
+    costly = (cost != 0) | (counts == 0)
+    total = counts + costly
+    first = np.cumsum(total) - total  # where each column's cards start; its cost comes first
+    is_cost = np.zeros(total.sum(), bool)
+    is_cost[first[costly]] = True
+    row, value = np.zeros(len(is_cost), np.intp), np.empty(len(is_cost))
+    row[~is_cost] = part.indices + 1
+    value[is_cost], value[~is_cost] = cost[costly], part.data
+    table, code = number_table(value)
+    column = np.repeat(np.arange(end - begin), total)
+    stream.write(
+        lines("    ", gather(column_names(begin, end), column), "  ", gather(rows, row), "  ", gather(table, code), "\n")
+    )
+
+
+def _write_bounds(model, stream, column_names, begin, end):
+    """FX | UP (lower 0) | PL | FR | MI and UP | LO and UP | LO and PL: never a default."""
+    lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
+    low, up = np.isfinite(lower), np.isfinite(upper)
+    fixed, free = low & (lower == upper), ~low & ~up
+    # A negative upper bound needs a lower one before it; a whole column gets both (FORMATS §2).
+    needs_low = ~fixed & ~free & (~low | (lower != 0) | (model.integrality[begin:end] == 1))
+    needs_up = ~fixed & ~free
+    first = np.where(fixed, b"FX", np.where(free, b"FR", np.where(low, b"LO", b"MI")))
+    second = np.where(up, b"UP", b"PL")
+    # The number of an FR, MI or PL card is blank.
+    table, code = number_table(np.concatenate([np.where(low, lower, 0), np.where(up, upper, 0)]))
+    table = np.vstack([table, np.full((1, table.shape[1]), ord(" "), np.uint8)])
+    blank = len(table) - 1
+    code_low, code_up = np.where(low, code[: end - begin], blank), np.where(up, code[end - begin :], blank)
+    names = column_names(begin, end)
+    cards = np.stack([
+        lines(" ", _bytes(kind), " BND       ", names, "  ", table[number], "\n")
+        for kind, number in ((first, code_low), (second, code_up))
+    ], axis=1)
+    wanted = np.stack([fixed | free | needs_low, needs_up], axis=1)
+    stream.write(np.ascontiguousarray(cards[wanted]))
+
+
+def _bytes(kinds: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(kinds.astype("S2")).view(np.uint8).reshape(-1, 2)
+
+
+def _padded(table: np.ndarray, width: int) -> np.ndarray:
+    short = max(0, width - table.shape[1])
+    return np.pad(table, ((0, 0), (0, short)), constant_values=ord(" ")) if short else table

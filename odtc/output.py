@@ -1,0 +1,59 @@
+"""Files are written to a temporary name beside the target and renamed when complete.
+
+An existing target that is no regular file (a pipe, /dev/stdout) is written through instead:
+renaming over it would replace the device.
+"""
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from odtc.errors import OutputError
+
+
+@contextlib.contextmanager
+def new_file(path):
+    """A binary stream whose content appears at `path` only if the block ends well.
+
+    Raises OutputError, with nothing left behind, where the folder or the disk refuses.
+    """
+    path = Path(path)
+    try:
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            if path.is_dir():
+                raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+            with open(path, "wb") as stream:
+                yield stream
+            return
+        # A link is followed, so that what it points to is replaced and the link stays.
+        target = Path(os.path.realpath(path))
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            os.chmod(name, _mode(target))
+            os.replace(name, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+    except OSError as problem:
+        raise OutputError(
+            f"cannot write {str(path)!r}: {problem.strerror or problem}; choose another place with -o"
+        ) from None
+
+
+def write_text(path, text: str) -> None:
+    """Text as UTF-8; raises OutputError."""
+    with new_file(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def _mode(target: Path) -> int:
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
