@@ -1,0 +1,112 @@
+"""What a formulation is: three functions that obey laws, in one module of `formulations/`.
+
+    NAME, TITLE, PAPER      words for `odtc list models` and `odtc info`
+    Params                  a frozen dataclass; its fields are the keys of `-p key=value`
+    build(problem)          -> Model
+    start(problem, heap)    -> {column block: values}, a complete feasible point for this tree
+    decode(problem, point)  -> HeapTree, from the tree's columns alone; `point` is {block: values}
+    objective(problem, heap) -> the model's minimised value of this tree, in exact terms
+    branch_price(problem)   -> how much error weight a branch node must save to be worth it
+
+Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to the tree;
+the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from enum import StrEnum
+
+from odtc.encoding import Encoded
+from odtc.errors import ChoiceError
+from odtc.registry import Registry, did_you_mean
+from odtc.topology import Topology
+
+FORMULATIONS = Registry(
+    "model", "odtc.formulations", ("flowoct",),
+    ("NAME", "TITLE", "PAPER", "Params", "build", "start", "decode", "objective", "branch_price"),
+)
+
+
+class Role(StrEnum):
+    """What a block of columns means, whatever its paper calls it; cut families ask for roles."""
+
+    BRANCH = "branch"  # [node, test] 1: this node asks this test
+    LABEL = "label"  # [node, class] 1: this node predicts this class
+    STUMP = "stump"  # [node, test, side, class] 1: bottom node asks the test, its child on that side predicts the class
+    FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
+    SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
+    CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is compiled: encoded rows, a shape of tree, a formulation and its parameters."""
+
+    encoded: Encoded
+    topology: Topology
+    formulation: str
+    params: object  # the formulation's own Params
+
+    @property
+    def module(self):
+        return FORMULATIONS.get(self.formulation)
+
+
+def parameter(default, help: str, least=None, below=None, choices=None):
+    """A field of a Params class: its default, its meaning, and the values it takes."""
+    return dataclasses.field(
+        default=default, metadata={"help": help, "least": least, "below": below, "choices": choices}
+    )
+
+
+def parameter_key(field) -> str:
+    """The public key of a field: `lambda_` is written `lambda`."""
+    return field.name.rstrip("_")
+
+
+def parse_params(formulation: str, given: dict):
+    """The Params of a formulation from texts or values; raises ChoiceError for an unknown key,
+    or a value of another type or out of range."""
+    cls = FORMULATIONS.get(formulation).Params
+    fields = {parameter_key(field): field for field in dataclasses.fields(cls)}
+    values = {}
+    for key, value in given.items():
+        key = key.rstrip("_")
+        if key not in fields:
+            known = ", ".join(fields) or "it has none"
+            raise ChoiceError(
+                f"model {formulation!r} has no parameter {key!r}{did_you_mean(key, fields)}; known: {known}"
+            )
+        values[fields[key].name] = _parse(key, fields[key], value)
+    return cls(**values)
+
+
+def params_to_json(params) -> dict:
+    return {parameter_key(field): getattr(params, field.name) for field in dataclasses.fields(params)}
+
+
+def _parse(key, field, value):
+    least, below, choices = (field.metadata.get(word) for word in ("least", "below", "choices"))
+    kind = type(field.default)
+    try:
+        if kind is bool:
+            if not isinstance(value, bool):
+                value = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+                    str(value).lower()
+                ]
+        else:
+            value = kind(value)
+        fits = (least is None or value >= least) and (below is None or value < below)
+        if not fits or (choices and value not in choices):
+            raise ValueError
+    except (ValueError, KeyError, TypeError):
+        if choices:
+            wanted = "one of " + ", ".join(choices)
+        else:
+            wanted = {"bool": "true or false", "int": "a whole number", "float": "a number"}.get(
+                kind.__name__, kind.__name__
+            )
+            wanted += f" of at least {least}" if least is not None else ""
+            wanted += f" and below {below}" if below is not None else ""
+        raise ChoiceError(f"parameter {key!r}: expected {wanted}, got {value!r}") from None
+    return value

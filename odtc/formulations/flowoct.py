@@ -1,0 +1,211 @@
+"""FlowOCT: every row is a unit of flow that reaches the sink where it is classified right.
+
+Aghaei, Gomez & Vayanos 2020, "Learning Optimal Classification Trees: Strong Max-Flow
+Formulations", equations (1.1)-(1.13); the numbers below are theirs. `literal=true` is the
+printed model. The default is the same model with what an optimum does not need taken out:
+
+* at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict;
+* the flow into the root and the flows from leaves to the sink are replaced by what they equal;
+* `bottom=stump`: a bottom node with its two leaves is one choice, "ask f and predict k on side
+  s", so its flows end there. For integer b its rows are those of (1.7)-(1.9), its relaxation is
+  tighter, and labels may be continuous: given b, the best labels are a linear program over a
+  simplex, whose vertices are integral (exact while no side constraint mentions labels).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.errors import TreeError
+from odtc.formulation import Problem, Role, parameter
+from odtc.heap import HeapTree, settle
+from odtc.model import Axis, Model, ModelBuilder
+
+NAME = "flowoct"
+TITLE = "FlowOCT: max-flow formulation on binary tests"
+PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
+
+
+@dataclass(frozen=True)
+class Params:
+    lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
+    literal: bool = parameter(False, "the printed model (1.1)-(1.13), term by term, with continuous flows")
+    bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which nodes have which columns; node numbers in heap order."""
+
+    stump: bool  # bottom nodes with their leaves as one choice
+    full: bool  # every branch node branches
+    flow: np.ndarray  # nodes with a column for the edge into them
+    label: np.ndarray  # nodes with label columns
+    sink: np.ndarray  # nodes with columns for the edge to the sink
+    paid: np.ndarray  # nodes whose edge in is the edge to the sink, too
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Shape":
+        tree, params = problem.topology, problem.params
+        B, L, every, none = tree.branch_nodes, tree.leaves, tree.nodes, tree.nodes[:0]
+        if params.literal:
+            return cls(False, False, every, every, every, none)
+        full = params.lambda_ == 0
+        if params.bottom == "stump":
+            flow = B[1:] if tree.depth > 1 else B
+            return cls(True, full, flow, none if full else B, none if full else tree.inner, tree.bottom)
+        return cls(False, full, every[1:], L if full else every, none if full else B, L)
+
+
+def build(problem: Problem) -> Model:
+    encoded, tree, params = problem.encoded, problem.topology, problem.params
+    X, y, weight, lam = encoded.X, encoded.y, encoded.weight, params.lambda_
+    n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
+    shape = Shape.of(problem)
+    B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
+    forks = tree.inner if shape.stump else B  # branch nodes whose children have flows
+    row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
+    m = ModelBuilder(f"{NAME}_d{tree.depth}")
+
+    def nodes(which):
+        return Axis("node", len(which), int(which[0]))
+
+    # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf                             (1.1)
+    gain = -(1 - lam) * weight[:, None]
+    b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    if len(shape.label):
+        w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=params.literal)
+    if shape.stump:
+        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
+    if len(shape.flow):
+        pays = np.isin(shape.flow, shape.paid)
+        z = m.columns("z", row, nodes(shape.flow), role=Role.FLOW, cost=gain * pays)
+    if len(shape.sink):
+        zs = m.columns("zs", row, nodes(shape.sink), role=Role.SINK, cost=gain)
+    m.constant((1 - lam) * float(weight.sum()))
+
+    i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
+    zero, one = ([labels[:, None] for labels in np.nonzero(bits)] for bits in (~X, X))  # the (i, f) of either value
+
+    # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2)
+    fork = m.rows("fork", nodes(B), lower=1, upper=1)
+    m.add(fork[B[:, None]], b[B[:, None], f])
+    if not shape.full:
+        m.add(fork[B[:, None]], w[B[:, None], k])
+
+    # Σ_k w_tk = 1                                     t ∈ L                            (1.3)
+    if not shape.stump:
+        leaf = m.rows("leaf", nodes(L), lower=1, upper=1)
+        m.add(leaf[L[:, None]], w[L[:, None], k])
+
+    # z_{a(t),t} = z_{t,2t} + z_{t,2t+1} + z_{t,sink}  t ∈ B, i                         (1.4)
+    # Without the flow into the root, (1.2), (1.7)-(1.9) already bound the sum there by 1.
+    t = forks[np.isin(forks, shape.flow)]
+    if len(t):
+        keep = m.rows("keep", row, nodes(t), lower=0, upper=0)
+        m.add(keep[i, t], z[i, t])
+        m.add(keep[i, t], z[i, 2 * t], -1)
+        m.add(keep[i, t], z[i, 2 * t + 1], -1)
+        if not shape.full:
+            m.add(keep[i, t], zs[i, t], -1)
+
+    # z_{a(t),t} = z_{t,sink}                          t ∈ L, i                         (1.5)
+    # z_{s,1} ≤ 1                                      i                                (1.6)
+    if params.literal:
+        end = m.rows("end", row, nodes(L), lower=0, upper=0)
+        m.add(end[i, L], z[i, L])
+        m.add(end[i, L], zs[i, L], -1)
+        source = m.rows("source", row, upper=1)
+        m.add(source[i], z[i, 1])
+
+    # z_{t,2t}   ≤ Σ_{f: x_if = 0} b_tf                t ∈ B, i                         (1.7)
+    # z_{t,2t+1} ≤ Σ_{f: x_if = 1} b_tf                t ∈ B, i                         (1.8)
+    for name, child, (at, asked) in (("left", 0, zero), ("right", 1, one)):
+        if len(forks):
+            turn = m.rows(name, row, nodes(forks), upper=0)
+            m.add(turn[i, forks], z[i, 2 * forks + child])
+            m.add(turn[at, forks], b[forks, asked], -1)
+
+    # z_{t,sink} ≤ w_{t,y_i}                           t ∈ B ∪ L, i                     (1.9)
+    for name, t, flow in (("sink", shape.sink, "zs"), ("hit", () if shape.stump else shape.paid, "z")):
+        if len(t):
+            hit = m.rows(name, row, nodes(t), upper=0)
+            m.add(hit[i, t], (zs if flow == "zs" else z)[i, t])
+            m.add(hit[i, t], w[t, y[:, None]], -1)
+
+    # Σ_k p_tfsk = b_tf                                t bottom, f, s
+    # z_{a(t),t} ≤ Σ_f p_{t,f,x_if,y_i} + w_{t,y_i}    t bottom, i      instead of (1.7)-(1.9) there
+    if shape.stump:
+        t, s = bottom[:, None, None, None], np.arange(2)[:, None]
+        pick = m.rows("pick", nodes(bottom), test, side, lower=0, upper=0)
+        m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
+        m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
+        stump = m.rows("stump", row, nodes(bottom), upper=0)
+        m.add(stump[i, bottom], z[i, bottom])
+        if not shape.full:
+            m.add(stump[i, bottom], w[bottom, y[:, None]], -1)
+        m.add(stump[i[:, None], bottom], p[bottom, f[:, None], X[:, :, None].view(np.uint8), y[:, None, None]], -1)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
+    if len(heap.test) != 2 ** (tree.depth + 1):
+        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    if shape.full:
+        heap = heap.filled(tree.depth)
+    F, K = encoded.n_tests, len(encoded.classes)
+    B, bottom = tree.branch_nodes, tree.bottom
+    b = (heap.test[B][:, None] == np.arange(F)).astype(float)
+    point = {"b": b}
+    if len(shape.label):
+        # A node that does not branch must predict (1.2), also below one that already did.
+        silent = (heap.test[shape.label] < 0) & (heap.label[shape.label] < 0)
+        label = np.where(silent, 0, heap.label[shape.label])
+        point["w"] = (label[:, None] == np.arange(K)).astype(float)
+    if shape.stump:
+        sides = heap.label[np.stack([2 * bottom, 2 * bottom + 1], axis=1)]
+        right = sides[:, None, :, None] == np.arange(K)
+        point["p"] = b[bottom - 1][:, :, None, None] * right
+    end = heap.reach(encoded.X)
+    correct = heap.label[end] == encoded.y
+    # A row flows through all nodes from the root to its end, if it is classified right there.
+    on_path = _ancestor(end, shape.flow)
+    if len(shape.flow):
+        point["z"] = (on_path & correct[:, None]).astype(float)
+    if len(shape.sink):
+        point["zs"] = ((end[:, None] == shape.sink) & correct[:, None]).astype(float)
+    return point
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from b (and, in the literal model, w) alone; flows may be fractional."""
+    b = point["b"]
+    test = np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
+    test[problem.topology.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
+    if not problem.params.literal:
+        # Labels are continuous here, and a leaf's best label is its heaviest class.
+        return settle(test, problem.encoded)
+    label = np.full(len(test), -1, np.int32)
+    label[problem.topology.nodes] = point["w"].argmax(axis=1)
+    return settle(test, problem.encoded, label)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """(1-λ) · weight of errors + λ · branch nodes, (1.1) as a minimum."""
+    lam = problem.params.lambda_
+    return (1 - lam) * heap.errors(problem.encoded) + lam * heap.n_branch_nodes
+
+
+def branch_price(problem: Problem) -> float:
+    """λ / (1-λ): the error weight that pays for one branch node."""
+    return problem.params.lambda_ / (1 - problem.params.lambda_)
+
+
+def _ancestor(end: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """bool (rows, nodes): whether the node is the end of the row, or an ancestor of it."""
+    level = np.floor(np.log2(np.maximum(nodes, 1))).astype(int)
+    depth = np.floor(np.log2(end)).astype(int)
+    above = depth[:, None] - level
+    return (above >= 0) & (end[:, None] >> np.maximum(above, 0) == nodes)

@@ -1,0 +1,144 @@
+"""A tree laid over a complete binary tree: the test or the class index of each node.
+
+This is what formulations write and read. Left in a heap tree means "the test's column is 0"
+(FlowOCT, section 2); a split in words may put that side on its right, so the way from and to
+a `Tree` swaps children where `Encoded.ones_left` says so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.errors import TreeError
+from odtc.topology import Topology
+from odtc.tree import Branch, Leaf, Tree
+
+
+@dataclass(frozen=True)
+class HeapTree:
+    """`test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either
+    test[t] >= 0 (a branch node) or label[t] >= 0 (it predicts), or neither (not in the tree)."""
+
+    test: np.ndarray
+    label: np.ndarray
+
+    def __post_init__(self):
+        self.test.setflags(write=False)
+        self.label.setflags(write=False)
+
+    @property
+    def n_branch_nodes(self) -> int:
+        return int((self.test >= 0).sum())
+
+    def reach(self, X: np.ndarray) -> np.ndarray:
+        """The node where each row ends: int64 of shape (rows,), for X bool (rows, tests)."""
+        node = np.ones(len(X), dtype=np.int64)
+        rows = np.arange(len(X))
+        while True:
+            test = self.test[node]
+            moving = test >= 0
+            if not moving.any():
+                return node
+            node = np.where(moving, 2 * node + X[rows, np.where(moving, test, 0)], node)
+
+    def errors(self, encoded: Encoded) -> float:
+        """The weight of the rows that the tree gets wrong."""
+        return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())
+
+    def filled(self, depth: int) -> "HeapTree":
+        """The same predictions with every branch node down to `depth` asking something: below a
+        node that predicts, test 0 is asked and its label repeated."""
+        test, label = self.test.copy(), self.label.copy()
+        for node in range(1, 2**depth):
+            if test[node] < 0:
+                test[node], label[[2 * node, 2 * node + 1]] = 0, label[node]
+                label[node] = -1
+        return HeapTree(test, label)
+
+    def to_tree(self, encoded: Encoded) -> Tree:
+        """The tree in original units, with training counts in its leaves."""
+        K = len(encoded.classes)
+        ends = self.reach(encoded.X)
+
+        def node(t):
+            test = self.test[t]
+            if test < 0:
+                here = ends == t
+                counts = np.bincount(encoded.y[here], encoded.weight[here], K)
+                rows = np.bincount(encoded.y[here], encoded.copies[here], K).astype(int)
+                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)))
+            zero, one = node(2 * t), node(2 * t + 1)
+            left, right = (one, zero) if encoded.ones_left[test] else (zero, one)
+            return Branch(encoded.tests[test], left, right)
+
+        return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing)
+
+    @classmethod
+    def from_tree(cls, tree: Tree, encoded: Encoded, topology: Topology) -> "HeapTree":
+        """Raises TreeError where the tree is deeper than the topology, speaks of other columns
+        or classes, or asks what no test of the encoding asks."""
+        if tree.classes != encoded.classes or tree.features != encoded.features:
+            raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
+        if tree.depth > topology.depth:
+            raise TreeError(f"the tree has depth {tree.depth}, the model only {topology.depth}; raise --depth")
+        test, label = blank(topology)
+
+        def place(node, t):
+            if isinstance(node, Leaf):
+                label[t] = node.label
+                return
+            found = encoded.find(node.split)
+            if found is None:
+                raise TreeError(
+                    f"the tree asks {node.split.words(encoded.features)[0]!r}, which no test of the encoding "
+                    f"{encoded.scheme!r} asks; use an --encoding that holds it"
+                )
+            test[t], left_is_zero = found
+            zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
+            place(zero, 2 * t)
+            place(one, 2 * t + 1)
+
+        place(tree.root, 1)
+        return cls(test, label)
+
+
+def blank(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
+    """Writable `test` and `label` arrays of this topology, all -1."""
+    size = 2 ** (topology.depth + 1)
+    return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+
+
+def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None) -> HeapTree:
+    """The tree that asks `test[t]` (-1: predicts) from the root down, without what no training row
+    needs: a branch node with an empty side, or with two children that predict the same class.
+
+    Without `label` each node that predicts takes its heaviest class (ties: the first in class
+    order), and one without rows its parent's.
+    """
+    K = len(encoded.classes)
+
+    def walk(t, rows, inherited):
+        if not rows.size:
+            return inherited
+        best = int(np.bincount(encoded.y[rows], encoded.weight[rows], K).argmax())
+        if test[t] < 0:
+            return best if label is None else int(label[t])
+        ones = encoded.X[rows, test[t]]
+        if ones.all() or not ones.any():
+            return walk(2 * t + int(ones[0]), rows, best)
+        zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
+        return zero if zero == one and isinstance(zero, int) else (int(test[t]), zero, one)
+
+    tests, labels = np.full(len(test), -1, np.int32), np.full(len(test), -1, np.int32)
+
+    def lay(node, t):
+        if isinstance(node, int):
+            labels[t] = node
+        else:
+            tests[t] = node[0]
+            lay(node[1], 2 * t)
+            lay(node[2], 2 * t + 1)
+
+    lay(walk(1, np.arange(encoded.n_rows), 0), 1)
+    return HeapTree(tests, labels)

@@ -1,0 +1,54 @@
+"""CART (Breiman et al. 1984) on the encoded tests, by scikit-learn: the greedy tree everyone knows."""
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.heap import HeapTree, blank, settle
+from odtc.topology import Topology
+
+NAME = "cart"
+SUMMARY = "greedy Gini splits on the same tests (scikit-learn)"
+
+
+def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
+    """The greedy tree of this depth, its useless branch nodes dropped; those that save no more
+    than `price` of error weight are pruned bottom-up. Deterministic (random_state 0)."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    used = encoded.weight > 0
+    model = DecisionTreeClassifier(max_depth=topology.depth, random_state=0)
+    model.fit(encoded.X[used].astype(np.float32), encoded.y[used], sample_weight=encoded.weight[used])
+    greedy = model.tree_
+    test, _ = blank(topology)
+
+    def place(node, t):
+        if greedy.children_left[node] >= 0:
+            test[t] = greedy.feature[node]
+            place(greedy.children_left[node], 2 * t)  # left in scikit-learn: column <= 0.5, that is 0
+            place(greedy.children_right[node], 2 * t + 1)
+
+    place(0, 1)
+    heap = settle(test, encoded)
+    return pruned(heap, encoded, price) if price else heap
+
+
+def pruned(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
+    """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
+    pruning, bottom-up, exact for this tree)."""
+    test = heap.test.copy()
+    K = len(encoded.classes)
+
+    def cost(t, rows):
+        weights = np.bincount(encoded.y[rows], encoded.weight[rows], K)
+        alone = weights.sum() - weights.max()
+        if test[t] < 0:
+            return alone
+        ones = encoded.X[rows, test[t]]
+        split = price + cost(2 * t, rows[~ones]) + cost(2 * t + 1, rows[ones])
+        if split < alone:
+            return split
+        test[t] = -1
+        return alone
+
+    cost(1, np.arange(encoded.n_rows))
+    return settle(test, encoded)
