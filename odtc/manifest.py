@@ -1,0 +1,231 @@
+"""STEM.odt.json beside a model: all that decoding needs, anywhere, later, with no other file.
+
+It holds the encoded rows, the tests in original units, the formulation with its parameters and
+the blocks of columns; the data file itself is only named, with its fingerprint. No times and
+no machine names: the same input gives the same bytes.
+"""
+
+import base64
+import json
+import os
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import odtc
+from odtc.dataset import Feature
+from odtc.encoding import Encoded
+from odtc.errors import ManifestError, OdtcError, SolutionError
+from odtc.formulation import Problem, params_to_json, parse_params
+from odtc.model import Block, align, blocks_from_json
+from odtc.output import write_text
+from odtc.point import RawPoint
+from odtc.split import split_from_json
+from odtc.topology import Topology
+
+SCHEMA = "odtc.manifest/1"
+SUFFIX = ".odt.json"
+
+FIXED_NAME = re.compile(r"C\d{7}$")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """`facts` is the JSON object; the rest is read from it when a manifest is opened."""
+
+    facts: dict
+    problem: Problem
+    columns: tuple[Block, ...]
+    path: Path | None = None
+
+    @property
+    def n_cols(self) -> int:
+        return self.columns[-1].stop
+
+    def point(self, raw: RawPoint) -> np.ndarray | None:
+        """The point of a solution file in the model's column order, None where it holds none.
+
+        Raises SolutionError where the file speaks of other columns.
+        """
+        if raw.values is None:
+            return None
+        if raw.n_columns is not None and raw.n_columns != self.n_cols:
+            raise SolutionError(
+                f"the solution has {raw.n_columns} columns, the model of the manifest {self.n_cols}; "
+                "it belongs to another model: name its manifest with --manifest"
+            )
+        if raw.names and FIXED_NAME.match(raw.names[0]):
+            x = np.zeros(self.n_cols)
+            for name, value in zip(raw.names, raw.values):
+                if not FIXED_NAME.match(name) or int(name[1:]) >= self.n_cols:
+                    raise SolutionError(f"column {name!r} of the solution is not in the model; it belongs to another one")
+                x[int(name[1:])] = value
+            return x
+        return align(self.columns, raw.names, raw.values)
+
+    def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
+        """Raises ManifestError where a model is not of the size the manifest records: rebuilt by another
+        version, or read from a file of which the reader silently dropped a part (FORMATS §2)."""
+        for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
+            if self.facts["model"][key] != size:
+                raise ManifestError(
+                    f"the manifest {str(self.path)!r} (of odtc {self.facts['odtc']}) records {key} = "
+                    f"{self.facts['model'][key]}, {whose} {size}; build the model again"
+                )
+
+
+def describe(problem: Problem, model, folder: Path | None = None) -> dict:
+    """The manifest of a model, as a JSON object; data paths are told relative to `folder`."""
+    encoded, dataset = problem.encoded, problem.encoded.dataset
+    source = dict(dataset.source) if dataset is not None else {}
+    if "path" in source and folder is not None:
+        source["path"] = os.path.relpath(source["path"], folder)
+    return {
+        "schema": SCHEMA,
+        "odtc": odtc.__version__,
+        "data": {
+            "name": encoded.name,
+            **source,
+            "target": encoded.target,
+            "missing": encoded.missing,
+            "n_rows": int(encoded.copies.sum()),
+            "n_rows_dropped": dataset.n_dropped if dataset is not None else 0,
+        },
+        "features": [feature.to_json() for feature in encoded.features],
+        "classes": list(encoded.classes),
+        "encoding": {
+            "scheme": encoded.scheme,
+            "tests": [
+                {
+                    **split.to_json(encoded.features),
+                    "ones_left": bool(ones_left),
+                    "same": [s.to_json(encoded.features) for s, same in merged if same],
+                    "complement": [s.to_json(encoded.features) for s, same in merged if not same],
+                }
+                for split, ones_left, merged in zip(encoded.tests, encoded.ones_left, encoded.stands_for)
+            ],
+        },
+        "rows": {
+            "n": encoded.n_rows,
+            "X": _pack(np.packbits(encoded.X, axis=1)),
+            "y": _pack(encoded.y.astype("<i4")),
+            "weight": _pack(encoded.weight.astype("<f8")),
+            "copies": _pack(encoded.copies.astype("<i8")),
+        },
+        "model": {
+            "name": model.name,
+            "formulation": problem.formulation,
+            "depth": int(problem.topology.depth),
+            "params": params_to_json(problem.params),
+            "n_cols": model.n_cols,
+            "n_rows": model.n_rows,
+            "nnz": model.nnz,
+            "columns": [block.to_json() for block in model.columns],
+            "rows": [block.to_json() for block in model.rows],
+        },
+    }
+
+
+def write_manifest(problem: Problem, model, path) -> Path:
+    """Writes STEM.odt.json; raises OutputError."""
+    path = Path(path)
+    facts = describe(problem, model, path.resolve().parent)
+    write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    return path
+
+
+def read_manifest(path) -> Manifest:
+    """Raises ManifestError for a file that is absent, no manifest, incomplete, or of another schema."""
+    path = Path(path)
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise ManifestError(f"cannot read the manifest {str(path)!r}: {problem.strerror}") from None
+    except ValueError:
+        raise ManifestError(f"expected a manifest in JSON in {str(path)!r}, got text that is not JSON") from None
+    found = facts.get("schema") if isinstance(facts, dict) else None
+    if found != SCHEMA:
+        raise ManifestError(
+            f"expected a manifest of schema {SCHEMA!r} in {str(path)!r}, got {found!r}; "
+            "build the model again with this version of odtc"
+        )
+    try:
+        return Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
+    except OdtcError as problem:
+        raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error) as problem:
+        raise ManifestError(
+            f"the manifest {str(path)!r} is not complete ({type(problem).__name__}: {problem}); build the model again"
+        ) from None
+
+
+def find_manifest(solution_path, raw: RawPoint) -> Manifest:
+    """The manifest beside a solution file: of the same stem, or the only one with these columns.
+
+    Raises ManifestError that says how to name it.
+    """
+    path = Path(solution_path)
+    parts = path.name.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        same = path.with_name(".".join(parts[:end]) + SUFFIX)
+        if same.exists():
+            return read_manifest(same)
+    fitting = []
+    for candidate in sorted(path.parent.glob(f"*{SUFFIX}")):
+        try:
+            manifest = read_manifest(candidate)
+            if raw.values is not None:
+                manifest.point(raw)
+            fitting.append(manifest)
+        except OdtcError:
+            continue
+    if len(fitting) == 1:
+        return fitting[0]
+    found = ", ".join(m.path.name for m in fitting) or "none"
+    raise ManifestError(
+        f"expected one manifest (*{SUFFIX}) beside {str(path)!r} whose columns are those of the solution, "
+        f"found {found}; name it with --manifest FILE{SUFFIX}"
+    )
+
+
+def _problem(facts: dict) -> Problem:
+    features = tuple(Feature.from_json(f) for f in facts["features"])
+    tests = facts["encoding"]["tests"]
+    rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
+    bits = _unpack(rows["X"], np.uint8).reshape(n, -1)
+    encoded = Encoded(
+        name=facts["data"]["name"],
+        X=np.unpackbits(bits, axis=1, count=len(tests)).astype(bool),
+        y=_unpack(rows["y"], "<i4").astype(np.int32),
+        weight=_unpack(rows["weight"], "<f8").astype(float),
+        copies=_unpack(rows["copies"], "<i8").astype(np.int64),
+        row_of=np.arange(n),
+        tests=tuple(split_from_json(test, features) for test in tests),
+        ones_left=np.array([test["ones_left"] for test in tests], dtype=bool),
+        features=features,
+        classes=tuple(facts["classes"]),
+        target=facts["data"]["target"],
+        missing=facts["data"]["missing"],
+        stands_for=tuple(
+            tuple((split_from_json(s, features), same) for key, same in (("same", True), ("complement", False))
+                  for s in test[key])
+            for test in tests
+        ),
+        scheme=facts["encoding"]["scheme"],
+        dataset=None,
+    )
+    if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
+        raise ValueError("the rows have different lengths")
+    params = parse_params(model["formulation"], model["params"])
+    return Problem(encoded, Topology(int(model["depth"])), model["formulation"], params)
+
+
+def _pack(array: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 6)).decode("ascii")
+
+
+def _unpack(text: str, dtype) -> np.ndarray:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)

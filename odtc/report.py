@@ -1,0 +1,83 @@
+"""The facts of a run under the keys that `--json` prints (DESIGN §6), each from one record."""
+
+import numpy as np
+
+from odtc.dataset import Dataset
+from odtc.formulation import Problem
+from odtc.heap import HeapTree
+from odtc.solution import Solution
+from odtc.tree import Tree
+
+
+def model_facts(problem: Problem, n_cols: int, n_rows: int, nnz: int, n_dropped: int = 0) -> dict:
+    encoded = problem.encoded
+    return {
+        "model": problem.formulation,
+        "depth": int(problem.topology.depth),
+        "data": encoded.name,
+        "encoding": encoded.scheme,
+        "n_rows": int(encoded.copies.sum()),
+        "n_rows_dropped": n_dropped,
+        "n_rows_merged": encoded.n_rows,
+        "n_features": len(encoded.features),
+        "n_features_encoded": encoded.n_tests,
+        "n_classes": len(encoded.classes),
+        "n_cols": n_cols,
+        "n_model_rows": n_rows,
+        "nnz": nnz,
+    }
+
+
+def solve_facts(solution: Solution) -> dict:
+    return {
+        "solver": solution.solver,
+        "termination": str(solution.termination),
+        "has_solution": solution.has_solution,
+        "objective": solution.objective,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "nodes": solution.nodes,
+        "seconds": round(solution.seconds, 3) if solution.seconds is not None else None,
+        "start": solution.start,
+    }
+
+
+def tree_facts(tree: Tree) -> dict:
+    """From the training counts in the leaves: rows right, and their share."""
+    right = sum(leaf.rows[leaf.label] for leaf in tree.leaves())
+    rows = sum(sum(leaf.rows) for leaf in tree.leaves())
+    weight = sum(sum(leaf.counts) for leaf in tree.leaves())
+    heavy = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
+    facts = {
+        "train_correct": right,
+        "train_accuracy": right / rows,
+        "n_branch_nodes": tree.n_branch_nodes,
+        "n_leaves": tree.n_leaves,
+        "tree_depth": tree.depth,
+    }
+    if not np.isclose(weight, rows) or not np.isclose(heavy, right):
+        facts["train_weighted_accuracy"] = heavy / weight
+    return facts
+
+
+def cart_facts(problem: Problem, cart: HeapTree) -> dict:
+    """CART's numbers on the same tests at the same depth."""
+    encoded = problem.encoded
+    right = int(encoded.copies[cart.label[cart.reach(encoded.X)] == encoded.y].sum())
+    return {"cart_train_correct": right, "cart_train_accuracy": right / int(encoded.copies.sum())}
+
+
+def score(tree: Tree, labelled: Dataset) -> dict:
+    """Accuracy and confusion matrix on rows whose label is known: `confusion[true][predicted]`."""
+    known = labelled.y >= 0
+    predicted, true = tree.predict(labelled.X[known]), labelled.y[known]
+    K = len(tree.classes)
+    table = np.bincount(true * K + predicted, minlength=K * K).reshape(K, K)
+    return {
+        "n_rows": int(known.sum()),
+        "n_rows_without_known_label": int((~known).sum()),
+        "correct": int(np.trace(table)),
+        "accuracy": float(np.trace(table) / known.sum()) if known.any() else None,
+        "classes": list(tree.classes),
+        "confusion": table.tolist(),
+    }

@@ -1,0 +1,61 @@
+"""STEM.run.json beside STEM.sol: what the solver did that a solution file has no place for.
+
+It names the solution file by its SHA-256, so it is never taken for the record of another one.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from odtc.output import write_text
+from odtc.solution import Solution, Termination
+from odtc.solver import Options
+
+SCHEMA = "odtc.run/1"
+
+
+def write_run(solution: Solution, options: Options, solution_path, stem) -> Path:
+    """Writes STEM.run.json for this solution file (None where there is no point)."""
+    path = Path(f"{stem}.run.json")
+    facts = {
+        "schema": SCHEMA,
+        "solution_file": Path(solution_path).name if solution_path else None,
+        "sha256": _digest(solution_path) if solution_path else None,
+        "solver": solution.solver,
+        "options": asdict(options),
+        "termination": str(solution.termination),
+        "objective": solution.objective,
+        "claimed": solution.claimed,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "nodes": solution.nodes,
+        "seconds": solution.seconds,
+        "start": solution.start,
+        "message": solution.message,
+        "history": solution.history,
+    }
+    write_text(path, json.dumps(facts, indent=1) + "\n")
+    return path
+
+
+def read_run(solution_path) -> Solution | None:
+    """The record of exactly this solution file, without its point; None where there is none."""
+    path = Path(solution_path)
+    for record in sorted(path.parent.glob("*.run.json")):
+        try:
+            facts = json.loads(record.read_text(encoding="utf-8"))
+            if facts["schema"] != SCHEMA or facts["sha256"] != _digest(path):
+                continue
+            return Solution(
+                None, Termination(facts["termination"]), facts["objective"], facts["bound"], facts["seconds"],
+                facts["solver"], facts["nodes"], facts["claimed"], facts["start"],
+                tuple(tuple(entry) for entry in facts["history"]), facts["message"],
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # a record that cannot be read is no record
+    return None
+
+
+def _digest(path) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -1,0 +1,150 @@
+"""Everything a solver said, computed again: the point against the model, the tree against the data.
+
+Each check is one line with its numbers. None of them uses a solver; the last routes every row
+of the data file through the tree with a few lines of plain Python, apart from all other code.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.dataset import Dataset
+from odtc.formulation import Problem
+from odtc.heap import HeapTree
+from odtc.model import Model
+from odtc.solution import Solution
+from odtc.tree import Branch, Tree
+
+TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
+
+
+@dataclass(frozen=True)
+class Check:
+    """`passed` is False only for a contradiction; `text` holds the numbers."""
+
+    name: str
+    passed: bool
+    text: str
+
+    def to_json(self) -> dict:
+        return {"check": self.name, "passed": self.passed, "text": self.text}
+
+
+def check_point(model: Model, x: np.ndarray) -> list[Check]:
+    """The point against bounds, rows and integrality, with the largest violation of each."""
+    checks = []
+    below, above = model.col_lower - x, x - model.col_upper
+    checks.append(_largest("bounds", np.maximum(below, above), model.columns, len(x)))
+    activity = model.A @ x
+    # Rounding in a sum grows with its terms, so the tolerance does too.
+    scale = np.maximum(1.0, abs(model.A) @ np.abs(x))
+    below, above = (model.row_lower - activity) / scale, (activity - model.row_upper) / scale
+    checks.append(_largest("rows", np.maximum(below, above), model.rows, len(activity)))
+    whole = model.integrality.astype(bool)
+    distance = np.where(whole, np.abs(x - np.round(x)), 0.0)
+    checks.append(_largest("integrality", distance, model.columns, int(whole.sum())))
+    return checks
+
+
+def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree,
+           dataset: Dataset | None = None) -> list[Check]:
+    """All checks of a solved and decoded model; `dataset` is the data file read anew, if at hand."""
+    encoded, module = problem.encoded, problem.module
+    checks = check_point(model, solution.x)
+    objective = model.objective(solution.x)
+    if solution.claimed is not None:
+        checks.append(Check(
+            "objective", _close(objective, solution.claimed),
+            f"c·x is {objective:.10g}, the solver says {solution.claimed:.10g}",
+        ))
+    # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
+    exact = model.join(module.start(problem, heap))
+    wrong = [check for check in check_point(model, exact) if not check.passed]
+    paid = module.objective(problem, heap)
+    checks.append(Check(
+        "tree in model", not wrong and _close(model.objective(exact), paid),
+        "; ".join(check.text for check in wrong)
+        or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {paid:.10g}",
+    ))
+    # FORMULATIONS §9: better than the solver's objective is a note, worse is an error.
+    worse = paid > objective and not _close(paid, objective)
+    note = " (better: the incumbent withheld flow)" if paid < objective and not _close(paid, objective) else ""
+    checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
+    if solution.bound is not None:
+        beyond = solution.bound > paid and not _close(solution.bound, paid)
+        checks.append(Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}"))
+    floor = equivalent_points(encoded)
+    errors = heap.errors(encoded)
+    checks.append(Check(
+        "equivalent points", errors >= floor - TOLERANCE * max(1, floor),
+        f"no tree over these tests errs less than {floor:.10g}, this one errs {errors:.10g}",
+    ))
+    counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
+    labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+    checks.append(Check(
+        "leaf counts", bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
+        f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
+    ))
+    if dataset is not None:
+        checks.append(_against_data(tree, dataset, errors))
+    return checks
+
+
+def equivalent_points(encoded) -> float:
+    """The weight that no tree over these tests can get right: rows that agree on every test, less
+    the heaviest class of each such group."""
+    packed = np.ascontiguousarray(np.packbits(encoded.X, axis=1))
+    _, group = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
+    K = len(encoded.classes)
+    weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
+    return float((weights.sum(axis=1) - weights.max(axis=1)).sum())
+
+
+def proves(solution: Solution, problem: Problem, heap: HeapTree) -> bool:
+    """Whether the tree is optimal whatever the solver says: it errs as little as equivalent points
+    force, and branch nodes cost nothing or there are none."""
+    paid = problem.module.objective(problem, heap)
+    errors = heap.errors(problem.encoded)
+    return errors <= equivalent_points(problem.encoded) and math.isclose(paid, errors)
+
+
+def _against_data(tree: Tree, dataset: Dataset, errors: float) -> Check:
+    names = [feature.name for feature in dataset.features]
+    wrong = 0.0
+    for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
+        node = tree.root
+        while isinstance(node, Branch):
+            node = node.left if _goes_left(node.split, cells) else node.right
+        if node.label != label:
+            wrong += weight
+    return Check(
+        "data", _close(wrong, errors),
+        f"{dataset.n_rows} rows of the data file, {len(names)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows",
+    )
+
+
+def _goes_left(split, cells) -> bool:
+    value = cells[split.feature]
+    if split.kind == "missing":
+        return math.isnan(value)
+    if split.kind == "subset":
+        return value in split.values
+    return value <= split.threshold
+
+
+def _largest(name, violation, blocks, count) -> Check:
+    if not len(violation):
+        return Check(name, True, "none")
+    at = int(np.argmax(violation))
+    worst = max(0.0, float(violation[at]))
+    if worst == 0:
+        return Check(name, True, f"{count} kept exactly")
+    block = next(b for b in blocks if b.start <= at < b.stop)
+    where = block.names(at - block.start, at - block.start + 1).tobytes().decode().strip()
+    return Check(name, worst <= TOLERANCE, f"{count} kept within {worst:.2g} (most at {where})" if worst <= TOLERANCE
+                 else f"broken by {worst:.6g} at {where}, more than {TOLERANCE:g}")
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= TOLERANCE * max(1.0, abs(a), abs(b))
