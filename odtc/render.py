@@ -1,0 +1,304 @@
+"""The one jinja2 environment: trees, commands and reports as text that people may change.
+
+A template is looked for in the folder of `--templates DIR` first, then in the packaged
+`odtc/templates`, then in the `templates/` of a checkout. The folder `tree/` is the registry of
+exporters: `tree/NAME.SUFFIX.jinja` makes `odtc export --to NAME`, and its first line, a comment,
+describes it.
+
+What every tree template is given:
+
+    tree      the `Tree`
+    places    its nodes as `Place`, a parent before its children, left before right: a template
+              needs no recursion, so a tree may be as deep as it likes
+    counted   whether training rows are known in every leaf
+    weighted  whether the weights of the leaves differ from their numbers of rows
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+
+from odtc.dataset import CATEGORICAL, NUMERIC, Feature, show_number
+from odtc.errors import ChoiceError, OutputError
+from odtc.registry import did_you_mean
+from odtc.split import Split, Subset, Threshold
+from odtc.tree import Branch, Node, Tree
+
+# What `odtc.column` takes for a missing cell, so that an exported tree does; a test compares them.
+MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A split as a program asks it of a cell in the data file, where a level is its name.
+
+    `kind` says when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one
+    of `values`), "not in" (known, and none of `values`) or "missing".
+    """
+
+    kind: str
+    feature: Feature
+    values: tuple[float | str, ...] = ()
+
+    @property
+    def cell(self) -> str:
+        """How the cell is read: as "number", "boolean" (false, true in any case), "numeral" (the
+        levels are numbers, so 1.0 is the level "1") or "text"."""
+        if self.feature.kind != CATEGORICAL:
+            return "number" if self.feature.kind == NUMERIC else "boolean"
+        return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node of a tree, with where it stands."""
+
+    number: int  # the place in pre-order, 0 for the root
+    node: Node
+    path: tuple[str, ...]  # the turns from the root: "left", "right"
+    parent: int  # the number of the parent, -1 for the root
+    words: str  # the parent's question as answered on this side, "" for the root
+    question: Question | None  # what a branch asks, None for a leaf
+
+    @property
+    def is_leaf(self) -> bool:
+        return not isinstance(self.node, Branch)
+
+    @property
+    def side(self) -> str:
+        """The last turn: "left" or "right", "" for the root."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.node.rows)
+
+    @property
+    def n_correct(self) -> int:
+        """Rows of a leaf that are of the class it predicts."""
+        return self.node.rows[self.node.label] if self.node.rows else 0
+
+
+def exporters(templates: str | Path | None = None) -> dict[str, str]:
+    """The description of every exporter by its name; raises ChoiceError where `templates` is no folder."""
+    return {name: _description(path) for name, path in _exporter_files(templates).items()}
+
+
+def suffix(to: str, templates: str | Path | None = None) -> str:
+    """The file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
+    return _exporter_file(to, templates).name.split(".", 1)[1].removesuffix(".jinja")
+
+
+def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
+    """The tree as text by the exporter `to`.
+
+    Raises ChoiceError for an unknown exporter and OutputError for a template that fails.
+    """
+    path = _exporter_file(to, templates)
+    leaves = tree.leaves()
+    counted = all(leaf.rows for leaf in leaves)
+    facts = {
+        "tree": tree,
+        "places": places(tree),
+        "counted": counted,
+        "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
+    }
+    return render(f"tree/{path.name}", templates, **facts)
+
+
+def render(name: str, templates: str | Path | None = None, **facts) -> str:
+    """The template of this name (`command/highs.jinja`) filled with facts.
+
+    Raises ChoiceError for an unknown template, OutputError for one that fails.
+    """
+    folders = _folders(templates)
+    try:
+        return _environment(folders).get_template(name).render(facts)
+    except jinja2.TemplateNotFound as problem:
+        looked = ", ".join(map(str, folders))
+        raise ChoiceError(f"expected a template {str(problem)!r} in {looked}, found none; check its name") from None
+    except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        line = f", line {problem.lineno}" if isinstance(problem, jinja2.TemplateSyntaxError) else ""
+        raise OutputError(f"the template {name!r} cannot be filled{line}: {problem}") from problem
+
+
+def places(tree: Tree) -> list[Place]:
+    """Every node with where it stands, a parent before its children, left before right."""
+    found = []
+    stack = [(tree.root, (), -1, "")]
+    while stack:
+        node, path, parent, words = stack.pop()
+        number = len(found)
+        question = _question(node.split, tree.features) if isinstance(node, Branch) else None
+        found.append(Place(number, node, path, parent, words, question))
+        if isinstance(node, Branch):
+            left, right = node.split.words(tree.features)
+            stack += [
+                (node.right, (*path, "right"), number, right),
+                (node.left, (*path, "left"), number, left),
+            ]
+    return found
+
+
+def _question(split: Split, features: tuple[Feature, ...]) -> Question:
+    feature = features[split.feature]
+    levels = feature.levels
+    if isinstance(split, Threshold):
+        if feature.kind == NUMERIC:
+            return Question("at most", feature, (float(split.threshold),))
+        # The code of an unseen level is -1: it goes left, so the levels on the right are listed.
+        return Question("not in", feature, levels[max(0, int(split.threshold // 1) + 1) :])
+    if isinstance(split, Subset):
+        numbers = feature.kind == NUMERIC
+        return Question("in", feature, tuple(float(v) if numbers else levels[int(v)] for v in split.values))
+    return Question("missing", feature)
+
+
+def _is_numeral(level: str) -> bool:
+    """Whether a level is a number as `show_number` writes it, and one of those that doubles tell apart."""
+    try:
+        return level == show_number(float(level)) and abs(float(level)) < 2.0**53
+    except (ValueError, OverflowError):
+        return False
+
+
+# The folders.
+
+
+def _folders(templates) -> tuple[Path, ...]:
+    here = Path(__file__).resolve().parent
+    packaged, checkout = here / "templates", here.parent / "templates"
+    # Beside an installed package a folder `templates` would be a stranger's.
+    own = packaged if packaged.is_dir() else checkout
+    if templates is None:
+        return (own,)
+    if not Path(templates).is_dir():
+        raise ChoiceError(f"expected a folder of templates, got {str(templates)!r}, which is not a folder")
+    return Path(templates), own
+
+
+def _exporter_files(templates) -> dict[str, Path]:
+    found = {}
+    for folder in _folders(templates):
+        for path in sorted((folder / "tree").glob("[!_.]*.*.jinja")):
+            found.setdefault(path.name.split(".", 1)[0], path)
+    return dict(sorted(found.items()))
+
+
+def _exporter_file(to: str, templates) -> Path:
+    files = _exporter_files(templates)
+    if to not in files:
+        raise ChoiceError(f"unknown exporter {to!r}{did_you_mean(to, files)}; known: {', '.join(files)}")
+    return files[to]
+
+
+def _description(path: Path) -> str:
+    with path.open(encoding="utf-8") as stream:
+        comment = re.match(r"\{#-?\s*(.*?)\s*-?#\}", stream.readline())
+    return comment[1] if comment else ""
+
+
+@lru_cache
+def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    filters = (aligned, dot_str, of, one_line, percent, py_str, py_value, show_number, tally, tint)
+    environment.filters |= {function.__name__: function for function in filters}
+    environment.globals |= {"MISSING_WORDS": MISSING_WORDS}
+    return environment
+
+
+# The quoting filters, one for each target.
+
+
+def py_str(text: str) -> str:
+    """A Python literal on one line; what cannot be printed is escaped, so it is safe in a comment too."""
+    return repr(str(text))
+
+
+def py_value(value) -> str:
+    """A Python expression for exactly this text or double, or for a tuple of a sequence of them."""
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(map(py_value, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, str):
+        return py_str(value)
+    text = repr(float(value))  # the shortest text that reads back as the same double
+    return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
+
+
+def dot_str(text: str) -> str:
+    """A quoted label of Graphviz that shows this text; a newline in it stays one."""
+    # Graphviz reads backslashes and HTML entities in labels, and knows no other control characters.
+    text = str(text).replace("\r\n", "\n").replace("\r", "\n")
+    text = "".join(c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cs") else "\ufffd" for c in text)
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;").replace("\n", "\\n")
+    return f'"{text}"'
+
+
+def one_line(text: str) -> str:
+    """The text for a terminal: what is not printable is escaped as in Python, so a line stays a line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+# The other filters, for the words of a report.
+
+
+def of(count: int, thing: str, things: str = "") -> str:
+    """`3 | of("leaf", "leaves")` is "3 leaves"; none is "no leaves"."""
+    return f"{count or 'no'} {thing if count == 1 else things or thing + 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """"90.7%"; "100%" and "0%" are only said where they are exact."""
+    if part in (0, whole):
+        return "100%" if part else "0%"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
+
+
+def tally(amounts, classes) -> str:
+    """"versicolor: 49, virginica: 5": the classes that are there at all, on one line."""
+    pairs = zip(classes, amounts)
+    return ", ".join(f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in pairs if n)
+
+
+def aligned(text: str, sides: str = "", widest: int = 72) -> str:
+    """Lines with cells between tabs, as columns two spaces apart.
+
+    `sides` has l or r for each column (l beyond its end). The last cell of a line, a line without
+    a tab, and a cell wider than `widest` do not widen a column.
+    """
+    lines = [line.split("\t") for line in text.split("\n")]
+    widths = {}
+    for cells in lines:
+        for column, cell in enumerate(cells[:-1]):
+            if _width(cell) <= widest:
+                widths[column] = max(widths.get(column, 0), _width(cell))
+
+    def padded(column, cell):
+        space = " " * (widths.get(column, 0) - _width(cell))
+        return space + cell if sides[column : column + 1] == "r" else cell + space
+
+    return "\n".join("  ".join(padded(*pair) for pair in enumerate(cells)).rstrip() for cells in lines)
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: Chinese signs take two, accents that join a letter none."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def tint(colour: str, strength: float) -> str:
+    """`#rrggbb` mixed with white: strength 1 is the colour itself, 0 is white."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - (255 - part) * strength):02x}" for part in parts)
