@@ -113,8 +113,8 @@ def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None) 
     """The tree that asks `test[t]` (-1: predicts) from the root down, without what no training row
     needs: a branch node with an empty side, or with two children that predict the same class.
 
-    Without `label` each node that predicts takes its heaviest class (ties: the first in class
-    order), and one without rows its parent's.
+    Where `label` is absent or -1, a node that predicts takes its heaviest class (ties: the first in
+    class order), and one without rows its parent's.
     """
     K = len(encoded.classes)
 
@@ -123,7 +123,7 @@ def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None) 
             return inherited
         best = int(np.bincount(encoded.y[rows], encoded.weight[rows], K).argmax())
         if test[t] < 0:
-            return best if label is None else int(label[t])
+            return best if label is None or label[t] < 0 else int(label[t])
         ones = encoded.X[rows, test[t]]
         if ones.all() or not ones.any():
             return walk(2 * t + int(ones[0]), rows, best)

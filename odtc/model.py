@@ -261,7 +261,9 @@ class Model:
                 continue
             terms = [term for term in self.terms if term.columns.block is block]
             for begin, end, (rows, columns, coefs) in _pieces(block, terms, most, by_rows=False):
-                yield begin, end, _sparse(coefs, rows, columns - begin, (self.n_rows, end - begin)).tocsc()
+                part = _sparse(coefs, rows, columns - begin, (self.n_rows, end - begin)).tocsc()
+                part.sort_indices()
+                yield begin, end, part
 
     def row_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, object]]:
         """(begin, end, csr_array of rows begin .. end) over all rows, in order, as `column_chunks`."""

@@ -25,6 +25,8 @@ NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 
+SURE = 1e-3  # a label column this near to 1 is meant
+
 
 @dataclass(frozen=True)
 class Params:
@@ -112,9 +114,9 @@ def build(problem: Problem) -> Model:
     # z_{a(t),t} = z_{t,sink}                          t ∈ L, i                         (1.5)
     # z_{s,1} ≤ 1                                      i                                (1.6)
     if params.literal:
-        end = m.rows("end", row, nodes(L), lower=0, upper=0)
-        m.add(end[i, L], z[i, L])
-        m.add(end[i, L], zs[i, L], -1)
+        arrive = m.rows("arrive", row, nodes(L), lower=0, upper=0)
+        m.add(arrive[i, L], z[i, L])
+        m.add(arrive[i, L], zs[i, L], -1)
         source = m.rows("source", row, upper=1)
         m.add(source[i], z[i, 1])
 
@@ -180,15 +182,23 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b (and, in the literal model, w) alone; flows may be fractional."""
-    b = point["b"]
-    test = np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
-    test[problem.topology.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
-    if not problem.params.literal:
-        # Labels are continuous here, and a leaf's best label is its heaviest class.
-        return settle(test, problem.encoded)
+    """The tree of a point, from b, w and p alone; flows may be fractional, and so may be labels
+    that are continuous: such a leaf gets its heaviest class, which is at least as good."""
+    tree, b = problem.topology, point["b"]
+    test = np.full(2 ** (tree.depth + 1), -1, np.int32)
+    test[tree.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
     label = np.full(len(test), -1, np.int32)
-    label[problem.topology.nodes] = point["w"].argmax(axis=1)
+
+    def read(nodes, weights):
+        label[nodes] = np.where(weights.max(axis=-1) > 1 - SURE, weights.argmax(axis=-1), -1)
+
+    if "w" in point:
+        read(Shape.of(problem).label, point["w"])
+    if "p" in point:
+        bottom = tree.bottom[test[tree.bottom] >= 0]
+        chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
+        read(2 * bottom, chosen[:, 0])
+        read(2 * bottom + 1, chosen[:, 1])
     return settle(test, problem.encoded, label)
 
 

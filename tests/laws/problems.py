@@ -1,0 +1,75 @@
+"""Small problems for the laws: random data sets, every formulation in all its forms, random trees."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.encoding import encode
+from odtc.errors import DataError
+from odtc.formulation import FORMULATIONS, Problem, parse_params
+from odtc.heap import blank, settle
+from odtc.topology import Topology
+
+# The forms in which each formulation must obey the laws; a formulation that is not here fails them.
+FORMS = {
+    "flowoct": [
+        {}, {"bottom": "flow"}, {"literal": True},
+        {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}, {"lambda": 0.25, "literal": True},
+    ],
+}
+ALL_FORMS = [(name, form) for name in FORMULATIONS.names() for form in FORMS[name]]
+
+
+def form_id(form) -> str:
+    name, params = form
+    return "-".join([name, *(f"{key}={value}" for key, value in params.items())])
+
+
+@st.composite
+def datasets(draw, most_rows=14, most_classes=3):
+    """Numeric and categorical columns with few values, so that rows repeat, tie and contradict."""
+    n = draw(st.integers(3, most_rows))
+    kinds = draw(st.lists(st.sampled_from([NUMERIC, CATEGORICAL]), min_size=1, max_size=3))
+    columns, features = [], []
+    for place, kind in enumerate(kinds):
+        values = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+        columns.append([v * 1.5 - 1 for v in values] if kind == NUMERIC else values)
+        features.append(Feature(f"f{place}", kind, () if kind == NUMERIC else ("a", "b", "c")))
+    K = draw(st.integers(2, most_classes))
+    y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)), np.int32)
+    weight = np.array(draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5]), min_size=n, max_size=n)))
+    classes = tuple("xyz"[:K])
+    return Dataset("random", np.array(columns, float).T.copy(), y, tuple(features), classes, weight)
+
+
+@st.composite
+def problems(draw, form, depths=(1, 2), **of_data):
+    """A problem of this form (name, params) on a random data set on which some test tells rows apart."""
+    name, params = form
+    dataset = draw(datasets(**of_data).filter(_can_be_encoded))
+    return Problem(encode(dataset), Topology(draw(st.sampled_from(depths))), name, parse_params(name, params))
+
+
+@st.composite
+def heaps(draw, problem):
+    """A random tree on the problem's topology, with the branch nodes that no row needs taken out."""
+    test, label = blank(problem.topology)
+
+    def grow(t, depth):
+        if depth == problem.topology.depth or draw(st.booleans()) and depth:
+            label[t] = draw(st.integers(0, len(problem.encoded.classes) - 1))
+            return
+        test[t] = draw(st.integers(0, problem.encoded.n_tests - 1))
+        grow(2 * t, depth + 1)
+        grow(2 * t + 1, depth + 1)
+
+    grow(1, 0)
+    return settle(test, problem.encoded, label)
+
+
+def _can_be_encoded(dataset) -> bool:
+    try:
+        encode(dataset)
+    except DataError:
+        return False
+    return True

@@ -1,0 +1,97 @@
+"""Law 5: each file, read back by HiGHS, is the model; written twice it is the same bytes."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from odtc.dataset import Dataset, Feature
+from odtc.encoding import encode
+from odtc.format import FORMATS, write_model
+from odtc.formats.fixed_mps import fixed_names
+from odtc.formulation import Problem, parse_params
+from odtc.model import name_list
+from odtc.solvers.highs import read_model
+from odtc.topology import Topology
+from tests.laws.problems import ALL_FORMS, form_id, problems
+
+# A folder made once serves all examples of a test: every example writes its files anew.
+EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("format", FORMATS.names())
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=4, **EACH)
+def test_a_file_read_back_is_the_model(form, format, suffix, data, tmp_path):
+    problem = data.draw(problems(form))
+    model = problem.module.build(problem)
+    path = write_model(model, tmp_path / f"model{FORMATS.get(format).SUFFIX}{suffix}", format)
+    first = path.read_bytes()
+    write_model(model, path, format)
+    assert path.read_bytes() == first
+    assert_same_model(model, read_model(path), format)
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_the_matrix_holds_each_entry_once_in_any_chunks(form, data):
+    problem = data.draw(problems(form, depths=(1, 2, 3)))
+    model = problem.module.build(problem)
+    A = model.A
+    assert A.nnz == model.nnz and A.has_canonical_format and (A.data != 0).all()
+    most = data.draw(st.integers(1, 50))
+    by_columns = np.zeros(A.shape)
+    for begin, end, part in model.column_chunks(most):
+        by_columns[:, begin:end] += part.toarray()
+    by_rows = np.zeros(A.shape)
+    for begin, end, part in model.row_chunks(most):
+        by_rows[begin:end] += part.toarray()
+    np.testing.assert_array_equal(by_columns, A.toarray())
+    np.testing.assert_array_equal(by_rows, A.toarray())
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_names_are_safe_and_distinct(form, data):
+    problem = data.draw(problems(form, depths=(1, 2, 3)))
+    model = problem.module.build(problem)
+    for blocks in (model.columns, model.rows):
+        names = name_list(blocks)
+        assert len(set(names)) == len(names)
+        assert all(name.isascii() and name.isidentifier() and name[0] not in "eE" and len(name) <= 60 for name in names)
+
+
+def test_gzip_says_nothing_of_name_or_time(tmp_path):
+    dataset = Dataset("d", np.array([[0.0], [1.0]]), np.array([0, 1], np.int32), (Feature("f", "numeric"),), ("a", "b"), np.ones(2))
+    problem = Problem(encode(dataset), Topology(1), "flowoct", parse_params("flowoct", {}))
+    model = problem.module.build(problem)
+    one, two = write_model(model, tmp_path / "one.mps.gz"), write_model(model, tmp_path / "two.mps.gz")
+    assert one.read_bytes() == two.read_bytes()
+    assert gzip.decompress(one.read_bytes()) == write_model(model, tmp_path / "one.mps").read_bytes()
+
+
+def assert_same_model(model, read, format):
+    """Names, order, costs, bounds, kinds, sides and every nonzero, exactly."""
+    if format == "fixed-mps":
+        names = [bytes(row).decode() for row in fixed_names(model.n_cols, "C")]
+        rows = [bytes(row).decode() for row in fixed_names(model.n_rows, "R")]
+    else:
+        names, rows = name_list(model.columns), name_list(model.rows)
+    assert name_list(read.columns) == names
+    assert name_list(read.rows) == rows
+    for one, two in (
+        (model.c, read.c), (model.col_lower, read.col_lower), (model.col_upper, read.col_upper),
+        (model.row_lower, read.row_lower), (model.row_upper, read.row_upper), (model.integrality, read.integrality),
+    ):
+        np.testing.assert_array_equal(one, two)
+    assert read.offset == model.offset
+    assert model.A.nnz == read.A.nnz
+    np.testing.assert_array_equal(model.A.toarray(), read.A.toarray())
+
+

@@ -1,0 +1,48 @@
+"""Law 2: the optimum is that of an exhaustive search, and the decoded tree attains it."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from odtc import pipeline
+from odtc.solver import SOLVERS
+from tests.exhaustive import cheapest
+from tests.laws.problems import ALL_FORMS, form_id, problems
+
+SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+
+
+@pytest.mark.parametrize("solver", SOLVERS.names())
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=30, **SLOW)
+def test_optimum_is_that_of_exhaustive_search(form, solver, data):
+    problem = data.draw(problems(form))
+    best = exhaustive_cost(problem)
+    model = replace(problem.module.build(problem), problem=problem)
+    solution = pipeline.solve(model, solver, threads=1)
+    assert solution.termination == "optimal"
+    assert solution.objective == pytest.approx(best, abs=1e-6)
+    assert solution.bound == pytest.approx(best, abs=1e-6)
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified, decoded.checks
+    assert problem.module.objective(problem, decoded.heap) == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=10, **SLOW)
+def test_the_arrays_mean_the_same_to_scipy(form, data):
+    problem = data.draw(problems(form))
+    m = problem.module.build(problem)
+    found = milp(m.c, constraints=LinearConstraint(m.A, m.row_lower, m.row_upper),
+                 bounds=Bounds(m.col_lower, m.col_upper), integrality=m.integrality)
+    assert found.fun + m.offset == pytest.approx(exhaustive_cost(problem), abs=1e-6)
+
+
+def exhaustive_cost(problem) -> float:
+    encoded, price = problem.encoded, problem.params.lambda_
+    return cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price)

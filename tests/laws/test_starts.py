@@ -1,0 +1,51 @@
+"""Law 1: a start is feasible, costs what its tree costs, and decodes to its tree."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.formulation import FORMULATIONS
+from odtc.heap import HeapTree
+from tests.laws.problems import ALL_FORMS, FORMS, form_id, heaps, problems
+
+
+def test_every_formulation_is_under_the_laws():
+    assert set(FORMS) == set(FORMULATIONS.names())
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
+    problem = data.draw(problems(form, depths=(1, 2, 3)))
+    heap = data.draw(heaps(problem))
+    module, encoded = problem.module, problem.encoded
+    model = module.build(problem)
+    x = model.join(module.start(problem, heap))
+    activity = model.A @ x
+    assert (x >= model.col_lower).all() and (x <= model.col_upper).all()
+    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    # What the tree costs, counted row by row in its words.
+    tree = heap.to_tree(encoded)
+    dataset = encoded.dataset
+    wrong = sum(w for w, k, p in zip(dataset.weight, dataset.y, tree.predict(dataset.X)) if k != p)
+    price = form[1].get("lambda", 0.0)
+    cost = (1 - price) * wrong + price * tree.n_branch_nodes
+    assert model.objective(x) == pytest.approx(cost, abs=1e-9)
+    assert module.objective(problem, heap) == pytest.approx(cost, abs=1e-9)
+    assert_same(module.decode(problem, model.split(x)), heap)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_tree_in_words_and_on_the_heap_are_one(data):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
+    heap = data.draw(heaps(problem))
+    back = HeapTree.from_tree(heap.to_tree(problem.encoded), problem.encoded, problem.topology)
+    assert_same(back, heap)
+
+
+def assert_same(a: HeapTree, b: HeapTree):
+    np.testing.assert_array_equal(a.test, b.test)
+    np.testing.assert_array_equal(a.label, b.label)
