@@ -41,12 +41,16 @@ def write_model(model, path, format: str = "mps") -> Path:
     return Path(path)
 
 
-def name_table(blocks) -> np.ndarray:
-    """Names of all members of these blocks, blank-padded: uint8 of shape (members, widest)."""
+def name_table(blocks, end: str = "") -> np.ndarray:
+    """Names of all members of these blocks, each followed by `end`, blank-padded: uint8 of shape
+    (members, widest)."""
     size = sum(block.size for block in blocks)
-    table = np.full((size, max((block.width for block in blocks), default=1)), ord(" "), np.uint8)
+    widest = max((block.width for block in blocks), default=1)
+    table = np.full((size, widest + len(end)), ord(" "), np.uint8)
     for block in blocks:
         table[block.start : block.stop, : block.width] = block.names()
+        if end:
+            table[block.start : block.stop, block.width] = ord(end)
     return table
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from odtc.errors import ModelError, SolutionError
 
-CHUNK = 2_000_000  # nonzeros held at once while the matrix is streamed
+CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def _write_rows(model, stream, names):
     """ name: entries, sense and side. A row is its label, its entries and its end, each a text of
     one width per kind; they are laid one behind the other by place."""
     kind, rhs = finite_sides(model)
-    labels = name_table(model.rows)
+    labels = name_table(model.rows, ":")
     senses = {b"L": "<=", b"G": ">=", b"E": "="}
     for begin, end, part in model.row_chunks():
         counts = np.diff(part.indptr)
@@ -60,7 +60,7 @@ def _write_rows(model, stream, names):
         nth = np.arange(part.nnz) - np.repeat(part.indptr[:-1], counts)
         start = np.where(nth % PER_LINE == 0, np.uint8(ord("\n")), np.uint8(ord(" ")))[:, None]
         entries = lines(start, " ", gather(table, code), " ", gather(names, part.indices))
-        heads = lines(" ", labels[begin:end], ":")
+        heads = lines(" ", labels[begin:end])
         tails = lines(" ", ends[end_code], "\n")
         # An empty row still needs a column to be read by all: 0 of the first one.
         empty = counts == 0

@@ -1,0 +1,90 @@
+"""The layout of DESIGN §2, §3 and §5, held by reading the source: imports point one way, every file is registered."""
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+from odtc import catalogue
+from odtc.registry import Registry
+
+PACKAGE = Path(catalogue.__file__).parent
+
+# From the bottom up; a module imports only from its own group's lower ones. A folder counts with its contract file.
+LAYERS = [
+    {"errors", "registry"},
+    {"dataset", "split", "topology", "solution", "output"},
+    {"tree", "model"},
+    {"column", "reader", "readers", "encoding", "encodings"},
+    {"heap", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
+    {"render", "format", "formats", "cards", "point", "points"},
+    {"solver", "solvers"},
+    {"report", "verify", "manifest", "run"},
+    {"pipeline", "catalogue", "worker"},
+    {"cli"},
+    {"__main__"},
+]
+# Within a group: the contract before its collection, and what the contract itself stands on.
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+ONLY_IN = {"typer": {"cli"}, "rich": {"cli"}, "jinja2": {"render"}, "subprocess": {"solver"}, "highspy": {"solvers"},
+           "sklearn": {"heuristics"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def place(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            if node.module == "odtc":
+                yield from (f"odtc.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path):
+    here = place(path)
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] != "odtc":
+            assert here in ONLY_IN.get(parts[0], {here}), f"{name} may be imported only in {ONLY_IN[parts[0]]}"
+        elif len(parts) > 1 and parts[1] in LEVEL and here != "__init__":
+            assert LEVEL[parts[1]] <= LEVEL[here], f"{here} lies below {parts[1]}"
+            siblings = here == parts[1] and here.endswith("s") and path.parent != PACKAGE
+            assert not siblings, f"members of {here} do not import each other: {name}"
+
+
+def test_every_module_has_a_layer_and_begins_with_a_sentence():
+    for path in MODULES:
+        if path.name == "__init__.py" and path.parent != PACKAGE:
+            continue
+        assert place(path) in LEVEL or path.name == "__init__.py", path
+        assert (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")[:1].strip(), f"{path} says not what it is"
+
+
+REGISTRIES = {kind: registry for kind, registry in catalogue.REGISTRIES.items() if isinstance(registry, Registry)}
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_every_file_of_a_collection_is_registered_and_complete(kind):
+    registry = REGISTRIES[kind]
+    folder = PACKAGE / registry.package.split(".")[1]
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert files == {name.replace("-", "_") for name in registry.module_names}
+    for name in registry.module_names:
+        module = registry.get(name)
+        assert importlib.import_module(module.__name__) is module
+        assert not [word for word in registry.required if not hasattr(module, word)]
+
+
+def test_every_registered_name_is_listed_and_described():
+    for kind in catalogue.REGISTRIES:
+        for name, line in catalogue.members(kind):
+            assert line.strip(), f"{kind} {name} has no description"
+            assert name in catalogue.describe(name)

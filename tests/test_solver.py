@@ -1,0 +1,163 @@
+"""Running a solver: deadlines, ends of all kinds, and a solver that does not keep its limit.
+
+The fake solver is found through an entry point, in this process and in the worker's.
+"""
+
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from odtc import solver as runner
+from odtc.errors import ChoiceError, SolverError
+from odtc.model import Model, NamedBlock
+from odtc.solver import Options, solve
+
+FAKE = '''
+"""A solver that sends one incumbent and then does what the seed says."""
+import os, sys, time
+from pathlib import Path
+import numpy as np
+from odtc.solution import Progress, Termination
+from odtc.solver import Incumbent, Log, Outcome
+NAME, SUMMARY = "fake", "for tests"
+def version(): return None if os.environ.get("FAKE_ABSENT") else "1.0"
+def read_log(text): return None
+def run(job, emit, cancelled):
+    Path(os.environ["FAKE_PID"]).write_text(str(os.getpid()))
+    emit(Log("hello\\n"))
+    if job.options.seed != 7:
+        emit(Incumbent(np.ones(len(job.c))))
+        emit(Progress(0.1, 2.0, 1.0, 3))
+    if job.options.seed in (1, 7):          # deaf: neither limit nor nudge
+        time.sleep(600)
+    if job.options.seed == 2:               # listens
+        while not cancelled(): time.sleep(0.01)
+        return Outcome(None, Termination.INTERRUPTED, None, 1.5, 4)
+    if job.options.seed == 3:               # crashes
+        os._exit(7) if job.options.time_limit else None
+        raise RuntimeError("boom")
+    if job.options.seed == 4:               # prints rubbish where its events go
+        os.write(1, b"rubbish" * 1000); print("more rubbish")
+        raise ValueError("bad")
+    return Outcome(np.ones(len(job.c)), Termination.OPTIMAL, 2.0, 2.0, 5)
+'''
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    (tmp_path / "fake_solver.py").write_text(FAKE)
+    about = tmp_path / "fake_solver-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-solver\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[odtc.solvers]\nfake = fake_solver\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("FAKE_PID", str(tmp_path / "pid"))
+    monkeypatch.setattr(runner, "GRACE", 0.5)
+    monkeypatch.setattr(runner, "NUDGE", 0.1)
+    yield
+    sys.modules.pop("fake_solver", None)
+
+
+def model(c, A, row_lower, row_upper, lower=0.0, upper=1.0, whole=True) -> Model:
+    A = sp.csc_array(np.atleast_2d(np.asarray(A, float)))
+    n, m = A.shape[1], A.shape[0]
+    full = lambda value, size: np.broadcast_to(np.asarray(value, float), size).copy()  # noqa: E731
+    names = lambda letter, size: (NamedBlock(tuple(f"{letter}{i}" for i in range(size))),)  # noqa: E731
+    return Model("small", full(c, n), 0.0, full(row_lower, m), full(row_upper, m), full(lower, n), full(upper, n),
+                 np.full(n, whole, np.uint8), names("x", n), names("r", m), matrix=A)
+
+
+COVER = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_optimal(limit):
+    found = solve(COVER, options=Options(time_limit=limit))
+    assert (found.termination, found.objective, found.bound, found.gap) == ("optimal", 2, 2, 0)
+    assert (COVER.A @ found.x >= 1 - 1e-9).all()
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_infeasible(limit):
+    found = solve(model([1], [[1]], 2, np.inf), options=Options(time_limit=limit))
+    assert found.termination in ("infeasible", "infeasible_or_unbounded")
+    assert not found.has_solution and found.objective is None and found.gap is None
+
+
+def test_unbounded_has_no_point():
+    found = solve(model([-1], [[1]], 0, np.inf, upper=np.inf))
+    assert found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution
+
+
+def test_a_linear_program_has_its_optimum_for_bound():
+    found = solve(model([-1, -2], [[1, 1]], -np.inf, 1.5, whole=False))
+    assert found.termination == "optimal" and found.objective == found.bound == -2.5
+
+
+def test_the_log_and_the_progress_are_heard():
+    log, progress = [], []
+    solve(COVER, log=log.append, progress=progress.append)
+    assert "Solving report" in "".join(log)
+    assert progress[-1].incumbent == 2 and progress[-1].bound == 2
+
+
+def test_a_solver_that_keeps_no_limit_is_ended_and_its_incumbent_kept(fake, tmp_path):
+    began = time.monotonic()
+    found = solve(COVER, "fake", Options(time_limit=0.2, seed=1))
+    assert found.termination == "time_limit" and found.x.tolist() == [1, 1, 1]
+    assert (found.objective, found.bound, found.nodes) == (3, 1, 3)
+    assert time.monotonic() - began < 60  # it would sleep for ten minutes
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_solver_that_keeps_no_limit_and_has_no_incumbent(fake):
+    found = solve(COVER, "fake", Options(time_limit=0.2, seed=7))
+    assert found.termination == "time_limit" and not found.has_solution
+
+
+def test_a_solver_that_stops_when_told(fake):
+    found = solve(COVER, "fake", Options(time_limit=0.2, seed=2))
+    assert found.termination == "time_limit" and found.has_solution and (found.bound, found.nodes) == (1.5, 4)
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_a_solver_that_crashes_loses_nothing(fake, limit):
+    found = solve(COVER, "fake", Options(time_limit=limit, seed=3))
+    assert found.termination == "error" and found.has_solution and found.message
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_a_solver_that_prints_rubbish(fake, limit):
+    found = solve(COVER, "fake", Options(time_limit=limit, seed=4))
+    assert found.termination == "error" and "bad" in found.message
+
+
+def test_the_objective_is_computed_not_believed(fake):
+    found = solve(COVER, "fake", Options(seed=5))
+    assert found.claimed == 2 and found.objective == 3
+
+
+def test_a_solver_that_is_not_there(fake, monkeypatch):
+    monkeypatch.setenv("FAKE_ABSENT", "1")
+    with pytest.raises(SolverError, match="not on this machine"):
+        solve(COVER, "fake")
+
+
+def test_an_unknown_solver_is_named_with_the_nearest():
+    with pytest.raises(ChoiceError, match="did you mean 'highs'"):
+        solve(COVER, "hihgs")
+
+
+@pytest.mark.parametrize("bad", [
+    {"time_limit": 0}, {"time_limit": -1}, {"time_limit": float("nan")}, {"threads": 0}, {"seed": -1}, {"gap": -0.1},
+    {"gap": float("nan")},
+])
+def test_options_out_of_range(bad):
+    with pytest.raises(ChoiceError, match="expected"):
+        Options(**bad)
