@@ -6,18 +6,28 @@ are longer, so that readers that guess the form guess right (FORMATS §2).
 
 import numpy as np
 
-from odtc.format import finite_sides, gather, lines, number_table, text_table
+from odtc.format import finite_sides, gather, lines, number_table, row_sections, text_table
 from odtc.model import Model
 
+# At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
+MARKER = b"    MARKER    'MARKER'                 '%s'\n"
 
-def write(model: Model, stream, row_names: np.ndarray, column_names, title: str) -> None:
+SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
+
+
+def write(model: Model, stream, row_names: np.ndarray, column_names, title: str, cuts: bool = False) -> None:
     """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
     kind, rhs = finite_sides(model)
     rows = np.vstack([_padded(text_table(["obj"]), row_names.shape[1]), _padded(row_names, 3)])
     stream.write(title.encode("ascii"))
-    # ROWS: the objective first, then one card a row: its kind and its name.
+    # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
+    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (FORMATS §6).
     stream.write(b"ROWS\n N  obj\n")
-    stream.write(lines(" ", kind.view(np.uint8)[:, None], "  ", rows[1:], "\n"))
+    cards = lines(" ", kind.view(np.uint8)[:, None], "  ", rows[1:], "\n")
+    for section, blocks in row_sections(model, cuts):
+        stream.write(SECTIONS[section])
+        for block in blocks:
+            stream.write(cards[block.start : block.stop])
     stream.write(b"COLUMNS\n")
     integer = False
     for begin, end, part in model.column_chunks():
@@ -27,11 +37,11 @@ def write(model: Model, stream, row_names: np.ndarray, column_names, title: str)
         for first, last in zip([0, *cuts], [*cuts, end - begin]):
             if flags[first] != integer:
                 integer = not integer
-                stream.write(f"    MARKER                 'MARKER'                 'INT{'ORG' if integer else 'END'}'\n".encode())
+                stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))
             piece = part if last - first == end - begin else part[:, first:last]
             _write_columns(model, stream, rows, column_names, begin + first, begin + last, piece)
     if integer:
-        stream.write(b"    MARKER                 'MARKER'                 'INTEND'\n")
+        stream.write(MARKER % b"INTEND")
     # RHS: the rows whose side is not 0.
     stream.write(b"RHS\n")
     if (some := np.flatnonzero(rhs)).size:

@@ -12,7 +12,7 @@ from odtc.point import POINTS
 from odtc.reader import READERS
 from odtc.registry import did_you_mean
 from odtc.selection import SELECTIONS
-from odtc.solver import SOLVERS
+from odtc.solver import SOLVERS, version
 
 REGISTRIES = {
     "models": FORMULATIONS, "cuts": CUTS, "encodings": ENCODINGS, "solvers": SOLVERS, "formats": FORMATS,
@@ -24,32 +24,37 @@ def members(kind: str) -> list[tuple[str, str]]:
     """(name, one line) of every member; raises ChoiceError for an unknown kind."""
     if kind not in REGISTRIES:
         raise ChoiceError(f"cannot list {kind!r}{did_you_mean(kind, REGISTRIES)}; known: {', '.join(REGISTRIES)}")
-    if kind == "exporters":
-        from odtc.render import exporters
-
-        return list(exporters().items())
-    registry = REGISTRIES[kind]
-    return [(name, _line(kind, registry.get(name))) for name in registry.names()]
+    return [(name, _member_line(kind, name)) for name in _names(kind)]
 
 
 def describe(name: str) -> str:
     """What is known of a member of any registry; raises ChoiceError for an unknown name."""
-    names = [member for kind in REGISTRIES for member, _ in members(kind)]
-    texts = []
-    for kind in REGISTRIES:
-        for member, line in members(kind):
-            if member == name:
-                texts.append(f"{name} ({kind}): {line}" + _details(kind, name))
+    names = {kind: _names(kind) for kind in REGISTRIES}
+    texts = [f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]]
     if not texts:
-        raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, names)}; see `odtc list models` and the like")
+        known = [member for members in names.values() for member in members]
+        raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
     return "\n\n".join(texts)
 
 
-def _line(kind, module) -> str:
+def _names(kind: str) -> tuple[str, ...]:
+    if kind == "exporters":
+        from odtc.render import exporters
+
+        return tuple(exporters())
+    return REGISTRIES[kind].names()
+
+
+def _member_line(kind: str, name: str) -> str:
+    if kind == "exporters":
+        from odtc.render import exporters
+
+        return exporters()[name]
+    module = REGISTRIES[kind].get(name)
     if kind == "models":
         return module.TITLE
     if kind == "solvers":
-        return f"{module.SUMMARY}; {module.version() or 'not found'}"
+        return f"{version(module) or 'not found'}; {module.SUMMARY}; {module.DIALECT.words()}"
     return module.SUMMARY
 
 

@@ -4,15 +4,16 @@ Heavy imports stand inside the commands, so that `odtc --help` is quick.
 """
 
 import json
+import os
+import signal
 import sys
-import time
-from contextlib import contextmanager
+import threading
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from odtc import __version__
+from odtc import __version__, screen
 from odtc.errors import ChoiceError, OdtcError
 
 app = typer.Typer(
@@ -37,6 +38,9 @@ Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate"
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
 Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
 SolverName = Annotated[str, typer.Option("--solver", help="See `odtc list solvers`.")]
+SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]
+ProgramFile = Annotated[str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")]
+DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.")]
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds; by default none.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="By default the solver's choice.")]
 Seed = Annotated[int, typer.Option("--seed")]
@@ -45,6 +49,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 ManifestFile = Annotated[Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")]
 Templates = Annotated[Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")]
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
+
+USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
 @app.callback(invoke_without_command=True)
@@ -60,35 +66,37 @@ def fit(
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
     numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
-    solver: SolverName = "highs", time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
+    solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
+    time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
     format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.")] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     o: Stem = None, as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
-    from odtc import pipeline
+    from odtc import files, pipeline
     from odtc.format import FORMATS
-    from odtc.solver import SOLVERS, Options
+    from odtc.solver import Options, find_solver
 
     options = Options(time_limit, threads, seed, gap)
-    SOLVERS.get(solver)
+    solver = str(solver_template or solver)
+    module = find_solver(solver)
     if format:
         FORMATS.get(format)
     compiled, begun = _compile(data, model, depth, target, p, encoding, cuts, start, categorical, numeric, missing, weights)
     labelled = pipeline.test_rows(compiled.problem, test) if test else None
-    stem = o or _stem(compiled)
-    files = pipeline.write_build(compiled, stem, format, gzip)
-    with _live(f"{SOLVERS.get(solver).NAME}", stem, files) as (progress, log):
+    stem = _stem(compiled, o)
+    written = files.write_build(compiled, stem, format, gzip)
+    with screen.live(module.NAME, stem, written) as (progress, log):
         solution = pipeline.solve(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log,
+                                  path=written[0] if format and format != "fixed-mps" else None, program=program,
                                   time_limit=time_limit, threads=threads, seed=seed, gap=gap)
-    files += pipeline.write_solution(compiled, solution, options, f"{stem}.sol")
+    written += files.write_solution(compiled, solution, options, f"{stem}.sol")
     if not solution.has_solution:
-        _no_solution(pipeline.model_facts(compiled), solution, files, as_json)
+        screen.refuse_no_solution(pipeline.model_facts(compiled), solution, written, as_json)
     done = pipeline.finish(compiled, solution, labelled)
-    tree_path = Path(f"{stem}.tree.json")
-    _write_tree(done.tree, tree_path)
-    facts = done.facts | {"tree": str(tree_path), "files": [str(f) for f in [*files, tree_path]]}
-    _print_tree_result(done.tree, done.decoded, facts, as_json, done.cart)
+    tree_files = _write_tree(done.decoded, Path(f"{stem}.tree.json"))
+    facts = done.facts | {"tree": tree_files[0] if tree_files else None, "files": [*map(str, written), *tree_files]}
+    screen.print_tree_result(done.tree, done.decoded, facts, as_json)
 
 
 @app.command()
@@ -98,59 +106,71 @@ def build(
     numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
     format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
-    o: Stem = None, as_json: Json = False,
+    dialect: DialectName = None, o: Stem = None, as_json: Json = False,
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and the start files."""
-    from odtc import pipeline
+    from odtc import files, pipeline
     from odtc.format import FORMATS
+    from odtc.solver import find_solver
 
     FORMATS.get(format)
+    if dialect not in (None, "all"):
+        reads = find_solver(dialect).DIALECT.reads
+        if format not in reads:
+            raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     compiled, begun = _compile(data, model, depth, target, p, encoding, cuts, start, categorical, numeric, missing, weights)
-    files = pipeline.write_build(compiled, o or _stem(compiled), format, gzip, begun[1] if begun else None)
-    facts = pipeline.model_facts(compiled) | {"files": [str(f) for f in files]}
+    stem = _stem(compiled, o, FORMATS.get(format).SUFFIX)
+    written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)
+    facts = pipeline.model_facts(compiled) | {"files": [str(f) for f in written]}
+    if words := files.cut_words(compiled, dialect):
+        screen.say(words)
     if as_json:
-        _print_json(facts)
+        screen.print_json(facts)
         return
     print(f"{facts['model']} of depth {depth} for {facts['n_rows']} rows ({facts['n_rows_merged']} after merging) and "
           f"{facts['n_features_encoded']} tests: {facts['n_cols']:,} columns, {facts['n_model_rows']:,} rows, "
           f"{facts['nnz']:,} nonzeros")
-    for path in files:
+    for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")
 
 
 @app.command()
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
-    solver: SolverName = "highs", time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
+    solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
+    time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
     start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file; by default STEM.start.sol where it is.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run, and run nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
+    script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.")] = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a model file; the solution goes to STEM.sol in the form of HiGHS."""
-    from odtc import pipeline, report
-    from odtc.solver import SOLVERS, Options
+    """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS."""
+    from odtc import files, pipeline, report
+    from odtc.solver import Options, find_solver
 
     options = Options(time_limit, threads, seed, gap)
-    opened = pipeline.open_model(model_file, start)
-    stem = opened.stem
+    solver = str(solver_template or solver)
+    module = find_solver(solver)
+    stem = files.stem_of(model_file)
     target = o or Path(f"{stem}.sol")
-    if dry_run:
-        print(f"{SOLVERS.get(solver).NAME} {SOLVERS.get(solver).version()}, embedded: {model_file} -> {target}, {options}")
+    if script or dry_run:
+        _plan(script, module, model_file, options, start, target, program)
         return
-    files: list[Path] = []
-    with _live(SOLVERS.get(solver).NAME, target.with_suffix("") if target.suffix == ".sol" else None, files) as (progress, log):
-        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=progress, log=log,
-                                  time_limit=time_limit, threads=threads, seed=seed, gap=gap)
-    files += pipeline.write_solution(opened.model, solution, options, target)
+    opened = files.open_model(model_file, start)
+    written: list[Path] = []
+    with screen.live(module.NAME, target.with_suffix("") if target.suffix == ".sol" else None, written) as (progress, log):
+        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=progress, log=log, path=model_file,
+                                  program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
+    written += files.write_solution(opened.model, solution, options, target)
     facts = opened.facts | report.solve_facts(solution)
     if not solution.has_solution:
-        _no_solution(opened.facts, solution, files, as_json)
-    facts |= {"files": [str(f) for f in files]}
+        screen.refuse_no_solution(opened.facts, solution, written, as_json)
+    facts |= {"files": [str(f) for f in written]}
     if as_json:
-        _print_json(facts)
+        screen.print_json(facts)
         return
-    print(f"{solution.termination}: objective {solution.objective:.10g}{_proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
+    print(f"{solution.termination}: objective {solution.objective:.10g}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
     print(f"{target}  (odtc decode {target})")
 
 
@@ -163,16 +183,16 @@ def decode(
     as_json: Json = False,
 ) -> None:
     """Turn a solution file into a tree, checked."""
-    from odtc import pipeline
+    from odtc import files, pipeline
 
-    model, solution, opened = pipeline.open_solution(solution_file, manifest, log)
+    model, solution, opened = files.open_solution(solution_file, manifest, log)
     if not solution.has_solution:
-        _no_solution(pipeline.model_facts(model), solution, [], as_json)
+        screen.refuse_no_solution(pipeline.model_facts(model), solution, [], as_json)
     done = pipeline.finish(model, solution)
-    path = o or solution_file.with_name(_bare(solution_file) + ".tree.json")
-    _write_tree(done.tree, path)
-    facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": str(path), "files": [str(path)]}
-    _print_tree_result(done.tree, done.decoded, facts, as_json, done.cart)
+    written = _write_tree(done.decoded, o or solution_file.with_name(_bare(solution_file) + ".tree.json"))
+    facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
+                          "files": written}
+    screen.print_tree_result(done.tree, done.decoded, facts, as_json)
 
 
 @app.command()
@@ -183,22 +203,22 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
-    from odtc import pipeline
+    from odtc import files, pipeline
 
-    model, solution, opened = pipeline.open_solution(solution_file, manifest, log)
+    model, solution, opened = files.open_solution(solution_file, manifest, log)
     if not solution.has_solution:
-        _no_solution(pipeline.model_facts(model), solution, [], as_json)
-    dataset, note = pipeline.original_data(opened, data)
+        screen.refuse_no_solution(pipeline.model_facts(model), solution, [], as_json)
+    dataset, note = files.original_data(opened, data)
     done = pipeline.finish(model, solution, dataset=dataset)
     decoded = done.decoded
     if as_json:
-        _print_json(done.facts | {"files": [], "checks": [check.to_json() for check in decoded.checks], "verified": decoded.verified})
+        screen.print_json(done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": None, "files": [],
+                                  "checks": [check.to_json() for check in decoded.checks], "verified": decoded.verified})
     else:
-        _print_checks(decoded.checks)
+        screen.print_checks(decoded.checks)
     if note:
-        _say(note)
-    if not decoded.verified:
-        raise typer.Exit(1)
+        screen.say(note)
+    screen.refuse_failed(decoded)
 
 
 @app.command()
@@ -246,16 +266,16 @@ def predict(
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, require_labels=score)
     predicted = loaded.predict(rows.X)
     if o is not None or not (score or as_json):
-        text = _csv_column("prediction", [loaded.classes[k] for k in predicted])
+        text = screen.csv_column("prediction", [loaded.classes[k] for k in predicted])
         if o is None:
             sys.stdout.write(text)
         else:
             write_text(o, text)
     if score:
         facts = report.score(loaded, rows)
-        _print_json(facts) if as_json else _print_score(facts)
+        screen.print_json(facts) if as_json else screen.print_score(facts)
     elif as_json:
-        _print_json({"n_rows": rows.n_rows, "predictions": [loaded.classes[k] for k in predicted], "files": [str(o)] if o else []})
+        screen.print_json({"n_rows": rows.n_rows, "predictions": [loaded.classes[k] for k in predicted], "files": [str(o)] if o else []})
 
 
 @app.command("list")
@@ -266,10 +286,10 @@ def list_(kind: Annotated[str, typer.Argument(metavar="models|cuts|encodings|sol
 
     entries = members(kind)
     if as_json:
-        _print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
+        screen.print_json({kind: [{"name": name, "summary": summary} for name, summary in entries]})
         return
     if not entries:
-        _say(f"there are no {kind} in this version")
+        screen.say(f"there are no {kind} in this version")
     width = max((len(name) for name, _ in entries), default=0)
     for name, summary in entries:
         print(f"{name:<{width}}  {summary}")
@@ -285,20 +305,40 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
 
 def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the incumbent is kept
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
     except OdtcError as problem:
-        _say(f"odtc: error: {problem}")
-        sys.exit(problem.exit_code)
+        screen.say(f"odtc: error: {_one_line(problem)}")
+        code = problem.exit_code
+    except USAGE as problem:
+        code = 2
+        if type(problem).__name__ == "NoArgsIsHelpError":
+            problem.show()
+        else:
+            command = problem.ctx.command_path if problem.ctx else "odtc"
+            screen.say(f"odtc: error: {_one_line(problem.format_message()).rstrip('.')}; see `{command} --help`")
     except BrokenPipeError:  # the reader of our output has had enough
-        sys.stderr.close()
-        sys.exit(1)
-    except KeyboardInterrupt:
-        _say("odtc: interrupted")
-        sys.exit(1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that Python's own flush at the end is quiet
+        code = 1
+    except (KeyboardInterrupt, typer.Abort):
+        screen.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
+        code = 1
     except MemoryError:
-        _say("odtc: error: not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8")
-        sys.exit(1)
+        screen.say("odtc: error: not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8")
+        code = 1
+    except Exception as problem:
+        if os.environ.get("ODTC_TRACEBACK"):
+            raise
+        screen.say(f"odtc: error: a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
+             "with what ODTC_TRACEBACK=1 in the environment makes it print")
+        code = 1
+    sys.exit(code or 0)
 
 
 def _compile(data, model, depth, target, p, encoding, cuts, start, categorical, numeric, missing, weights):
@@ -315,142 +355,60 @@ def _compile(data, model, depth, target, p, encoding, cuts, start, categorical, 
     compiled = pipeline.build(data, model, depth, encoding=encoding, params=params, reading=reading)
     dropped = compiled.problem.encoded.dataset.n_dropped
     if dropped:
-        _say(f"dropped {dropped} rows with missing cells of {dropped + compiled.problem.encoded.dataset.n_rows} "
+        screen.say(f"dropped {dropped} rows with missing cells of {dropped + compiled.problem.encoded.dataset.n_rows} "
              "(--missing separate keeps them)")
     return compiled, pipeline.start(compiled, start)
 
 
 def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip()) if text else ()
+    """Names between commas; one that holds a comma itself stands in double quotes, as in CSV."""
+    import csv
+
+    cells = next(csv.reader([text], skipinitialspace=True), []) if text else []
+    return tuple(name.strip() for name in cells if name.strip())
 
 
-def _stem(model) -> str:
+def _stem(model, o: str | None, suffix: str = "") -> str:
+    """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
+    data's name with model and depth."""
     problem = model.problem
-    return f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}"
+    usual = f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}"
+    if o and (o.endswith(("/", os.sep)) or Path(o).is_dir()):
+        return str(Path(o, usual))
+    return (o or usual).removesuffix(".gz" if suffix and o else "").removesuffix(suffix) or usual
+
+
+def _one_line(problem) -> str:
+    return " ".join(str(problem).split())
+
+
+def _plan(script, module, model_file, options, start, target, program) -> None:
+    """The command that would be run, or a job script beside the model, instead of a run."""
+    from odtc import command, files
+    from odtc.output import write_text
+
+    if not Path(model_file).is_file():
+        raise ChoiceError(f"expected a model file (.mps, .lp, also .gz), got {str(model_file)!r}, which is no file")
+    start = start or files.start_beside(model_file, module)
+    if script:
+        path = Path(f"{files.stem_of(model_file)}.{script}")
+        write_text(path, command.write_script(script, module, model_file, options, start, target, program))
+        print(path)
+    elif hasattr(module, "run"):
+        print(f"{module.NAME} {module.version()} in this process: {model_file} -> {target}, {options}")
+    else:
+        print("\n".join(command.shell_lines(module, model_file, options, start, target, program)))
 
 
 def _bare(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(path.suffix if path.suffix != ".gz" else "")
 
 
-def _write_tree(tree, path) -> None:
+def _write_tree(decoded, path) -> list[str]:
+    """Writes the tree, unless a check failed: such a one replaces no file. The path, if it was written."""
     from odtc.output import write_text
 
-    write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-def _print_json(facts: dict) -> None:
-    print(json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def _csv_column(title: str, cells: list[str]) -> str:
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([[title], *([cell] for cell in cells)])
-    return text.getvalue()
-
-
-def _proof(solution) -> str:
-    if solution.bound is None:
-        return ""
-    return f", bound {solution.bound:.10g}, gap {100 * solution.gap:.2f} %"
-
-
-def _no_solution(facts, solution, files, as_json) -> None:
-    from odtc import pipeline, report
-    from odtc.errors import NoSolutionError
-
-    if as_json:
-        _print_json(facts | report.solve_facts(solution) | {"files": [str(f) for f in files]})
-    raise NoSolutionError(pipeline.no_solution_text(solution))
-
-
-def _print_tree_result(tree, decoded, facts, as_json, cart) -> None:
-    from odtc.render import render_tree
-
-    if as_json:
-        _print_json(facts)
-    else:
-        sys.stdout.write(render_tree(tree))
-        print()
-        proved = {"optimal": "proved optimal"}.get(facts["termination"], facts["termination"].replace("_", " "))
-        bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
-        seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
-        nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
-        print(f"{proved}: objective {facts['objective']:.10g}{bound}{nodes}{seconds}, {facts['solver']}")
-        print(f"training  {facts['train_correct']} of {facts['n_rows']} right ({100 * facts['train_accuracy']:.2f} %), "
-              f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %)")
-        if facts.get("test_accuracy") is not None:
-            print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
-                  f"CART {100 * facts['cart_test_accuracy']:.2f} %")
-        print(f"verified  {sum(c.passed for c in decoded.checks)} of {len(decoded.checks)} checks passed")
-        _say(f"wrote {', '.join(facts['files'])}")
     if not decoded.verified:
-        for check in decoded.checks:
-            if not check.passed:
-                _say(f"odtc: error: the check of the {check.name} failed: {check.text}")
-        raise typer.Exit(1)
-
-
-def _print_checks(checks) -> None:
-    width = max(len(check.name) for check in checks)
-    for check in checks:
-        print(f"{'ok  ' if check.passed else 'FAIL'}  {check.name:<{width}}  {check.text}")
-    failed = sum(not check.passed for check in checks)
-    print(f"{failed} of {len(checks)} checks failed" if failed else f"all {len(checks)} checks passed")
-
-
-def _print_score(facts: dict) -> None:
-    accuracy = "no row has a known label" if facts["accuracy"] is None else f"{100 * facts['accuracy']:.2f} %"
-    print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
-    if facts["n_rows_without_known_label"]:
-        print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
-    cells = [["true \\ predicted", *facts["classes"]]]
-    cells += [[name, *map(str, row)] for name, row in zip(facts["classes"], facts["confusion"])]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
-    for row in cells:
-        print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
-
-
-@contextmanager
-def _live(solver: str, stem, files: list):
-    """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log."""
-    from contextlib import ExitStack
-
-    from odtc.output import new_file
-
-    with ExitStack() as stack:
-        log = None
-        if stem is not None:
-            path = Path(f"{stem}.log")
-            stream = stack.enter_context(new_file(path))
-            files.append(path)
-            log = lambda text: stream.write(text.encode("utf-8"))  # noqa: E731
-        if not sys.stderr.isatty():
-            yield None, log
-            return
-        from rich.console import Console
-        from rich.live import Live
-        from rich.text import Text
-
-        began, last = time.monotonic(), [None]
-
-        def line() -> Text:
-            said = last[0]
-            words = [solver, f"{time.monotonic() - began:.1f} s"]
-            if said is not None:
-                show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
-                words += [f"incumbent {show(said.incumbent)}", f"bound {show(said.bound)}",
-                          f"gap {'-' if said.gap is None else f'{100 * said.gap:.2f} %'}", f"nodes {show(said.nodes)}"]
-            return Text("  ".join(words))
-
-        console = Console(stderr=True)
-        stack.enter_context(Live(get_renderable=line, console=console, refresh_per_second=4, transient=True))
-        yield (lambda progress: last.__setitem__(0, progress)), log
+        return []
+    write_text(path, json.dumps(decoded.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+    return [str(path)]

@@ -1,16 +1,24 @@
-"""What a model file format is: `write(model, stream)`, one module of `formats/` each.
+"""What a model file format is: `write(model, stream)` and `read(data, name)`, one module of `formats/` each.
 
     NAME, SUFFIX, SUMMARY
-    write(model, stream)        bytes to a binary stream, the same bytes every time
+    write(model, stream, cuts)  bytes to a binary stream, the same bytes every time
+    read(data, name) -> Model   from a file's bytes; `name` is the file's, for errors and for a
+                                model without a name; rows of the sections for cuts are blocks
+                                "usercuts" and "lazycons", named in the model's `user_cuts` and
+                                `lazy`; raises ModelError with the line
 
 All stay in the subset that every solver reads alike (FORMATS §5): minimise, bounds of every
 column, the objective's constant as a fixed column, no ranges, names of letters, digits and _.
+They read more: whatever has one meaning (FORMATS §2, §3), and refuse what solvers read in
+different ways.
 
 Lines are made as tables of bytes, one fixed width a table: gathering rows of a table is what
 numpy does at memory speed, and it makes aligned files.
 """
 
 import gzip
+import re
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -20,25 +28,92 @@ from odtc.errors import ModelError
 from odtc.output import new_file
 from odtc.registry import Registry
 
-FORMATS = Registry("format", "odtc.formats", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write"))
+FORMATS = Registry("format", "odtc.formats", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write", "read"))
 
 LARGEST = 1e20  # solvers take this and more for infinite
 
+# The first word of a model file, behind blank lines and comments (* in MPS, a backslash in LP).
+FIRST_WORD = re.compile(rb"(?:[ \t\r]*\n|\*[^\n]*\n|[ \t]*\\[^\n]*\n)*[ \t]*([^\s:]+)")
+FREE_NAME = re.compile(rb"^NAME[ \t].*[ \t]FREE(?:MPS)?[ \t\r]*$", re.M | re.I)
+MPS_WORDS = (b"NAME", b"ROWS", b"OBJSENSE", b"OBJNAME")
+LP_WORDS = (b"MIN", b"MAX", b"MINIMIZE", b"MAXIMIZE", b"MINIMISE", b"MAXIMISE", b"MINIMUM", b"MAXIMUM")
+PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
-def write_model(model, path, format: str = "mps") -> Path:
+
+def write_model(model, path, format: str = "mps", cuts: bool = False) -> Path:
     """Writes the model; a path that ends in .gz is compressed. Returns the path.
 
-    Raises ModelError for what the format cannot say, OutputError where the file cannot be written.
+    With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
+    some solvers know (FORMATS §6); without, they are rows like all others. Raises ModelError for
+    what the format cannot say, OutputError where the file cannot be written.
     """
     module = FORMATS.get(format)
     with new_file(path) as stream:
         if str(path).endswith(".gz"):
             # No name and no time in the header: written twice, the same bytes.
             with gzip.GzipFile("", "wb", compresslevel=2, fileobj=stream, mtime=0) as packed:
-                module.write(model, packed)
+                module.write(model, packed, cuts)
         else:
-            module.write(model, stream)
+            module.write(model, stream, cuts)
     return Path(path)
+
+
+def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
+    """(section, row blocks) in the order in which all solvers take them: plain rows, user cuts, lazy
+    rows ("rows", "user", "lazy"); without `cuts` all are plain, in the model's order."""
+    if not cuts or not (model.user_cuts or model.lazy):
+        return [("rows", list(model.rows))]
+    kind = {block.name: "user" if block.name in model.user_cuts else "lazy" if block.name in model.lazy else "rows"
+            for block in model.rows}
+    return [(section, blocks) for section in ("rows", "user", "lazy")
+            if (blocks := [block for block in model.rows if kind[block.name] == section])]
+
+
+def read_model(path):
+    """The model in a file: MPS, free or fixed, or LP, each also as gzip, known by what the file holds.
+
+    Raises ModelError in one sentence with the line: what was expected, what came.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: {error.strerror}") from None
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ModelError(f"{path.name}: expected a whole gzip file, got a damaged one ({error})") from None
+    for magic, kind in PACKED.items():
+        if data.startswith(magic):
+            raise ModelError(f"{path.name}: expected a model file, plain or as gzip, got one packed by {kind}")
+    kind = _kind(data, path.name)
+    if kind == "lp" or FREE_NAME.search(data, 0, 1 << 16):
+        return FORMATS.get(kind).read(data, path.name)
+    try:
+        return FORMATS.get("mps").read(data, path.name)
+    except ModelError as as_free:
+        # Names with blanks are only told apart in the columns of the fixed form.
+        try:
+            return FORMATS.get("fixed-mps").read(data, path.name)
+        except ModelError:
+            raise as_free from None
+
+
+def _kind(data: bytes, name: str) -> str:
+    """"mps" or "lp", by the first word; by the suffix where that word says nothing."""
+    found = FIRST_WORD.match(data, 0, 1 << 20)
+    word = found[1] if found else b""
+    if word.upper() in MPS_WORDS:
+        return "mps"
+    if word.upper() in LP_WORDS:
+        return "lp"
+    suffix = name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
+    if word and suffix in ("mps", "lp"):
+        return suffix
+    came = word[:40].decode("ascii", "backslashreplace")
+    raise ModelError(f"{name}: expected a model file that begins with NAME or ROWS (MPS), Minimize or Maximize (LP), "
+                     f"got {came!r}" if came else f"{name}: expected a model file (MPS or LP), got an empty one")
 
 
 def name_table(blocks, end: str = "") -> np.ndarray:
@@ -85,7 +160,8 @@ def lines(*fields) -> np.ndarray:
     """Lines of one width: each field is a text for every line, or a table with one row a line;
     uint8 of shape (lines, width)."""
     parts = [np.frombuffer(f.encode("ascii"), np.uint8)[None, :] if isinstance(f, str) else f for f in fields]
-    count = max(part.shape[0] for part in parts)
+    sizes = [part.shape[0] for part in parts]
+    count = max(sizes) if all(sizes) else 0
     out = np.empty((count, sum(part.shape[1] for part in parts)), np.uint8)
     at = 0
     for part in parts:

@@ -20,7 +20,7 @@ from odtc.dataset import Feature
 from odtc.encoding import Encoded
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.formulation import Problem, params_to_json, parse_params
-from odtc.model import Block, align, blocks_from_json
+from odtc.model import Block, align, blocks_from_json, point_at
 from odtc.output import write_text
 from odtc.point import RawPoint
 from odtc.split import split_from_json
@@ -28,6 +28,9 @@ from odtc.topology import Topology
 
 SCHEMA = "odtc.manifest/1"
 SUFFIX = ".odt.json"
+
+# What is only asked for when it is too late to say that the manifest is not complete.
+NEEDED = {"data": ("n_rows", "n_rows_dropped"), "model": ("n_cols", "n_rows", "nnz")}
 
 FIXED_NAME = re.compile(r"C\d{7}$")
 
@@ -57,13 +60,9 @@ class Manifest:
                 f"the solution has {raw.n_columns} columns, the model of the manifest {self.n_cols}; "
                 "it belongs to another model: name its manifest with --manifest"
             )
-        if raw.names and FIXED_NAME.match(raw.names[0]):
-            x = np.zeros(self.n_cols)
-            for name, value in zip(raw.names, raw.values):
-                if not FIXED_NAME.match(name) or int(name[1:]) >= self.n_cols:
-                    raise SolutionError(f"column {name!r} of the solution is not in the model; it belongs to another one")
-                x[int(name[1:])] = value
-            return x
+        if raw.names is not None and len(raw.names) and FIXED_NAME.match(raw.names[0]):
+            places = raw.names.places("C", [(7, 0, self.n_cols)], mark="")
+            return point_at(places, raw.names, raw.values, self.n_cols)
         return align(self.columns, raw.names, raw.values)
 
     def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
@@ -72,16 +71,20 @@ class Manifest:
         for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
             if self.facts["model"][key] != size:
                 raise ManifestError(
-                    f"the manifest {str(self.path)!r} (of odtc {self.facts['odtc']}) records {key} = "
+                    f"the manifest {str(self.path)!r} (of odtc {self.facts.get('odtc')}) records {key} = "
                     f"{self.facts['model'][key]}, {whose} {size}; build the model again"
                 )
+        if model.problem is not None and model.columns != self.columns:
+            raise ManifestError(
+                f"the manifest {str(self.path)!r} records other columns than {whose}; build the model again"
+            )
 
 
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
     """The manifest of a model, as a JSON object; data paths are told relative to `folder`."""
     encoded, dataset = problem.encoded, problem.encoded.dataset
     source = dict(dataset.source) if dataset is not None else {}
-    if "path" in source and folder is not None:
+    if source.get("path") is not None and folder is not None:
         source["path"] = os.path.relpath(source["path"], folder)
     return {
         "schema": SCHEMA,
@@ -144,7 +147,7 @@ def read_manifest(path) -> Manifest:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except OSError as problem:
         raise ManifestError(f"cannot read the manifest {str(path)!r}: {problem.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ManifestError(f"expected a manifest in JSON in {str(path)!r}, got text that is not JSON") from None
     found = facts.get("schema") if isinstance(facts, dict) else None
     if found != SCHEMA:
@@ -153,6 +156,9 @@ def read_manifest(path) -> Manifest:
             "build the model again with this version of odtc"
         )
     try:
+        for part, keys in NEEDED.items():
+            for key in keys:
+                facts[part][key]
         return Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
     except OdtcError as problem:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
@@ -219,6 +225,8 @@ def _problem(facts: dict) -> Problem:
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")
+    if not n or encoded.y.min() < 0 or encoded.y.max() >= len(encoded.classes):
+        raise ValueError("a row is of no class")
     params = parse_params(model["formulation"], model["params"])
     return Problem(encoded, Topology(int(model["depth"])), model["formulation"], params)
 

@@ -11,6 +11,7 @@ can still be written, column block by column block, and names are computed, neve
 The names are those of scipy.optimize.milp and HiGHS. A model is always a minimisation.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,8 +19,17 @@ from functools import cached_property
 import numpy as np
 
 from odtc.errors import ModelError, SolutionError
+from odtc.memory import expect_room
+from odtc.words import Words
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
+
+SMALL = 1_000_000  # columns and rows that need no thought about memory
+LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
+ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
+
+# The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
+SLACK = re.compile(r"(MPS_)?Rg")
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,10 @@ class Block:
             table[:, at] = ord("_")
         return table
 
+    def places(self, words: Words) -> np.ndarray:
+        """The place within the block of each of these names, -1 for another's."""
+        return words.places(self.name, [(axis.digits, axis.first, axis.size) for axis in self.axes])
+
     def to_json(self) -> dict:
         axes = [{"name": a.name, "size": a.size, "first": a.first} for a in self.axes]
         return {"name": self.name, "role": self.role, "axes": axes}
@@ -135,6 +149,11 @@ class NamedBlock:
         padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), -1).copy()
         padded[padded == 0] = ord(" ")
         return padded
+
+    def places(self, words: Words) -> np.ndarray:
+        """As of Block."""
+        known = {name: at for at, name in enumerate(self.table)}
+        return np.fromiter((known.get(name, -1) for name in words), np.int64, len(words))
 
 
 @dataclass(frozen=True)
@@ -199,7 +218,8 @@ class Term:
 @dataclass(frozen=True)
 class Model:
     """See the module's first lines. Vectors are float64 of shape (columns,) or (rows,), read-only;
-    `integrality` is uint8. `lazy` names the row blocks that are cuts, not needed for validity."""
+    `integrality` is uint8. `lazy` names the row blocks that are needed, but may be left to the solver until they are
+    violated, `user_cuts` those that no integer point breaks and that only tighten the relaxation."""
 
     name: str
     c: np.ndarray
@@ -212,6 +232,7 @@ class Model:
     columns: tuple[Block | NamedBlock, ...]
     rows: tuple[Block | NamedBlock, ...]
     lazy: tuple[str, ...] = ()
+    user_cuts: tuple[str, ...] = ()
     terms: tuple[Term, ...] = field(default=(), repr=False)
     matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: object = field(default=None, repr=False, compare=False)  # what it was built from
@@ -239,6 +260,8 @@ class Model:
             return self.matrix
         import scipy.sparse as sp
 
+        if self.nnz > SMALL:
+            expect_room(ENTRY_BYTES * self.nnz, f"the matrix of a model with {self.nnz:,} nonzeros")
         parts = [part for _, _, part in self.column_chunks()]
         if len(parts) == 1:
             return parts[0]
@@ -265,10 +288,11 @@ class Model:
                 part.sort_indices()
                 yield begin, end, part
 
-    def row_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, object]]:
-        """(begin, end, csr_array of rows begin .. end) over all rows, in order, as `column_chunks`."""
+    def row_chunks(self, most: int = CHUNK, blocks=None) -> Iterator[tuple[int, int, object]]:
+        """(begin, end, csr_array of rows begin .. end) over all rows, or those of `blocks`, in order, as
+        `column_chunks`."""
         whole = self.matrix.tocsr() if self.matrix is not None else None
-        for block in self.rows:
+        for block in self.rows if blocks is None else blocks:
             if whole is not None:
                 yield block.start, block.stop, whole[block.start : block.stop]
                 continue
@@ -312,8 +336,11 @@ class ModelBuilder:
 
     def columns(self, name: str, *axes: Axis, role: str = "", cost=0.0, lower=0.0, upper=1.0,
                 integer: bool = False) -> Block:
-        """A new block of columns; cost and bounds broadcast to its shape."""
+        """A new block of columns; cost and bounds broadcast to its shape. A cost that is itself
+        large is given as a function, asked for when there is known to be room for it."""
         block = Block(name, axes, self._n_cols, role)
+        self._expect_room(block.stop, self._n_rows)
+        cost = cost() if callable(cost) else cost
         self._columns.append(block)
         self._n_cols = block.stop
         for store, value in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
@@ -324,6 +351,7 @@ class ModelBuilder:
     def rows(self, name: str, *axes: Axis, lower=-np.inf, upper=np.inf) -> Block:
         """A new block of rows; their bounds broadcast to its shape."""
         block = Block(name, axes, self._n_rows)
+        self._expect_room(self._n_cols, block.stop)
         self._rows.append(block)
         self._n_rows = block.stop
         for store, value in ((self._row_lower, lower), (self._row_upper, upper)):
@@ -342,12 +370,17 @@ class ModelBuilder:
         if value:
             self.columns("objconst", role="constant", cost=value, lower=1.0, upper=1.0)
 
-    def finish(self) -> Model:
-        if self._n_cols >= 2**31 or self._n_rows >= 2**31:
+    def _expect_room(self, n_cols: int, n_rows: int) -> None:
+        """Raises ModelError before a model is laid out that no index or no memory can hold."""
+        if max(n_cols, n_rows) >= 2**31:
             raise ModelError(
-                f"the model would have {self._n_cols:,} columns and {self._n_rows:,} rows, more than 2^31 - 1; "
-                "use a smaller depth or fewer tests (for instance --encoding thresholds:bins=8)"
+                f"the model would have at least {n_cols:,} columns and {n_rows:,} rows, more than 2^31 - 1; "
+                "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
             )
+        if n_cols + n_rows > SMALL:
+            expect_room(LABEL_BYTES * (n_cols + n_rows), f"a model of at least {n_cols:,} columns and {n_rows:,} rows")
+
+    def finish(self) -> Model:
         joined = lambda parts: np.concatenate(parts) if parts else np.zeros(0)  # noqa: E731
         return Model(
             self.name, joined(self._cost), 0.0, joined(self._row_lower), joined(self._row_upper),
@@ -384,21 +417,46 @@ def name_list(blocks) -> list[str]:
 def align(blocks, names, values: np.ndarray) -> np.ndarray:
     """The point that these name-value pairs give, float64 of shape (columns,); absent names are 0.
 
+    `names` are Words or texts; None where the values are those of all columns, in their order.
     Raises SolutionError for a name that is no column of the model, or that comes twice.
     """
-    known = name_list(blocks)
-    if len(names) == len(known) and known == list(names):
-        return np.asarray(values, float)
-    place = {name: at for at, name in enumerate(known)}
-    x = np.zeros(len(known))
-    seen = np.zeros(len(known), bool)
-    for name, value in zip(names, values):
-        at = place.get(name)
-        if at is None:
-            raise SolutionError(f"column {name!r} of the solution is not in the model; it belongs to another one")
-        if seen[at]:
-            raise SolutionError(f"column {name!r} comes twice in the solution")
-        seen[at], x[at] = True, value
+    size = blocks[-1].stop if blocks else 0
+    if names is None:
+        return point_at(np.arange(len(values)), None, values, size)
+    words = names if isinstance(names, Words) else Words.of(names)
+    places = np.full(len(words), -1, np.int64)
+    for block in blocks:
+        rest = np.flatnonzero(places < 0)
+        found = block.places(words if len(rest) == len(words) else words.take(rest))
+        places[rest] = np.where(found < 0, -1, found + block.start)
+    return point_at(places, words, values, size)
+
+
+def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: int) -> np.ndarray:
+    """The point with these values at these places, 0 elsewhere; place -1 is a name that is no column.
+
+    Raises SolutionError for such a name, unless it is of a slack that a solver added to a range, for
+    a place that comes twice, and for another number of values where there are no names.
+    """
+    if names is None and len(values) != size:
+        raise SolutionError(
+            f"expected {size} values, one for each column of the model, got {len(values)}; the solution belongs to another model"
+        )
+    foreign = np.flatnonzero(places < 0)
+    for at in foreign.tolist():
+        if not SLACK.match(names[at]):
+            raise SolutionError(f"column {names[at][:60]!r} of the solution is not in the model; it belongs to another one")
+    if len(foreign):
+        keep = places >= 0
+        names, places, values = names.take(keep), places[keep], np.asarray(values)[keep]
+    seen = np.zeros(size, bool)
+    seen[places] = True
+    if np.count_nonzero(seen) < len(places):
+        order = np.argsort(places, kind="stable")
+        at = int(order[1:][places[order[1:]] == places[order[:-1]]].min())
+        raise SolutionError(f"column {names[at][:60]!r} comes twice in the solution, the second time in line {names.line(at)}")
+    x = np.zeros(size)
+    x[places] = values
     return x
 
 

@@ -46,9 +46,12 @@ def new_file(path):
 
 
 def write_text(path, text: str) -> None:
-    """Text as UTF-8; raises OutputError."""
+    """Text as UTF-8; raises OutputError.
+
+    What UTF-8 cannot say (a file name of other bytes) is escaped, which JSON reads back.
+    """
     with new_file(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(text.encode("utf-8", "backslashreplace"))
 
 
 def _mode(target: Path) -> int:

@@ -10,18 +10,13 @@ from odtc import report
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
 from odtc.encoding import encode
-from odtc.errors import ManifestError, NoSolutionError
-from odtc.format import FORMATS, write_model
+from odtc.errors import DataError, NoSolutionError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS
-from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
-from odtc.model import Model, align
-from odtc.point import RawPoint, read_point, write_point
+from odtc.model import Model
 from odtc.reader import read, read_rows
-from odtc.run import read_run, write_run
-from odtc.solution import Progress, Solution, Termination
-from odtc.solver import SOLVERS, Options, termination_in_log
+from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
 from odtc.topology import Topology
 from odtc.tree import Tree, read_tree
@@ -88,10 +83,13 @@ def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.
 
 
 def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable[[Progress], None] | None = None,
-          log: Callable[[str], None] | None = None, **options) -> Solution:
-    """Solves a model; options are those of `Options` (time_limit, threads, seed, gap). `start` is a
-    point of shape (columns,). Raises SolverError, ChoiceError."""
-    return run_solver(model, solver, Options(**options), start, progress, log)
+          log: Callable[[str], None] | None = None, path=None, program: str | None = None, **options) -> Solution:
+    """Solves a model by any solver of `odtc list solvers`, or one described by a TOML file.
+
+    `options` are those of `Options` (time_limit, threads, seed, gap); `start` is a point of shape
+    (columns,); `path` and `program` as in odtc.solver.solve. Raises SolverError, ChoiceError.
+    """
+    return run_solver(model, solver, Options(**options), start, progress, log, path, program)
 
 
 def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> Decoded:
@@ -136,7 +134,8 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
     facts |= settled_objective(model, decoded) | report.cart_facts(problem, greedy)
     if labelled is not None:
         facts |= {"test_accuracy": report.score(decoded.tree, labelled)["accuracy"],
-                  "cart_test_accuracy": report.score(cart, labelled)["accuracy"], "n_test_rows": labelled.n_rows}
+                  "cart_test_accuracy": report.score(cart, labelled)["accuracy"],
+                  "n_test_rows": labelled.n_rows, "n_test_rows_dropped": labelled.n_dropped}
     return Fit(model, solution, decoded, cart, facts | {"verified": decoded.verified})
 
 
@@ -159,89 +158,20 @@ def model_facts(model: Model) -> dict:
 
 
 def test_rows(problem: Problem, path) -> Dataset:
-    """Labelled rows of another file, coded as the training data; raises DataError."""
+    """Labelled rows of another file, coded as the training data and under its policy for missing
+    cells; raises DataError."""
     encoded = problem.encoded
-    return read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
-
-
-def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None) -> list[Path]:
-    """STEM.mps (.lp; none for format None), STEM.odt.json, and the start in every form; the paths."""
-    files = []
-    if format is not None:
-        suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
-        files.append(write_model(model, f"{stem}{suffix}", format))
-    files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
-    if point is not None:
-        files += [write_point(model, point, f"{stem}{suffix}", name)
-                  for name, suffix in (("highs", ".start.sol"), ("name-value", ".mst"))]
-    return files
-
-
-def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
-    """The solution file (in the form of HiGHS) and STEM.run.json beside it; the paths."""
-    path = Path(path)
-    files = []
-    if solution.has_solution:
-        files.append(write_point(model, solution.x, path, "highs", solution.termination))
-    if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
-        files.append(write_run(solution, options, files[0] if files else None, path.with_suffix("")))
-    return files
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A model file read back, with the start beside it, and the facts of its manifest, if any."""
-
-    model: Model
-    start: np.ndarray | None
-    stem: str
-    facts: dict
-
-
-def open_model(path, start_path=None) -> Opened:
-    """A model file as the embedded solver reads it, compared with its manifest where that lies beside.
-
-    `start_path` is a start file, None for STEM.start.sol if it is there, "none" for no start.
-    Raises ModelError for a file that cannot be read or that lost nonzeros on the way,
-    SolutionError for a start of another model.
-    """
-    model = SOLVERS.get("highs").read_model(path)
-    stem = str(path).removesuffix(".gz").removesuffix(Path(str(path).removesuffix(".gz")).suffix)
-    facts = {"model": None, "depth": None, "n_cols": model.n_cols, "n_model_rows": model.n_rows, "nnz": model.nnz}
-    if Path(stem + SUFFIX).exists():
-        manifest = read_manifest(stem + SUFFIX)
-        manifest.expect(model, f"the solver reads from {str(path)!r}")
-        facts = report.model_facts(
-            manifest.problem, model.n_cols, model.n_rows, model.nnz, manifest.facts["data"]["n_rows_dropped"]
+    rows = read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
+    incomplete = np.isnan(rows.X).any(axis=1)
+    if encoded.missing == "separate" or not incomplete.any():
+        return rows
+    if encoded.missing == "error" or incomplete.all():
+        raise DataError(
+            f"expected test rows without missing cells in {str(path)!r}, got {incomplete.sum()} with them among "
+            f"{rows.n_rows}, the first in row {incomplete.argmax() + 1}; fill them in, or train with --missing separate"
         )
-    if start_path is None and Path(stem + ".start.sol").exists():
-        start_path = stem + ".start.sol"
-    point = None
-    if start_path is not None and str(start_path) != "none":
-        raw = read_point(start_path)
-        if raw.values is not None:
-            point = align(model.columns, raw.names, raw.values)
-    return Opened(model, point, stem, facts)
-
-
-def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """The data file that a manifest names, read anew as it was, or None and the reason in words.
-
-    Raises ManifestError where the file is not the one that the model was built from.
-    """
-    facts = manifest.facts["data"]
-    if "sha256" not in facts:
-        return None, "the model was built from data in memory: checked against the rows in the manifest"
-    path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
-    if data_path is None and not path.exists():
-        return None, f"the data file {facts['path']!r} is not there: checked against the rows in the manifest (--data names it)"
-    dataset = read(path, facts["target"], tuple(facts["categorical"]), tuple(facts["numeric"]), facts["missing"], facts["weights"])
-    if dataset.source["sha256"] != facts["sha256"]:
-        raise ManifestError(
-            f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
-            "name that one with --data, or build the model again"
-        )
-    return dataset, ""
+    keep = ~incomplete
+    return replace(rows, X=rows.X[keep], y=rows.y[keep], weight=rows.weight[keep], n_dropped=int(incomplete.sum()))
 
 
 def choose_cuts(text: str | None) -> tuple[str, ...]:
@@ -254,33 +184,6 @@ def choose_cuts(text: str | None) -> tuple[str, ...]:
     for name in names:
         CUTS.get(name)
     return names
-
-
-def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
-    """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
-    solver's log, asked where the file itself holds no status.
-
-    Raises SolutionError, ManifestError.
-    """
-    raw: RawPoint = read_point(path)
-    manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
-    x = manifest.point(raw)
-    model = replace(manifest.problem.module.build(manifest.problem), problem=manifest.problem)
-    manifest.expect(model)
-    record = read_run(path)
-    if record is not None:
-        solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
-    else:
-        termination = raw.termination
-        if termination is None and log_path is not None:
-            termination = termination_in_log(log_path)
-        solution = Solution(
-            x, termination or Termination.UNKNOWN, model.objective(x) if x is not None else None,
-            solver=raw.format, claimed=raw.objective,
-        )
-        if solution.termination == Termination.OPTIMAL and solution.has_solution:
-            solution = replace(solution, bound=solution.objective)
-    return model, solution, manifest
 
 
 def no_solution_text(solution: Solution) -> str:

@@ -31,10 +31,17 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
     path = Path(path)
     _check_policy(missing)
     frame = _load(path)
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    source = {"path": str(path), "sha256": digest}
+    source = {"path": str(path), "sha256": fingerprint(path)}
     return from_frame(frame, name or _stem(path), target, categorical, numeric, missing, weights, source)
+
+
+def fingerprint(path) -> str:
+    """The SHA-256 of a data file; raises DataError where it cannot be read."""
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as problem:
+        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}") from None
 
 
 def from_frame(

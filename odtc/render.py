@@ -110,7 +110,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     return render(f"tree/{path.name}", templates, **facts)
 
 
-def render(name: str, templates: str | Path | None = None, **facts) -> str:
+def render(name: str, /, templates: str | Path | None = None, **facts) -> str:
     """The template of this name (`command/highs.jinja`) filled with facts.
 
     Raises ChoiceError for an unknown template, OutputError for one that fails.
@@ -124,6 +124,14 @@ def render(name: str, templates: str | Path | None = None, **facts) -> str:
     except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         line = f", line {problem.lineno}" if isinstance(problem, jinja2.TemplateSyntaxError) else ""
         raise OutputError(f"the template {name!r} cannot be filled{line}: {problem}") from problem
+
+
+def render_line(text: str, **facts) -> str:
+    """A template that stands in a line of its own, as in a solver's description; raises OutputError."""
+    try:
+        return _environment(()).from_string(text).render(**facts)
+    except jinja2.TemplateError as problem:
+        raise OutputError(f"the template {text!r} fails: {problem}") from None
 
 
 def places(tree: Tree) -> list[Place]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from odtc.output import write_text
 from odtc.solution import Solution, Termination
-from odtc.solver import Options
+from odtc.solution import Options
 
 SCHEMA = "odtc.run/1"
 

@@ -1,9 +1,11 @@
-"""Why a solver stopped, apart from whether it left a point."""
+"""What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+
+from odtc.errors import ChoiceError
 
 
 class Termination(StrEnum):
@@ -15,6 +17,10 @@ class Termination(StrEnum):
     INTERRUPTED = "interrupted"
     UNKNOWN = "unknown"
     ERROR = "error"
+
+
+# After these a point is no answer, whatever it is.
+NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,70 @@ class Progress:
     @property
     def gap(self) -> float | None:
         return gap(self.incumbent, self.bound)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to solve: `time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads`
+    None is the solver's own choice."""
+
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int = 0
+    gap: float = 0.0
+
+    def __post_init__(self):
+        for key, value, fits, wanted in (
+            ("--time-limit", self.time_limit, self.time_limit is None or 0 < self.time_limit < 1e9, "seconds above 0"),
+            ("--threads", self.threads, self.threads is None or 1 <= self.threads <= 1024, "a whole number from 1"),
+            ("--seed", self.seed, 0 <= self.seed < 2**31, "a whole number from 0 to 2147483647"),
+            ("--gap", self.gap, 0 <= self.gap < float("inf"), "a number of at least 0"),
+        ):
+            if not fits:
+                raise ChoiceError(f"{key}: expected {wanted}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model as arrays, which can be sent to another process. `A` is a csc_array, `start` a point."""
+
+    c: np.ndarray
+    offset: float
+    A: object
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_lower: np.ndarray
+    col_upper: np.ndarray
+    integrality: np.ndarray
+    options: Options
+    start: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A point that a running solver has found: float64 of shape (columns,)."""
+
+    x: np.ndarray
+
+
+@dataclass(frozen=True)
+class Log:
+    """A piece of a running solver's log."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver says at its end; `objective` and `bound` are its own words."""
+
+    x: np.ndarray | None = field(repr=False)
+    termination: Termination
+    objective: float | None = None
+    bound: float | None = None
+    nodes: int | None = None
+    start: str = "none"
+    message: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,119 +1,81 @@
-"""What a solver is, and how one is run: with a deadline of our own, and nothing of it believed.
+"""What a solver is, and how a model is solved by one: nothing that it says is believed.
 
-    NAME, SUMMARY
+    NAME, SUMMARY, DIALECT
     version()                      text, or None where the solver is not on this machine
-    run(job, emit, cancelled)      -> Outcome; for a solver that runs inside Python
     read_log(text)                 -> Termination, or None where the log is not this solver's
 
-`emit` takes Progress, Incumbent and Log events; `cancelled()` is asked often. Without a time
-limit the solver runs in a thread of this process. With one it runs in a process of its own,
-which is told to stop at the limit and ended when it has not by the end of the grace: the
-last incumbent it sent is kept either way.
+A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which hands Progress, Incumbent
+and Log events to `emit` and asks `cancelled()` often. Without a time limit it runs in a thread
+of this process; with one in a process of its own, which is told to stop at the limit and ended
+when it has not by the end of the grace: the last incumbent it sent is kept either way.
+A solver that is a program says what `odtc.command` lists.
 """
 
-import os
+import contextlib
 import pickle
 import queue
-import signal
-import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from odtc.errors import ChoiceError, SolverError
+from odtc import command
+from odtc.errors import SolverError
+from odtc.process import Child, attend, python_environment
 from odtc.registry import Registry
-from odtc.solution import Progress, Solution, Termination
+from odtc.solution import NO_POINT, Incumbent, Job, Log, Options, Outcome, Progress, Solution, Termination
 
-SOLVERS = Registry("solver", "odtc.solvers", ("highs",), ("NAME", "SUMMARY", "version", "run", "read_log"))
-
-GRACE = 10.0  # seconds a solver has, after its limit, to hand in its incumbent
-NUDGE = 1.0  # seconds after its limit when it is told to stop, if it has not by itself
-
-
-@dataclass(frozen=True)
-class Options:
-    """`time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads` None is the
-    solver's own choice."""
-
-    time_limit: float | None = None
-    threads: int | None = None
-    seed: int = 0
-    gap: float = 0.0
-
-    def __post_init__(self):
-        for key, value, fits, wanted in (
-            ("--time-limit", self.time_limit, self.time_limit is None or 0 < self.time_limit < 1e9, "seconds above 0"),
-            ("--threads", self.threads, self.threads is None or 1 <= self.threads <= 1024, "a whole number from 1"),
-            ("--seed", self.seed, 0 <= self.seed < 2**31, "a whole number from 0 to 2147483647"),
-            ("--gap", self.gap, 0 <= self.gap < float("inf"), "a number of at least 0"),
-        ):
-            if not fits:
-                raise ChoiceError(f"{key}: expected {wanted}, got {value!r}")
+SOLVERS = Registry(
+    "solver", "odtc.solvers",
+    ("highs", "highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools", "gurobi", "cplex", "xpress",
+     "copt", "cuopt"),
+    ("NAME", "SUMMARY", "DIALECT", "read_log"),
+)
 
 
-@dataclass(frozen=True)
-class Job:
-    """A model as arrays, which can be sent to another process. `A` is a csc_array."""
+def find_solver(name: str):
+    """The module of a solver by name, or made from a template file by its path (`my_solver.toml`).
 
-    c: np.ndarray
-    offset: float
-    A: object
-    row_lower: np.ndarray
-    row_upper: np.ndarray
-    col_lower: np.ndarray
-    col_upper: np.ndarray
-    integrality: np.ndarray
-    options: Options
-    start: np.ndarray | None = None
+    Raises ChoiceError for an unknown one.
+    """
+    if str(name).endswith(".toml"):
+        return command.from_template(name)
+    return SOLVERS.get(name)
 
 
-@dataclass(frozen=True)
-class Incumbent:
-    x: np.ndarray
-
-
-@dataclass(frozen=True)
-class Log:
-    text: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What the solver says at its end; `objective` and `bound` are its own words."""
-
-    x: np.ndarray | None
-    termination: Termination
-    objective: float | None = None
-    bound: float | None = None
-    nodes: int | None = None
-    start: str = "none"
-    message: str = ""
+def version(module, program: str | None = None) -> str | None:
+    """What is on this machine of this solver: its version, or None where it is not there."""
+    return module.version() if hasattr(module, "run") else command.version(module, program)
 
 
 def solve(model, solver: str = "highs", options: Options | None = None, start: np.ndarray | None = None,
-          progress=None, log=None) -> Solution:
+          progress=None, log=None, path=None, program: str | None = None) -> Solution:
     """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
 
     `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
-    Progress, `log` with pieces of the solver's log. The objective is recomputed from the point.
-    Raises SolverError where the solver cannot be run, ChoiceError for an unknown one.
+    Progress, `log` with pieces of the solver's log. For a solver that is a program, `path` is
+    the model's file where it is written already, and `program` names another executable.
+    The objective is recomputed from the point. Raises SolverError where the solver cannot be
+    run, ChoiceError for an unknown one.
     """
     options = options or Options()
-    module = SOLVERS.get(solver)
-    if module.version() is None:
-        raise SolverError(f"solver {solver!r} is not on this machine; install it, or choose one of `odtc list solvers`")
-    job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
-              model.col_upper, model.integrality, options, start)
+    module = find_solver(solver)
+    found = version(module, program)
+    if found is None:
+        raise SolverError(f"solver {solver!r} is not on this machine: {command.wanted(module, program)}")
     run = _Run(model, progress, log)
-    if options.time_limit is None:
-        _in_thread(module, job, run)
+    if not hasattr(module, "run"):
+        run.stopped = command.run(module, model, options, start, run.take, path, program)
     else:
-        _in_process(solver, job, run)
-    return run.solution(f"{module.NAME} {module.version()}", time.monotonic() - run.began)
+        job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
+                  model.col_upper, model.integrality, options, start)
+        if options.time_limit is None:
+            _in_thread(module, job, run)
+        else:
+            _in_process(solver, job, run)
+    return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began)
 
 
 def termination_in_log(path) -> Termination | None:
@@ -137,16 +99,15 @@ class _Run:
         self.x, self.bound, self.nodes, self.history = None, None, None, []
         self.began = time.monotonic()
         self.outcome: Outcome | None = None
-        self.stopped: Termination | None = None  # why we stopped it, if we did
+        self.stopped: str | None = None  # why we stopped it, if we did
 
-    def take(self, event) -> None:
+    def take(self, event) -> bool:
+        """True when it was the last event."""
         if isinstance(event, Incumbent):
             self.x = event.x
         elif isinstance(event, Log):
             if self.log:
                 self.log(event.text)
-        elif isinstance(event, Outcome):
-            self.outcome = event
         elif isinstance(event, Progress):
             self.bound = event.bound if event.bound is not None else self.bound
             self.nodes = event.nodes if event.nodes is not None else self.nodes
@@ -155,14 +116,20 @@ class _Run:
                 self.history.append((round(event.seconds, 3), *state))
             if self.progress:
                 self.progress(event)
+        else:
+            self.outcome = event
+        return self.outcome is not None
 
     def solution(self, name: str, seconds: float) -> Solution:
-        said = self.outcome or Outcome(None, self.stopped or Termination.ERROR, message="the solver ended without a word")
+        stopped = Termination(self.stopped) if self.stopped else None
+        said = self.outcome or Outcome(None, stopped or Termination.ERROR, message="the solver ended without a word")
         x = said.x if said.x is not None else self.x
         bound = said.bound if said.bound is not None else self.bound
         termination = said.termination
-        if termination == Termination.INTERRUPTED and self.stopped:
-            termination = self.stopped
+        if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
+            termination = stopped
+        if termination in NO_POINT:
+            x = None  # what it found on its way is no answer
         objective = self.model.objective(x) if x is not None else None
         # Two doubles for one number: the bound of a proof differs from its objective by rounding.
         if None not in (objective, bound) and abs(objective - bound) <= 1e-9 * max(1.0, abs(objective)):
@@ -196,75 +163,21 @@ def _in_thread(module, job, run) -> None:
 
 def _in_process(solver, job, run) -> None:
     """In a process of its own, whose group is ended when it does not keep the limit."""
-    package = str(Path(__file__).resolve().parents[1])
-    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "odtc.worker", solver], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": path}, start_new_session=True,
-    )
-    events = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(child.stdout, events), daemon=True).start()
-    limit, deadline, told = job.options.time_limit, None, False
+    child = Child([sys.executable, "-P", "-m", "odtc.worker", solver], _unpickled, env=python_environment())
     try:
-        try:
-            pickle.dump(job, child.stdin, protocol=5)
-            child.stdin.flush()
-        except BrokenPipeError:
-            pass  # it ended already; what it said is in `events`
-        while run.outcome is None:
-            now = time.monotonic()
-            wait = None if deadline is None else max(0.0, (deadline + (GRACE if told else NUDGE)) - now)
-            try:
-                event = events.get(timeout=wait)
-            except queue.Empty:
-                run.stopped = run.stopped or Termination.TIME_LIMIT
-                if told:
-                    return
-                told = _tell(child)
-                continue
-            except KeyboardInterrupt:
-                run.stopped = Termination.INTERRUPTED
-                if told:
-                    return
-                told, deadline = _tell(child), time.monotonic()
-                continue
-            if event is None:  # the pipe is closed: it has ended
-                return
-            if event == "started":  # the limit is the solver's, not that of Python's start
-                run.began = time.monotonic()
-                deadline = run.began + limit
-            else:
-                run.take(event)
+        with contextlib.suppress(BrokenPipeError):  # it ended already; what it said is in its events
+            pickle.dump(job, child.process.stdin, protocol=5)
+            child.process.stdin.flush()
+        # The worker takes the end of its input for "stop".
+        run.stopped = attend(child, run.take, child.close_input, job.options.time_limit, started=False)
     finally:
-        _end(child)
+        child.end()
 
 
-def _tell(child) -> bool:
-    try:
-        child.stdin.close()  # the worker takes the end of its input for "stop"
-    except OSError:
-        pass
-    return True
-
-
-def _end(child) -> None:
-    """Ends exactly the process group that we started, and waits for it."""
-    if child.poll() is None:
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            child.kill()
-    child.wait()
-    for stream in (child.stdin, child.stdout):
-        try:
-            stream.close()
-        except OSError:
-            pass
-
-
-def _listen(stream, events) -> None:
+def _unpickled(stream, put) -> None:
     try:
         while True:
-            events.put(pickle.load(stream))
+            put(pickle.load(stream))
     except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-        events.put(None)
+        pass
+

@@ -181,7 +181,7 @@ def read_tree(path) -> Tree:
             facts = json.load(stream)
     except OSError as problem:
         raise TreeError(f"cannot read the tree {str(path)!r}: {problem.strerror}") from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise TreeError(f"expected a tree in JSON in {str(path)!r}, got text that is not JSON ({problem})") from None
     try:
         return Tree.from_json(facts)

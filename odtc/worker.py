@@ -15,8 +15,9 @@ def main() -> None:
     # Whatever a solver prints must not come between the events.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    from odtc.solver import GRACE, SOLVERS, Outcome
-    from odtc.solution import Termination
+    from odtc.process import GRACE
+    from odtc.solution import Outcome, Termination
+    from odtc.solver import SOLVERS
 
     module = SOLVERS.get(sys.argv[1])
     job = pickle.load(sys.stdin.buffer)

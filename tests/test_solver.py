@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from odtc import solver as runner
+from odtc import process
 from odtc.errors import ChoiceError, SolverError
 from odtc.model import Model, NamedBlock
 from odtc.solver import Options, solve
@@ -21,9 +21,9 @@ FAKE = '''
 import os, sys, time
 from pathlib import Path
 import numpy as np
-from odtc.solution import Progress, Termination
-from odtc.solver import Incumbent, Log, Outcome
-NAME, SUMMARY = "fake", "for tests"
+from odtc.dialect import Dialect
+from odtc.solution import Incumbent, Log, Outcome, Progress, Termination
+NAME, SUMMARY, DIALECT = "fake", "for tests", Dialect()
 def version(): return None if os.environ.get("FAKE_ABSENT") else "1.0"
 def read_log(text): return None
 def run(job, emit, cancelled):
@@ -57,8 +57,8 @@ def fake(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("FAKE_PID", str(tmp_path / "pid"))
-    monkeypatch.setattr(runner, "GRACE", 0.5)
-    monkeypatch.setattr(runner, "NUDGE", 0.1)
+    monkeypatch.setattr(process, "GRACE", 0.5)
+    monkeypatch.setattr(process, "NUDGE", 0.1)
     yield
     sys.modules.pop("fake_solver", None)
 

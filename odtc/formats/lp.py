@@ -4,8 +4,9 @@ columns is the model's."""
 
 import numpy as np
 
-from odtc.format import finite_sides, gather, lines, name_table, number_table, text_table
+from odtc import lp_reader
 from odtc.dataset import show_number
+from odtc.format import finite_sides, gather, lines, name_table, number_table, row_sections, text_table
 from odtc.model import Model
 
 NAME = "lp"
@@ -13,16 +14,20 @@ SUFFIX = ".lp"
 SUMMARY = "CPLEX LP, the portable subset"
 
 PER_LINE = 6  # entries a line
+SECTIONS = {"rows": b"Subject To\n", "user": b"User Cuts\n", "lazy": b"Lazy Constraints\n"}
 
 
-def write(model: Model, stream) -> None:
+def write(model: Model, stream, cuts: bool = False) -> None:
     names = name_table(model.columns)
     stream.write(f"\\ {model.name}\nMinimize\n obj:".encode("ascii"))
     for begin, end, _ in _blocks(model):
         _write_entries(stream, names[begin:end], np.arange(end - begin), model.c[begin:end],
                        np.arange(end - begin) % PER_LINE == 0)
-    stream.write(b"\nSubject To\n")
-    _write_rows(model, stream, names)
+    stream.write(b"\n")
+    # User cuts before lazy rows: in the other order SCIP takes the lazy ones for unchecked (FORMATS §6).
+    for section, blocks in row_sections(model, cuts):
+        stream.write(SECTIONS[section])
+        _write_rows(model, stream, names, blocks)
     stream.write(b"Bounds\n")
     for begin, end, _ in _blocks(model):
         _write_bounds(model, stream, names, begin, end)
@@ -33,6 +38,10 @@ def write(model: Model, stream) -> None:
             stream.write(title)
             stream.write(lines(" ", names[chosen], "\n"))
     stream.write(b"End\n")
+
+
+def read(data: bytes, name: str) -> Model:
+    return lp_reader.read(data, name)
 
 
 def _blocks(model):
@@ -47,13 +56,13 @@ def _write_entries(stream, names, columns, values, breaks):
     stream.write(lines(start, " ", gather(table, code), " ", gather(names, columns)))
 
 
-def _write_rows(model, stream, names):
+def _write_rows(model, stream, names, blocks):
     """ name: entries, sense and side. A row is its label, its entries and its end, each a text of
     one width per kind; they are laid one behind the other by place."""
     kind, rhs = finite_sides(model)
     labels = name_table(model.rows, ":")
     senses = {b"L": "<=", b"G": ">=", b"E": "="}
-    for begin, end, part in model.row_chunks():
+    for begin, end, part in model.row_chunks(blocks=blocks):
         counts = np.diff(part.indptr)
         ends, end_code = _ends([senses[k] for k in kind[begin:end].tolist()], rhs[begin:end])
         table, code = number_table(part.data, _signed)

@@ -81,7 +81,7 @@ def build(problem: Problem) -> Model:
         p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
     if len(shape.flow):
         pays = np.isin(shape.flow, shape.paid)
-        z = m.columns("z", row, nodes(shape.flow), role=Role.FLOW, cost=gain * pays)
+        z = m.columns("z", row, nodes(shape.flow), role=Role.FLOW, cost=lambda: gain * pays)
     if len(shape.sink):
         zs = m.columns("zs", row, nodes(shape.sink), role=Role.SINK, cost=gain)
     m.constant((1 - lam) * float(weight.sum()))

@@ -1,4 +1,4 @@
-"""The raw solution file of HiGHS (style 0) and its sparse form (style 4), read and written.
+"""The raw solution file of HiGHS (style 0), and its sparse form (style 4) in reading.
 
 HiGHS documentation, "writeSolution"; what it takes as a MIP start: FORMATS §7.
 """
@@ -8,14 +8,14 @@ import re
 import numpy as np
 
 from odtc.dataset import show_number
-from odtc.errors import SolutionError
 from odtc.format import gather, lines, name_table, number_table
-from odtc.point import RawPoint, pairs
+from odtc.point import RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.words import table
 
 NAME = "highs"
 SUFFIX = ".sol"
-SUMMARY = "HiGHS raw solution file, dense or sparse"
+SUMMARY = "HiGHS raw solution file, dense (its sparse form is read too)"
 
 STATUS = {
     "optimal": Termination.OPTIMAL,
@@ -28,40 +28,39 @@ STATUS = {
 }
 WORDS = {termination: words.capitalize() for words, termination in STATUS.items()}
 
-COLUMNS = re.compile(r"^# Columns (-?\d+)\s*$", re.M)
-HEADING = re.compile(r"^# ", re.M)
+HEADER = re.compile(rb"\s*Model status *\n *(\S.*)\n\s*# Primal solution values *\n *(\S+) *\n")
+OBJECTIVE = re.compile(rb" *Objective +(\S+) *\n")
+COLUMNS = re.compile(rb" *# Columns (-?\d{1,12}) *\n")
+ROWS = re.compile(rb"# Rows (\d{1,12}) *\n")
 
 
-def matches(text: str) -> bool:
-    return text.lstrip().startswith("Model status")
+def matches(head: bytes) -> bool:
+    return head.lstrip().startswith(b"Model status")
 
 
-def read(text: str) -> RawPoint:
+def read(data: bytes) -> RawPoint:
     """Raises SolutionError where the file is cut off or a line is not a name and a number."""
-    head = text.lstrip().splitlines()
-    status = STATUS.get(head[1].strip().lower(), Termination.UNKNOWN) if len(head) > 1 else Termination.UNKNOWN
-    primal = text.find("# Primal solution values")
-    if primal < 0:
-        raise SolutionError("expected a section '# Primal solution values'; the file is cut off")
-    words = text[primal:].splitlines()[1:3]
-    if not words or words[0].strip() == "None":
-        return RawPoint(NAME, [], None, status)
-    found = COLUMNS.search(text, primal)
+    header = HEADER.match(data)
+    if not header:
+        raise cut_off("'Model status', its words, '# Primal solution values' and whether they are feasible")
+    status = STATUS.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN)
+    if header[2] in (b"None", b"Infeasible"):
+        return RawPoint(NAME, None, None, status)
+    objective = OBJECTIVE.match(data, header.end())
+    found = COLUMNS.match(data, objective.end() if objective else header.end())
     if not found:
-        raise SolutionError("expected a line '# Columns n' after the primal values; the file is cut off")
-    count, begin = int(found[1]), found.end()
-    following = HEADING.search(text, begin)
-    body = text[begin : following.start() if following else len(text)].split()
-    if count < 0:  # sparse: name, value, index; absent columns are 0
-        names, values = pairs([word for at, word in enumerate(body) if at % 3 < 2], "the columns")
-        announced = None
-    else:
-        names, values = pairs(body, "the columns")
-        announced = count
+        raise cut_off("a line '# Columns n' after the primal values")
+    count, end = int(found[1]), data.find(b"\n# ", found.end() - 1) + 1 or len(data)
+    sparse = found[1].startswith(b"-")  # name, value, index; absent columns are 0
+    names, values = table(data, found.end(), end, 3 if sparse else 2, "the columns")[:2]
     if len(names) != abs(count):
-        raise SolutionError(f"expected {abs(count)} columns, as the file announces, got {len(names)}; it is cut off")
-    objective = re.match(r"Objective (\S+)", words[1]) if len(words) > 1 else None
-    return RawPoint(NAME, names, values, status, float(objective[1]) if objective else None, announced)
+        raise cut_off(f"{abs(count)} columns, as the file announces", str(len(names)))
+    # The rows are not used, but where they are not whole the file is not.
+    rows = ROWS.match(data, end)
+    if not data.endswith(b"\n") or not sparse and (not rows or data.count(b"\n", rows.end()) < int(rows[1])):
+        raise cut_off("whole lines to the end and every row that the file announces")
+    value = number(objective[1]) if objective else None
+    return RawPoint(NAME, names, values.numbers("the columns"), status, value, None if sparse else count)
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
@@ -72,6 +71,6 @@ def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None
     for title, blocks, values in (("Columns", model.columns, x), ("Rows", model.rows, model.A @ x)):
         stream.write(f"# {title} {len(values)}\n".encode("ascii"))
         if len(values):
-            table, code = number_table(values)
-            stream.write(lines(name_table(blocks), " ", gather(table, code), "\n"))
+            texts, code = number_table(values)
+            stream.write(lines(name_table(blocks), " ", gather(texts, code), "\n"))
     stream.write(b"\n# Dual solution values\nNone\n\n# Basis\nHiGHS_basis_file v2\nNone\n")

@@ -1,5 +1,8 @@
 """`name value` lines, with comments after #: the start and solution files of Gurobi, COPT and cuOpt,
-and the .mst of SCIP (FORMATS §7, §9)."""
+and the .mst of SCIP (FORMATS §7, §9).
+
+Gurobi reference manual, "MST and SOL format"; COPT manual, "Solution file"; cuOpt documentation.
+"""
 
 import re
 
@@ -7,32 +10,56 @@ import numpy as np
 
 from odtc.dataset import show_number
 from odtc.format import gather, lines, name_table, number_table
-from odtc.point import RawPoint, pairs
+from odtc.point import RawPoint, number
 from odtc.solution import Termination
+from odtc.words import table
 
 NAME = "name-value"
 SUFFIX = ".mst"
-SUMMARY = "one 'name value' a line (Gurobi, COPT, SCIP starts)"
+SUMMARY = "one 'name value' a line (Gurobi, COPT, cuOpt; SCIP starts)"
 
-OBJECTIVE = re.compile(r"^# Objective value *= *(\S+)|^# Objective value:? +(\S+)", re.M | re.I)
-LINE = re.compile(r"\S+\s+[-+]?(\d|\.\d|inf|nan)\S*\s*$", re.I)
+# Of the line "# Status:", which cuOpt alone writes.
+STATUS = {
+    "optimal": Termination.OPTIMAL,
+    "infeasible": Termination.INFEASIBLE,
+    "primalinfeasible": Termination.INFEASIBLE,
+    "unbounded": Termination.UNBOUNDED,
+    "dualinfeasible": Termination.UNBOUNDED,
+    "unboundedorinfeasible": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "timelimit": Termination.TIME_LIMIT,
+    "feasiblefound": Termination.TIME_LIMIT,  # stopped with a point, before the proof
+    "feasible": Termination.TIME_LIMIT,
+}
+
+COMMENTS = re.compile(rb"(?:[ \t]*(?:#.*)?\n)*")
+COMMENT = re.compile(rb"^[ \t]*#.*$", re.M)
+OBJECTIVE = re.compile(rb"^#[ \t]*Objective value[ \t]*[=:]?[ \t]*(\S+)", re.M | re.I)
+WORD = re.compile(rb"^#[ \t]*Status[ \t]*[=:][ \t]*(\S[^\n]*)", re.M | re.I)
+LINE = re.compile(rb"\s*\S+[ \t]+[-+]?(\d|\.\d|inf|nan)\S*[ \t]*\n?\Z", re.I)
 
 
-def matches(text: str) -> bool:
-    content = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
-    first = next(content, None)
-    return bool(first and LINE.match(first))
+def matches(head: bytes) -> bool:
+    begin = COMMENTS.match(head).end()
+    first = head[begin:].split(b"\n", 1)[0]
+    return bool(LINE.match(first) or not first and WORD.search(head))
 
 
-def read(text: str) -> RawPoint:
-    """The file holds no status: `termination` is None. Raises SolutionError for another line."""
-    words = re.sub(r"^#.*$", "", text, flags=re.M).split()
-    names, values = pairs(words, "the file")
-    found = OBJECTIVE.search(text)
-    return RawPoint(NAME, names, values, None, float(found[1] or found[2]) if found else None)
+def read(data: bytes) -> RawPoint:
+    """`termination` is None where the file holds no status. Raises SolutionError for another line, and
+    for a last line that does not end."""
+    begin = COMMENTS.match(data).end()
+    found, word = OBJECTIVE.search(data, 0, begin), WORD.search(data, 0, begin)
+    status = STATUS.get("".join(word[1].decode("utf-8").split()).lower(), Termination.UNKNOWN) if word else None
+    if data.find(b"#", begin) >= 0:
+        data, begin = COMMENT.sub(b"", data), 0
+    names, values = table(data, begin, None, 2, "the file")
+    if not len(names) and word:
+        return RawPoint(NAME, None, None, status)
+    return RawPoint(NAME, names, values.numbers("the columns"), status, number(found[1]) if found else None)
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
     stream.write(f"# Objective value = {show_number(model.objective(x))}\n".encode("ascii"))
-    table, code = number_table(x)
-    stream.write(lines(name_table(model.columns), " ", gather(table, code), "\n"))
+    if len(x):
+        texts, code = number_table(x)
+        stream.write(lines(name_table(model.columns), " ", gather(texts, code), "\n"))

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc.dialect import Dialect
 from odtc.errors import ModelError, SolverError
 from odtc.model import Model, NamedBlock
-from odtc.solution import Progress, Termination
-from odtc.solver import Incumbent, Job, Log, Outcome
+from odtc.solution import Incumbent, Job, Log, Outcome, Progress, Termination
 
 NAME = "HiGHS"
 SUMMARY = "embedded, through the package highspy; MIP and LP"
+DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="highs", duals=True)
 
 # HighsModelStatus by name; the words of its log differ between versions, the names do not.
 STATUS = {

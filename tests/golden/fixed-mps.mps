@@ -37,7 +37,7 @@ ROWS
  L  R0000033
  L  R0000034
 COLUMNS
-    MARKER                 'MARKER'                 'INTORG'
+    MARKER    'MARKER'                 'INTORG'
     C0000000  R0000000  1 
     C0000000  R0000003  -1
     C0000000  R0000008  -1
@@ -82,7 +82,7 @@ COLUMNS
     C0000011  R0000002  1 
     C0000011  R0000025  -1
     C0000011  R0000026  -1
-    MARKER                 'MARKER'                 'INTEND'
+    MARKER    'MARKER'                 'INTEND'
     C0000012  R0000011  1 
     C0000012  R0000027  -1
     C0000013  R0000011  1 

@@ -37,7 +37,7 @@ ROWS
  L  stump_3_2 
  L  stump_3_3 
 COLUMNS
-    MARKER                 'MARKER'                 'INTORG'
+    MARKER    'MARKER'                 'INTORG'
     b_1_0      fork_1      1 
     b_1_0      left_0_1    -1
     b_1_0      right_1_1   -1
@@ -82,7 +82,7 @@ COLUMNS
     b_3_3      fork_3      1 
     b_3_3      pick_3_3_0  -1
     b_3_3      pick_3_3_1  -1
-    MARKER                 'MARKER'                 'INTEND'
+    MARKER    'MARKER'                 'INTEND'
     p_2_0_0_0  pick_2_0_0  1 
     p_2_0_0_0  stump_0_2   -1
     p_2_0_0_1  pick_2_0_0  1 

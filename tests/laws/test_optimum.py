@@ -8,25 +8,38 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import pipeline
-from odtc.solver import SOLVERS
+from odtc.solver import SOLVERS, find_solver, version
 from tests.exhaustive import cheapest
 from tests.laws.problems import ALL_FORMS, form_id, problems
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
-@pytest.mark.parametrize("solver", SOLVERS.names())
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())
 @settings(max_examples=30, **SLOW)
-def test_optimum_is_that_of_exhaustive_search(form, solver, data):
-    problem = data.draw(problems(form))
+def test_optimum_is_that_of_exhaustive_search(form, data):
+    check(data.draw(problems(form)), "highs")
+
+
+# The others read the same model from a file: a few problems each, in the default and the printed form.
+@pytest.mark.parametrize("form", [form for form in ALL_FORMS if form[1] in ({}, {"lambda": 0.25, "literal": True})], ids=form_id)
+@pytest.mark.parametrize("solver", [name for name in SOLVERS.names() if name != "highs"])
+@given(data=st.data())
+@settings(max_examples=3, **SLOW)
+def test_every_solver_finds_it(form, solver, data):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    check(data.draw(problems(form)), solver)
+
+
+def check(problem, solver):
     best = exhaustive_cost(problem)
     model = replace(problem.module.build(problem), problem=problem)
     solution = pipeline.solve(model, solver, threads=1)
     assert solution.termination == "optimal"
-    assert solution.objective == pytest.approx(best, abs=1e-6)
-    assert solution.bound == pytest.approx(best, abs=1e-6)
+    assert solution.objective == pytest.approx(best, abs=1e-5)
+    assert solution.bound <= best + 1e-5
     decoded = pipeline.decode(model, solution)
     assert decoded.verified, decoded.checks
     assert problem.module.objective(problem, decoded.heap) == pytest.approx(best, abs=1e-6)

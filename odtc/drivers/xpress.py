@@ -1,0 +1,34 @@
+"""Xpress through its Python package; SolveStatus and SolStatus: Xpress Optimizer reference manual.
+
+Without an incumbent its solution file would hold the linear relaxation, so it is written only
+where SolStatus says that there is one.
+"""
+
+
+def solve(job):
+    import xpress
+
+    xpress.init()
+    model = xpress.problem()
+    # The text of a message is an argument of its callback, at another place in other versions.
+    model.addcbmessage(lambda *words: print(next((w for w in words if isinstance(w, str)), ""), flush=True), None, 0)
+    model.readProb(job.model)
+    model.controls.miprelstop = model.controls.mipabsstop = job.gap
+    model.controls.randomseed = job.seed
+    if job.threads:
+        model.controls.threads = job.threads
+    if job.time_limit:
+        model.controls.timelimit = job.time_limit
+    if job.start:
+        model.readSlxSol(job.start)
+    model.optimize()
+    solve_status, solution_status = (int(model.attributes.solvestatus), int(model.attributes.solstatus))
+    found = {1: "optimal", 2: "feasible", 3: "infeasible", 4: "unbounded"}.get(solution_status, "none")
+    if found in ("optimal", "feasible"):
+        model.writeSlxSol(job.solution)
+    if found == "feasible" or found == "none":
+        status = "time_limit" if solve_status == 1 else "unknown"
+    else:
+        status = found
+    is_mip = model.attributes.mipents > 0
+    return status, model.attributes.bestbound if is_mip and found != "infeasible" else None

@@ -1,0 +1,183 @@
+"""The files of a run: written by one command, opened again by the next."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc import report
+from odtc.dataset import Dataset
+from odtc.errors import ManifestError, ModelError, SolutionError
+from odtc.format import FORMATS, read_model, write_model
+from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
+from odtc.model import Model, align
+from odtc.point import RawPoint, read_point, write_point
+from odtc.reader import fingerprint, read
+from odtc.run import read_run, write_run
+from odtc.solution import Options, Solution, Termination
+from odtc.solver import SOLVERS, find_solver, termination_in_log
+
+
+def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None,
+                dialect: str | None = None) -> list[Path]:
+    """STEM.mps (.lp; none for format None), STEM.odt.json, and the start; the paths.
+
+    The start goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`), or with a dialect to
+    STEM.start.NAME.SUFFIX in the form of that solver, with "all" in every solver's. An older start
+    beside a model file written anew is removed: it would be one of another model.
+    """
+    files = []
+    if format is not None:
+        suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
+        cuts = dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts
+        files.append(write_model(model, f"{stem}{suffix}", format, cuts))
+    files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
+    if point is not None:
+        # A format that cannot say the model's names has its own, and a start speaks of columns by name.
+        renamed = getattr(FORMATS.get(format), "renamed", None) if format is not None else None
+        model = renamed(model) if renamed else model
+        files += [write_point(model, point, f"{stem}{suffix}", name) for name, suffix in _start_forms(dialect)]
+    for old in (Path(f"{stem}.start.sol"), Path(f"{stem}.mst")):
+        if old not in files and format is not None:
+            old.unlink(missing_ok=True)
+    return files
+
+
+def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
+    """(point format, suffix) of the start files to write."""
+    if dialect is None:
+        return [("highs", ".start.sol"), ("name-value", ".mst")]
+    names = SOLVERS.names() if dialect == "all" else (dialect,)
+    chosen = [(name, find_solver(name).DIALECT) for name in names]
+    return [(which.start, f".start.{name}{which.start_suffix}") for name, which in chosen if which.start]
+
+
+def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
+    """The solution file (in the form of HiGHS) and STEM.run.json beside it; the paths."""
+    path = Path(path)
+    files = []
+    if solution.has_solution:
+        files.append(write_point(model, solution.x, path, "highs", solution.termination))
+    if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
+        files.append(write_run(solution, options, files[0] if files else None, path.with_suffix("")))
+    return files
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model file read back, with the start beside it, and the facts of its manifest, if any."""
+
+    model: Model
+    start: np.ndarray | None
+    stem: str
+    facts: dict
+
+
+def open_model(path, start_path=None) -> Opened:
+    """A model file read back, compared with its manifest where that lies beside.
+
+    `start_path` is a start file, None for STEM.start.sol if it is there, "none" for no start.
+    Raises ModelError for a file that cannot be read or that lost nonzeros on the way,
+    SolutionError for a start of another model.
+    """
+    model = read_model(path)
+    stem = stem_of(path)
+    if not model.n_cols:
+        raise ModelError(f"expected a model in {str(path)!r}, got a file without columns; write it again")
+    facts = dict.fromkeys(("model", "depth", "n_rows", "n_rows_merged", "n_features_encoded"))
+    facts |= {"n_cols": model.n_cols, "n_model_rows": model.n_rows, "nnz": model.nnz}
+    if Path(stem + SUFFIX).exists():
+        manifest = read_manifest(stem + SUFFIX)
+        manifest.expect(model, f"there stands in {str(path)!r}")
+        facts = report.model_facts(
+            manifest.problem, model.n_cols, model.n_rows, model.nnz, manifest.facts["data"]["n_rows_dropped"]
+        )
+    if start_path is None and Path(stem + ".start.sol").exists():
+        start_path = stem + ".start.sol"
+    point = None
+    if start_path is not None and str(start_path) != "none":
+        raw = read_point(start_path)
+        if raw.values is not None:
+            try:
+                point = align(model.columns, raw.names, raw.values)
+            except SolutionError as problem:
+                raise SolutionError(f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none") from None
+    return Opened(model, point, stem, facts)
+
+
+def stem_of(path) -> str:
+    """m of m.mps.gz, with its folder."""
+    bare = str(path).removesuffix(".gz")
+    return bare.removesuffix(Path(bare).suffix)
+
+
+def start_beside(path, module) -> Path | None:
+    """The start file in the form of this solver that `build --dialect` wrote beside a model file."""
+    stem, suffix = stem_of(path), module.DIALECT.start_suffix
+    names = [f"{stem}.start.{name}{suffix}" for name in SOLVERS.names() if SOLVERS.get(name) is module]
+    names += [f"{stem}.start.sol"] if module.DIALECT.start == "highs" else []
+    names += [f"{stem}.mst"] if module.DIALECT.start == "name-value" else []
+    return next((Path(name) for name in names if Path(name).exists()), None)
+
+
+def cut_words(model: Model, dialect: str | None) -> str:
+    """What became of the rows of cut families in the file, in one sentence; "" where there are none."""
+    marked = [*model.user_cuts, *model.lazy]
+    if not marked:
+        return ""
+    if dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts:
+        return f"rows {', '.join(marked)} stand in USERCUTS and LAZYCONS, as {dialect} reads them"
+    return f"rows {', '.join(marked)} are plain rows" + (f": {dialect} has no sections for cuts" if dialect else "; --dialect names a solver that has sections for cuts")
+
+
+def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
+    """The data file that a manifest names, read anew as it was, or None and the reason in words.
+
+    Raises ManifestError where the file is not the one that the model was built from.
+    """
+    facts = manifest.facts["data"]
+    if facts.get("sha256") is None:
+        return None, "the model was built from data in memory: checked against the rows in the manifest"
+    path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
+    if data_path is None and not path.exists():
+        return None, f"the data file {facts['path']!r} is not there: checked against the rows in the manifest (--data names it)"
+    if fingerprint(path) != facts["sha256"]:
+        raise ManifestError(
+            f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
+            "name that one with --data, or build the model again"
+        )
+    try:
+        how = facts["target"], tuple(facts["categorical"]), tuple(facts["numeric"]), facts["missing"], facts["weights"]
+    except (KeyError, TypeError) as problem:
+        raise ManifestError(
+            f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
+            "build the model again"
+        ) from None
+    return read(path, *how), ""
+
+
+def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
+    """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
+    solver's log, asked where the file itself holds no status.
+
+    Raises SolutionError, ManifestError.
+    """
+    raw: RawPoint = read_point(path)
+    manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
+    x = manifest.point(raw)
+    model = replace(manifest.problem.module.build(manifest.problem), problem=manifest.problem)
+    manifest.expect(model)
+    record = read_run(path)
+    if record is not None:
+        solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
+    else:
+        termination = raw.termination
+        if termination is None and log_path is not None:
+            termination = termination_in_log(log_path)
+        solution = Solution(
+            x, termination or Termination.UNKNOWN, model.objective(x) if x is not None else None,
+            solver=raw.format, claimed=raw.objective,
+        )
+        if solution.termination == Termination.OPTIMAL and solution.has_solution:
+            solution = replace(solution, bound=solution.objective)
+    return model, solution, manifest

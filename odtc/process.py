@@ -1,0 +1,113 @@
+"""A process of ours: started in a group of its own, heard, told to stop, and ended exactly.
+
+The only module that starts processes.
+"""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
+GRACE = 10.0  # seconds it then has to hand in what it found
+PATIENCE = 5.0  # seconds for a command that only says its version
+
+
+class Child:
+    """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
+    output, and None when the output ends. Raises OSError where it cannot be started."""
+
+    def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False):
+        self.process = subprocess.Popen(
+            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merge_stderr else None,
+            cwd=cwd, env=env, start_new_session=True,
+        )
+        self.events = queue.SimpleQueue()
+        threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
+
+    def _hear(self, listen) -> None:
+        try:
+            listen(self.process.stdout, self.events.put)
+        finally:
+            self.events.put(None)
+
+    def interrupt(self) -> None:
+        """What Ctrl-C would do, to the whole group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGINT)
+
+    def close_input(self) -> None:
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def end(self) -> int:
+        """Ends exactly the group that was started, waits for it, and gives its exit code."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        return self.process.returncode
+
+
+def attend(child: Child, take, tell, limit: float | None, started: bool) -> str | None:
+    """Hands every event to `take` until it returns True or the child's output ends.
+
+    `limit` seconds after the start (of the process, or the event "started" where `started` is
+    False) and NUDGE more, `tell` is called; GRACE later, or at a second Ctrl-C, this returns.
+    Returns "time_limit" or "interrupted" where we stopped it, else None.
+    """
+    stopped, told = None, False
+    deadline = time.monotonic() + limit + NUDGE if started and limit is not None else None
+    while True:
+        try:
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            event = child.events.get(timeout=wait)
+        except queue.Empty:
+            stopped = stopped or "time_limit"
+            if told:
+                return stopped
+            told, deadline = True, time.monotonic() + GRACE
+            tell()
+            continue
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+            if told:
+                return stopped
+            told, deadline = True, time.monotonic() + GRACE
+            tell()
+            continue
+        if event is None:
+            return stopped
+        if event == "started":
+            if limit is not None and not told:
+                deadline = time.monotonic() + limit + NUDGE
+        elif take(event):
+            return stopped
+
+
+def python_environment() -> dict[str, str]:
+    """The environment in which another Python finds this very package."""
+    package = str(Path(__file__).resolve().parents[1])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": path}
+
+
+def quick_output(argv, env) -> str:
+    """What a short command prints, on either stream; what it has printed by the end of PATIENCE
+    where it hangs, an empty text where it cannot be run."""
+    heard: list[bytes] = []
+    try:
+        child = Child(argv, lambda stream, put: heard.extend(stream), env=env, stdin=subprocess.DEVNULL, merge_stderr=True)
+    except OSError:
+        return ""
+    with contextlib.suppress(queue.Empty):
+        child.events.get(timeout=PATIENCE)
+    child.end()
+    return b"".join(heard).decode("utf-8", "replace")

@@ -1,0 +1,133 @@
+"""What a person or a program sees: results and JSON on stdout, words and the live line on stderr."""
+
+import json
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def print_json(facts: dict) -> None:
+    print(json.dumps(facts, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def csv_column(title: str, cells: list[str]) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([[title], *([cell] for cell in cells)])
+    return text.getvalue()
+
+
+def proof(solution) -> str:
+    if solution.bound is None:
+        return ""
+    return f", bound {solution.bound:.10g}, gap {100 * solution.gap:.2f} %"
+
+
+def refuse_no_solution(facts, solution, files, as_json) -> None:
+    from odtc import pipeline, report
+    from odtc.errors import NoSolutionError
+
+    if as_json:
+        print_json(facts | report.solve_facts(solution) | {"files": [str(f) for f in files]})
+    raise NoSolutionError(pipeline.no_solution_text(solution))
+
+
+def print_tree_result(tree, decoded, facts, as_json) -> None:
+    from odtc.render import render_tree
+
+    if as_json:
+        print_json(facts)
+    else:
+        sys.stdout.write(render_tree(tree))
+        print()
+        proved = {"optimal": "proved optimal"}.get(facts["termination"], facts["termination"].replace("_", " "))
+        bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
+        seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
+        nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
+        print(f"{proved}: objective {facts['objective']:.10g}{bound}{nodes}{seconds}, {facts['solver']}")
+        print(f"training  {facts['train_correct']} of {facts['n_rows']} right ({100 * facts['train_accuracy']:.2f} %), "
+              f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %)")
+        if facts.get("test_accuracy") is not None:
+            print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
+                  f"CART {100 * facts['cart_test_accuracy']:.2f} %"
+                  + (f" ({facts['n_test_rows_dropped']} more have missing cells)" if facts["n_test_rows_dropped"] else ""))
+        print(f"verified  {sum(c.passed for c in decoded.checks)} of {len(decoded.checks)} checks passed")
+        if facts["files"]:
+            say(f"wrote {', '.join(facts['files'])}")
+    refuse_failed(decoded)
+
+
+def refuse_failed(decoded) -> None:
+    from odtc.errors import SolutionError
+
+    failed = [check for check in decoded.checks if not check.passed]
+    if failed:
+        words = "; ".join(f"{check.name} ({check.text})" for check in failed)
+        raise SolutionError(f"{len(failed)} of {len(decoded.checks)} checks of the solution failed: {words}")
+
+
+def print_checks(checks) -> None:
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        print(f"{'ok  ' if check.passed else 'FAIL'}  {check.name:<{width}}  {check.text}")
+    failed = sum(not check.passed for check in checks)
+    print(f"{failed} of {len(checks)} checks failed" if failed else f"all {len(checks)} checks passed")
+
+
+def print_score(facts: dict) -> None:
+    accuracy = "no row has a known label" if facts["accuracy"] is None else f"{100 * facts['accuracy']:.2f} %"
+    print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
+    if facts["n_rows_without_known_label"]:
+        print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
+    cells = [["true \\ predicted", *facts["classes"]]]
+    cells += [[name, *map(str, row)] for name, row in zip(facts["classes"], facts["confusion"])]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    for row in cells:
+        print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
+
+
+@contextmanager
+def live(solver: str, stem, files: list):
+    """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log."""
+    from contextlib import ExitStack
+
+    from odtc.output import new_file
+
+    with ExitStack() as stack:
+        log = None
+        if stem is not None:
+            path = Path(f"{stem}.log")
+            stream = stack.enter_context(new_file(path))
+            files.append(path)
+            log = lambda text: stream.write(text.encode("utf-8"))  # noqa: E731
+        if not sys.stderr.isatty():
+            yield None, log
+            return
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        began, last = time.monotonic(), [None]
+
+        def line() -> Text:
+            said = last[0]
+            words = [solver, f"{time.monotonic() - began:.1f} s"]
+            if said is not None:
+                # Before its first relaxation is solved a solver's bound says nothing.
+                known = said.gap is not None and said.gap < 10
+                show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
+                words += [f"incumbent {show(said.incumbent)}", f"bound {show(said.bound) if known else '-'}",
+                          f"gap {f'{100 * said.gap:.2f} %' if known else '-'}", f"nodes {show(said.nodes)}"]
+            return Text("  ".join(words))
+
+        console = Console(stderr=True)
+        stack.enter_context(Live(get_renderable=line, console=console, refresh_per_second=4, transient=True))
+        yield (lambda progress: last.__setitem__(0, progress)), log

@@ -1,0 +1,45 @@
+"""GLPK: glpsol, its command line.
+
+What it prints: GLPK source, glpapi09.c and glpapi06.c; FORMATS §9, §10.
+"""
+
+import re
+
+from odtc.dialect import Dialect
+from odtc.solution import Termination
+
+NAME = "GLPK"
+SUMMARY = "glpsol, by its command line; MIP and LP, one thread, no starts"
+# It has no MIP start (`--ini` is a basis of the LP) and no seed.
+DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"))
+PROGRAMS = ("glpsol",)
+VERSION = (("--version",), r"Solver (\S+)")
+COMMAND = "glpk"
+SOLUTION = "file"
+
+# The last of these in the log holds.
+WORDS = {
+    "INTEGER OPTIMAL SOLUTION FOUND": Termination.OPTIMAL,
+    "RELATIVE MIP GAP TOLERANCE REACHED": Termination.OPTIMAL,
+    "PROBLEM HAS NO INTEGER FEASIBLE SOLUTION": Termination.INFEASIBLE,
+    "PROBLEM HAS NO PRIMAL FEASIBLE SOLUTION": Termination.INFEASIBLE,
+    "PROBLEM HAS NO FEASIBLE SOLUTION": Termination.INFEASIBLE,
+    "LP HAS NO PRIMAL FEASIBLE SOLUTION": Termination.INFEASIBLE,
+    "LP HAS UNBOUNDED PRIMAL SOLUTION": Termination.UNBOUNDED,
+    "PROBLEM HAS UNBOUNDED SOLUTION": Termination.UNBOUNDED,
+    "PROBLEM HAS NO DUAL FEASIBLE SOLUTION": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "LP RELAXATION HAS NO DUAL FEASIBLE SOLUTION": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "TIME LIMIT EXCEEDED": Termination.TIME_LIMIT,
+    "OPTIMAL LP SOLUTION FOUND": Termination.OPTIMAL,
+    "OPTIMAL SOLUTION FOUND BY LP PREPROCESSOR": Termination.OPTIMAL,
+}
+LINE = re.compile("^(" + "|".join(map(re.escape, WORDS)) + ")", re.M)
+
+
+def read_log(text: str) -> Termination | None:
+    """From its last line in capitals; the optimum of a MIP's relaxation is none of the MIP."""
+    if "GLPK" not in text:
+        return None
+    whole = re.search(r"^\d+ integer variable", text, re.M)
+    found = [word for word in LINE.findall(text) if not (whole and word == "OPTIMAL LP SOLUTION FOUND")]
+    return WORDS[found[-1]] if found else None

@@ -1,0 +1,37 @@
+"""lp_solve 5.5: its command line, whose standard output is log and solution at once.
+
+What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; FORMATS §9, §10.
+"""
+
+import re
+
+from odtc.dialect import Dialect
+from odtc.solution import Termination
+
+NAME = "lp_solve"
+SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"
+# It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect (FORMATS §7).
+DIALECT = Dialect(reads=("mps", "fixed-mps"), gzip=False)
+PROGRAMS = ("lp_solve",)
+VERSION = (("-h",), r"lp_solve version ([0-9.]+)")
+COMMAND = "lp_solve"
+SOLUTION = "stdout"
+
+WORDS = {
+    "this problem is infeasible": Termination.INFEASIBLE,
+    "this problem is unbounded": Termination.UNBOUNDED,
+    # What it stops with before the proof: odtc sets no other limit than that of time.
+    "suboptimal solution": Termination.TIME_LIMIT,
+    "the model is sub-optimal. only a faster solution was found.": Termination.TIME_LIMIT,
+    "timeout": Termination.TIME_LIMIT,
+}
+LINE = re.compile("^(" + "|".join(map(re.escape, WORDS)) + r")\s*$", re.M | re.I)
+VALUES = re.compile(r"^Value of objective function: .*\s+Actual values of the variables:", re.M)
+
+
+def read_log(text: str) -> Termination | None:
+    """From its one line of words; with none and a point, it says by this that the point is optimal."""
+    found = LINE.search(text)
+    if found:
+        return WORDS[found[1].lower()]
+    return Termination.OPTIMAL if VALUES.search(text) else None

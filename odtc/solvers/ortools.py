@@ -1,0 +1,37 @@
+"""OR-tools: its MPS import with CP-SAT, or another solver that it bundles.
+
+What it prints: OR-tools source, CpSolverResponseStats and linear_solver/solve.cc.
+"""
+
+import re
+
+from odtc.dialect import Dialect
+from odtc.solution import Termination
+
+NAME = "OR-tools"
+SUMMARY = "CP-SAT and others through the package ortools; MIP"
+DIALECT = Dialect(reads=("mps", "fixed-mps"))
+PROGRAMS = ()
+PACKAGE, DRIVER = "ortools", "ortools"
+VERSION = ((), r"(?!)")
+COMMAND = "ortools"
+SOLUTION = "file"
+
+WORDS = {
+    "OPTIMAL": Termination.OPTIMAL,
+    "FEASIBLE": Termination.TIME_LIMIT,  # stopped with a point, before the proof
+    "UNKNOWN": Termination.TIME_LIMIT,  # stopped without one
+    "NOT_SOLVED": Termination.TIME_LIMIT,
+    "INFEASIBLE": Termination.INFEASIBLE,
+    "UNBOUNDED": Termination.UNBOUNDED,
+    "CANCELLED_BY_USER": Termination.INTERRUPTED,
+    "ABNORMAL": Termination.ERROR,
+    "MODEL_INVALID": Termination.ERROR,
+}
+STATUS = re.compile(r"^(?:CpSolverResponse summary:\s+status: |Status +: MPSOLVER_)(\w+)", re.M)
+
+
+def read_log(text: str) -> Termination | None:
+    """From "CpSolverResponse summary:" and the line "status: OPTIMAL" under it."""
+    found = STATUS.findall(text)
+    return WORDS.get(found[-1], Termination.UNKNOWN) if found else None

@@ -1,0 +1,9 @@
+Optimal - objective value -22.25
+0 x_0_1                0    0
+1 b2                   1    0
+2 y                    10   0
+2 y                    10   0
+3 z                    -5   0
+4 w                    8    0
+5 u                    9    0
+6 a_name_of_twenty_one 0.25 0

@@ -1,0 +1,13 @@
+Model status
+Optimal
+
+# Primal solution values
+Feasible
+Objective -22.25
+# Columns -6
+q2                   1    1
+y                    10   2
+z                    -5   3
+w                    8    4
+u                    9    5
+a_name_of_twenty_one 0.25 6

@@ -1,0 +1,14 @@
+Model status
+Optimal
+
+# Primal solution values
+Feasible
+Objective -22.25
+# Columns -6
+b2                   1    1
+y                    10   2
+y                    10   2
+z                    -5   3
+w                    8    4
+u                    9    5
+a_name_of_twenty_one 0.25 6

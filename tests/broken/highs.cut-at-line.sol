@@ -1,0 +1,12 @@
+Model status
+Optimal
+
+# Primal solution values
+Feasible
+Objective -22.25
+# Columns 7
+x_0_1                0   
+b2                   1   
+y                    10  
+z                    -5  
+w                    8   

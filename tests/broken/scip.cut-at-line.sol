@@ -1,0 +1,6 @@
+solution status: optimal solution found
+objective value: -22.25
+b2                   1    	(obj:-1.5)
+y                    10   	(obj:-2)  
+z                    -5   	(obj:1)   
+w                    8    	(obj:0.5) 

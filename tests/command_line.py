@@ -1,0 +1,72 @@
+"""What the tests of the command line share: `odtc` run in this process or as a user starts it."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from odtc import cli
+
+CHECKOUT = Path(cli.__file__).resolve().parents[1]
+MONKS = CHECKOUT / "examples" / "monks"
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def facts(self) -> dict:
+        """The one JSON object on stdout; anything beside it is an error."""
+        return json.loads(self.out)
+
+
+def odtc(*words, folder=".") -> Said:
+    """`odtc words…` in `folder`, in this process: what it prints, and how it exits."""
+    out, err, argv, handler = io.StringIO(), io.StringIO(), sys.argv, signal.getsignal(signal.SIGTERM)
+    sys.argv = ["odtc", *map(str, words)]
+    try:
+        with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            cli.main()
+    except SystemExit as end:
+        return Said(end.code, out.getvalue(), err.getvalue())
+    finally:
+        sys.argv = argv
+        signal.signal(signal.SIGTERM, handler)
+    raise AssertionError("main() returns only by sys.exit")
+
+
+def command(*words) -> list[str]:
+    return [sys.executable, "-m", "odtc", *map(str, words)]
+
+
+def environment(**more) -> dict:
+    path = os.pathsep.join(filter(None, [str(CHECKOUT), os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | more
+
+
+def started(*words, folder=".", **options) -> Said:
+    """`python -m odtc words…` as a process of its own."""
+    options = {"env": environment(), "encoding": "utf-8", "timeout": 120, "stdin": subprocess.DEVNULL} | options
+    done = subprocess.run(command(*words), cwd=folder, capture_output=True, **options)
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def refused(said: Said, code: int = 1) -> str:
+    """The sentence of a refusal, after it was found to be the only thing said."""
+    assert said.code == code, (said.code, said.err)
+    assert said.err.startswith("odtc: error: ") and said.err.count("\n") == 1 and said.err.endswith("\n"), said.err
+    assert "Traceback" not in said.err and "a fault in odtc itself" not in said.err, said.err
+    return said.err.removeprefix("odtc: error: ").rstrip("\n")
+
+
+def contents(folder) -> dict[str, bytes]:
+    """Every file below a folder, hidden ones too."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(Path(folder).rglob("*")) if p.is_file()}

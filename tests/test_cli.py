@@ -1,0 +1,544 @@
+"""The command line as a user meets it (DESIGN §6): every command, its JSON, its exit codes, its files."""
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import odtc as package
+from odtc.dataset import NUMERIC
+from odtc.reader import read, read_rows
+from odtc.tree import read_tree
+from tests.command_line import MONKS, command, contents, environment, odtc, started
+
+BUILT = {"model", "depth", "n_rows", "n_rows_merged", "n_features_encoded", "n_cols", "n_model_rows", "nnz", "files"}
+SOLVED = BUILT | {"solver", "termination", "has_solution", "objective", "bound", "gap", "seconds"}
+DECODED = SOLVED | {"tree", "train_correct", "train_accuracy", "n_branch_nodes", "n_leaves", "verified"}
+FORMATS = [(form, packed) for form in ("mps", "lp", "fixed-mps") for packed in (False, True)]
+
+# An exclusive or of two columns, with a third that says nothing: depth 1 errs twice, depth 2 never.
+XOR = "colour,size,noise,class\n" + "".join(
+    f"{colour},{size},{noise},{'yes' if (colour == 'red') != (size == 2) else 'no'}\n"
+    for colour in ("red", "blue") for size in (1, 2) for noise in "pq"
+)
+
+
+@pytest.fixture(scope="module")
+def xor(tmp_path_factory):
+    """A folder with xor.csv, fitted at depth 2 as xor_flowoct_d2.*."""
+    folder = tmp_path_factory.mktemp("xor")
+    (folder / "xor.csv").write_text(XOR)
+    said = odtc("fit", "xor.csv", "--json", folder=folder)
+    assert said.code == 0, said.err
+    (folder / "fit.json").write_text(said.out)
+    return folder
+
+
+@pytest.fixture
+def work(xor, tmp_path):
+    """A copy of that folder, to be spoilt."""
+    return shutil.copytree(xor, tmp_path / "work")
+
+
+# fit
+
+def test_fit_says_every_key_of_the_contract_and_the_right_numbers(xor):
+    facts = json.loads((xor / "fit.json").read_text())
+    assert DECODED <= set(facts)
+    right = {
+        "model": "flowoct", "depth": 2, "n_rows": 8, "n_rows_merged": 8, "n_features_encoded": 3, "termination": "optimal",
+        "has_solution": True, "objective": 0, "bound": 0, "gap": 0, "train_correct": 8, "train_accuracy": 1.0,
+        "n_branch_nodes": 3, "n_leaves": 4, "verified": True, "tree": "xor_flowoct_d2.tree.json",
+    }
+    assert {key: facts[key] for key in right} == right
+    assert all((xor / name).is_file() for name in facts["files"]) and facts["tree"] in facts["files"]
+
+
+def test_fit_prints_the_tree_and_beside_it_the_proof_cart_and_the_checks(xor, tmp_path):
+    said = odtc("fit", xor / "xor.csv", folder=tmp_path)
+    assert said.code == 0
+    for words in ("colour = ", "proved optimal: objective 0", "training  8 of 8 right", "CART", "checks passed"):
+        assert words in said.out
+    assert said.err.startswith("wrote ")
+
+
+def test_fit_on_a_benchmark_prints_the_published_optimum(shared_data, tmp_path):
+    facts = odtc("fit", shared_data / "monks-1.csv", "--model", "flowoct", "--depth", "2", "--encoding", "onehot", "--json",
+                 folder=tmp_path).facts
+    assert (facts["train_correct"], facts["termination"], facts["verified"]) == (102, "optimal", True)
+
+
+def test_fit_without_o_writes_into_the_current_folder_under_the_usual_name(xor, tmp_path):
+    assert odtc("fit", xor / "xor.csv", "--depth", "1", folder=tmp_path).code == 0
+    assert {name.split(".")[0] for name in contents(tmp_path)} == {"xor_flowoct_d1"}
+
+
+@pytest.mark.parametrize("place", ["out/", "out"])
+def test_o_that_is_a_folder_takes_the_usual_name_in_it(xor, tmp_path, place):
+    (tmp_path / "out").mkdir()
+    assert odtc("build", xor / "xor.csv", "-o", place, folder=tmp_path).code == 0
+    assert (tmp_path / "out" / "xor_flowoct_d2.mps").is_file()
+
+
+@pytest.mark.parametrize("o, form, packed", [("m.mps", "mps", []), ("m.lp", "lp", []), ("m.mps.gz", "mps", ["--gzip"])])
+def test_o_may_name_the_model_file(xor, tmp_path, o, form, packed):
+    assert odtc("build", xor / "xor.csv", "--format", form, *packed, "-o", o, folder=tmp_path).code == 0
+    assert set(contents(tmp_path)) == {o, "m.odt.json", "m.start.sol", "m.mst"}
+
+
+def test_fit_writes_the_model_too_when_a_format_is_named(xor, tmp_path):
+    facts = odtc("fit", xor / "xor.csv", "--format", "lp", "--gzip", "-o", "m", "--json", folder=tmp_path).facts
+    assert "m.lp.gz" in facts["files"] and gzip.decompress((tmp_path / "m.lp.gz").read_bytes()).startswith(b"\\ flowoct")
+
+
+def test_fit_test_scores_other_rows(xor, tmp_path):
+    (tmp_path / "test.csv").write_text("class,noise,size,colour\nyes,p,1,red\nno,p,1,red\n")
+    facts = odtc("fit", xor / "xor.csv", "--test", "test.csv", "--json", folder=tmp_path).facts
+    assert (facts["test_accuracy"], facts["n_test_rows"]) == (0.5, 2)
+
+
+def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n3,b\n4,b\n,b\n")
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n,b\n4,b\n")
+    facts = odtc("fit", "a.csv", "--depth", "1", "--test", "t.csv", "--json", folder=tmp_path).facts
+    assert (facts["n_rows_dropped"], facts["n_test_rows"], facts["n_test_rows_dropped"], facts["test_accuracy"]) == (1, 2, 1, 1.0)
+
+
+def test_missing_rows_are_dropped_aloud_kept_or_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n,b\n3,a\n4,b\n")
+    dropped, kept = (odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path) for policy in ("drop", "separate"))
+    assert dropped.facts["n_rows"] == 4 and "dropped 2 rows" in dropped.err
+    assert kept.facts["n_rows"] == 6 and kept.err == "" and kept.facts["train_correct"] == 6
+    assert odtc("fit", "a.csv", "--missing", "error", folder=tmp_path).code == 1
+
+
+def test_weights_decide_which_rows_matter(tmp_path):
+    (tmp_path / "a.csv").write_text("x,w,y\n1,1,a\n1,5,b\n2,1,b\n")
+    facts = odtc("fit", "a.csv", "--depth", "1", "--weights", "w", "--json", folder=tmp_path).facts
+    assert (facts["objective"], facts["train_correct"], facts["n_features_encoded"]) == (1, 2, 1)
+
+
+def test_lambda_prices_branch_nodes(xor, tmp_path):
+    facts = odtc("fit", xor / "xor.csv", "-p", "lambda=0.9", "--json", folder=tmp_path).facts
+    # 0.1 for each of 4 errors of one leaf is less than 0.9 for each of 3 branch nodes.
+    assert facts["n_branch_nodes"] == 0 and facts["objective"] == pytest.approx(0.4)
+
+
+def test_a_column_with_a_comma_is_named_in_quotes(tmp_path):
+    (tmp_path / "a.csv").write_text('"p,q",r,y\n1,1,a\n2,2,b\n3,1,a\n')
+    features = read_tree_of(tmp_path, "a.csv", "--categorical", '"p,q",r')
+    assert [f.kind for f in features] == ["categorical", "categorical"]
+
+
+def read_tree_of(folder, *words):
+    facts = odtc("fit", *words, "--json", folder=folder).facts
+    return read_tree(folder / facts["tree"]).features
+
+
+# build -> solve -> decode -> verify
+
+@pytest.mark.parametrize("form, packed", FORMATS, ids=lambda value: str(value))
+def test_every_format_makes_the_whole_way(xor, tmp_path, form, packed):
+    built = odtc("build", xor / "xor.csv", "--format", form, *(["--gzip"] if packed else []), "-o", "m", "--json", folder=tmp_path)
+    model_file = "m" + (".lp" if form == "lp" else ".mps") + (".gz" if packed else "")
+    assert BUILT <= set(built.facts) and built.facts["files"][0] == model_file and built.err == ""
+    solved = odtc("solve", model_file, "--json", folder=tmp_path)
+    assert SOLVED <= set(solved.facts) and solved.facts["objective"] == 0 and solved.facts["start"] == "accepted"
+    decoded = odtc("decode", "m.sol", "--json", folder=tmp_path)
+    assert DECODED <= set(decoded.facts) and decoded.facts["train_correct"] == 8 and decoded.facts["termination"] == "optimal"
+    verified = odtc("verify", "m.sol", "--json", folder=tmp_path)
+    assert DECODED <= set(verified.facts) and verified.facts["verified"] is True
+    assert "data" in {check["check"] for check in verified.facts["checks"]}
+    for said in (built, solved, decoded, verified):
+        assert all(said.facts[key] == built.facts[key] for key in BUILT - {"files"})
+    assert read_tree(tmp_path / "m.tree.json") == read_tree(xor / "xor_flowoct_d2.tree.json")
+
+
+def test_a_process_for_each_command_says_the_same_in_words(xor, tmp_path):
+    said = [started(*words, folder=tmp_path) for words in (
+        ("build", xor / "xor.csv", "-o", "m"), ("solve", "m.mps"), ("decode", "m.sol"), ("verify", "m.sol"))]
+    assert [s.code for s in said] == [0, 0, 0, 0]
+    assert "3 tests" in said[0].out and "optimal: objective 0" in said[1].out and "proved optimal" in said[2].out
+    assert "all" in said[3].out and "FAIL" not in said[3].out
+    assert not said[0].err + said[1].err + said[3].err
+
+
+@pytest.mark.parametrize("form, packed", FORMATS, ids=lambda value: str(value))
+def test_written_twice_is_the_same_bytes(xor, tmp_path, form, packed):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        words = ("build", xor / "xor.csv", "--format", form, *(["--gzip"] if packed else []), "-o", "m")
+        assert odtc(*words, folder=tmp_path / name).code == 0
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_start_none_writes_no_start_and_a_tree_is_a_start(xor, tmp_path):
+    assert odtc("build", xor / "xor.csv", "--start", "none", "-o", "m", folder=tmp_path).code == 0
+    assert set(contents(tmp_path)) == {"m.mps", "m.odt.json"}
+    tree = xor / "xor_flowoct_d2.tree.json"
+    assert odtc("fit", xor / "xor.csv", "--start", tree, "-o", "n", "--json", folder=tmp_path).facts["start"] == "accepted"
+
+
+def test_a_model_of_another_program_is_solved_without_a_manifest(tmp_path):
+    (tmp_path / "other.lp").write_text("Maximize\n obj: x + y\nSubject To\n c: x + 2 y <= 3\nBounds\n x <= 2\nGeneral\n x y\nEnd\n")
+    said = odtc("solve", "other.lp", "--json", folder=tmp_path)
+    assert SOLVED <= set(said.facts) and said.facts["model"] is None and said.facts["objective"] == -2
+
+
+def test_dry_run_writes_nothing(work):
+    odtc("build", "xor.csv", "-o", "m", folder=work)
+    before = contents(work)
+    assert "m.sol" in odtc("solve", "m.mps", "--dry-run", folder=work).out and contents(work) == before
+
+
+# decode finds its manifest
+
+def test_a_manifest_of_the_same_stem_is_found(work):
+    shutil.copy(work / "xor_flowoct_d2.sol", work / "xor_flowoct_d2.gurobi.sol")
+    assert odtc("decode", "xor_flowoct_d2.gurobi.sol", folder=work).code == 0
+
+
+def test_the_only_manifest_with_these_columns_is_found(work):
+    odtc("build", "xor.csv", "--depth", "1", "-o", "other", folder=work)
+    shutil.move(work / "xor_flowoct_d2.sol", work / "solution.txt")
+    assert odtc("decode", "solution.txt", "--json", folder=work).facts["depth"] == 2
+    assert (work / "solution.tree.json").is_file()
+
+
+def test_two_fitting_manifests_are_a_question(work):
+    shutil.copy(work / "xor_flowoct_d2.odt.json", work / "twin.odt.json")
+    shutil.move(work / "xor_flowoct_d2.sol", work / "solution.txt")
+    said = odtc("decode", "solution.txt", folder=work)
+    assert said.code == 1 and "twin.odt.json" in said.err and "--manifest" in said.err
+    assert odtc("decode", "solution.txt", "--manifest", "twin.odt.json", folder=work).code == 0
+
+
+def test_a_solution_with_its_columns_in_another_order_is_the_same_solution(work):
+    text = (work / "xor_flowoct_d2.sol").read_text()
+    head, rest = text.split("# Columns", 1)
+    body, tail = rest.split("# Rows", 1)
+    count, *columns = body.splitlines()
+    (work / "turned.sol").write_text(f"{head}# Columns{count}\n" + "\n".join(reversed(columns)) + f"\n# Rows{tail}")
+    decoded = odtc("decode", "turned.sol", "--manifest", "xor_flowoct_d2.odt.json", "--json", folder=work)
+    assert decoded.facts["train_correct"] == 8
+
+
+def test_a_start_file_decodes_as_a_solution_of_unknown_standing_or_proved_by_its_errors(work):
+    odtc("build", "xor.csv", "-o", "m", folder=work)
+    facts = odtc("decode", "m.mst", "--json", folder=work).facts
+    assert facts["solver"] == "name-value" and facts["verified"]
+    # No tree errs less than never, so a tree without errors proves itself.
+    assert facts["termination"] == ("optimal" if facts["train_correct"] == 8 else "unknown")
+
+
+# time limits, interruptions, progress
+
+@pytest.fixture
+def slow(tmp_path):
+    """Rows of noise: a model whose proof takes far longer than any test."""
+    bits = np.random.default_rng(0).integers(0, 2, (600, 13))
+    lines = [",".join(f"x{j}" for j in range(12)) + ",y", *(",".join(map(str, row)) for row in bits.tolist())]
+    (tmp_path / "noise.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_time_limit_keeps_and_decodes_the_incumbent(slow):
+    facts = odtc("fit", "noise.csv", "--depth", "4", "--time-limit", "1", "--json", folder=slow).facts
+    assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("time_limit", True, True)
+    assert facts["train_correct"] >= facts["cart_train_correct"] and facts["objective"] == 600 - facts["train_correct"]
+
+
+def test_no_solution_in_time_is_exit_code_3_and_still_one_json_object(slow):
+    said = odtc("fit", "noise.csv", "--depth", "4", "--start", "none", "--time-limit", "0.001", "--json", folder=slow)
+    assert said.code == 3 and said.err.startswith("odtc: error: ") and said.err.count("\n") == 1
+    assert SOLVED <= set(said.facts) and said.facts["has_solution"] is False and said.facts["objective"] is None
+    assert not [name for name in contents(slow) if name.endswith((".sol", ".tree.json", ".part"))]
+
+
+def test_a_solution_file_without_a_point_is_exit_code_3(work):
+    (work / "xor_flowoct_d2.sol").write_text("Model status\nTime limit reached\n\n# Primal solution values\nNone\n")
+    for name in ("decode", "verify"):
+        assert odtc(name, "xor_flowoct_d2.sol", folder=work).code == 3
+
+
+@pytest.mark.parametrize("number, limit", [(signal.SIGINT, []), (signal.SIGTERM, ["--time-limit", "100"])])
+def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, limit):
+    # A shell's background job ignores SIGINT, and so would its children.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+    words = [sys.executable, "-c", hear, "fit", "noise.csv", "--depth", "3", *limit, "-o", "m", "--json"]
+    process = subprocess.Popen(words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not list(slow.glob(".m.log.*")) and time.monotonic() < deadline:
+            time.sleep(0.05)  # the log is opened just before the solver runs
+        time.sleep(1)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=100)
+    finally:
+        process.kill()
+        process.wait()
+    facts = json.loads(out)
+    assert (process.returncode, facts["termination"], facts["has_solution"], facts["verified"]) == (0, "interrupted", True, True), err
+    assert (slow / "m.tree.json").is_file() and not list(slow.glob(".*"))
+
+
+def test_progress_is_quiet_without_a_terminal(xor, tmp_path):
+    assert started("fit", xor / "xor.csv", "--json", folder=tmp_path).err == ""
+
+
+def test_progress_is_a_live_line_on_a_terminal(slow):
+    ours, theirs = pty.openpty()
+    with open(slow / "out.json", "wb") as out:
+        process = subprocess.Popen(command("fit", "noise.csv", "--depth", "3", "--time-limit", "1", "--json"), cwd=slow,
+                                   env=environment(TERM="xterm", COLUMNS="120"), stdout=out, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        try:
+            while piece := os.read(ours, 4096):
+                seen += piece
+        except OSError:  # Linux says EIO where the other side has closed
+            pass
+        finally:
+            os.close(ours)
+        assert process.wait(60) == 0
+    for word in (b"HiGHS", b"incumbent", b"bound", b"gap", b"nodes", b" s"):
+        assert word in seen
+    assert json.loads((slow / "out.json").read_text())["has_solution"]
+
+
+# show, export, predict
+
+def test_show_and_export_print_the_same_tree_as_the_exporter_writes(xor, tmp_path):
+    tree = xor / "xor_flowoct_d2.tree.json"
+    assert odtc("show", tree).out == odtc("export", tree, "--to", "text").out
+    said = odtc("export", tree, "--to", "dot", "-o", tmp_path / "t.dot")
+    assert said.out == "" and (tmp_path / "t.dot").read_text() == odtc("show", tree, "--to", "dot").out
+
+
+def test_the_exported_python_predicts_as_predict_does(xor, tmp_path):
+    tree = xor / "xor_flowoct_d2.tree.json"
+    odtc("export", tree, "--to", "python", "-o", tmp_path / "tree.py")
+    names = {}
+    exec((tmp_path / "tree.py").read_text(), names)
+    rows = list(csv.DictReader(io.StringIO(XOR)))
+    assert [names["predict"](row) for row in rows] == odtc("predict", tree, xor / "xor.csv", "--json").facts["predictions"]
+
+
+def test_templates_of_ones_own(xor, tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "mine.txt.jinja").write_text("{# my own #}\n{{ tree.target }}!\n")
+    assert odtc("show", xor / "xor_flowoct_d2.tree.json", "--to", "mine", "--templates", tmp_path).out.strip() == "class!"
+
+
+def test_predict_finds_columns_by_name_and_ignores_others(xor, tmp_path):
+    (tmp_path / "new.csv").write_text("extra,size,noise,colour\n9,2,p,blue\n9,1,q,blue\n9,2,p,red\n")
+    said = odtc("predict", xor / "xor_flowoct_d2.tree.json", tmp_path / "new.csv")
+    assert said.out == "prediction\nyes\nno\nno\n" and said.err == ""
+    odtc("predict", xor / "xor_flowoct_d2.tree.json", tmp_path / "new.csv", "-o", tmp_path / "p.csv")
+    assert (tmp_path / "p.csv").read_text() == said.out
+
+
+def test_predict_takes_an_unseen_category_for_none_of_those_it_knows(tmp_path):
+    (tmp_path / "a.csv").write_text("c,y\nu,a\nv,b\nw,b\n")
+    (tmp_path / "new.csv").write_text("c\nu\nunseen\n\"\"\n")
+    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    # u is the one level that is told from the others, so what is not u is with them.
+    assert odtc("predict", "m.tree.json", "new.csv", "--json", folder=tmp_path).facts["predictions"] == ["a", "b", "b"]
+
+
+def test_predict_refuses_a_missing_number_unless_trained_with_separate(tmp_path):
+    (tmp_path / "a.csv").write_text("x,z,y\n1,0,a\n2,0,a\n3,0,b\n4,1,b\n,1,b\n")
+    (tmp_path / "new.csv").write_text("x,z\n1,0\n,0\n")
+    for policy in ("drop", "separate"):
+        odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "-o", policy, folder=tmp_path)
+    said = odtc("predict", "drop.tree.json", "new.csv", folder=tmp_path)
+    assert said.code == 1 and "row 2" in said.err and "'x'" in said.err and said.out == ""
+    assert odtc("predict", "separate.tree.json", "new.csv", folder=tmp_path).out == "prediction\na\nb\n"
+
+
+def test_predict_score_counts_by_class(xor, tmp_path):
+    (tmp_path / "new.csv").write_text("colour,size,noise,class\nred,1,p,yes\nred,1,p,no\nblue,1,p,no\nred,2,q,?\nred,2,q,maybe\n")
+    facts = odtc("predict", xor / "xor_flowoct_d2.tree.json", tmp_path / "new.csv", "--score", "--json").facts
+    assert (facts["n_rows"], facts["correct"], facts["n_rows_without_known_label"]) == (3, 2, 2)
+    assert facts["classes"] == ["no", "yes"] and facts["confusion"] == [[1, 1], [0, 1]]
+    said = odtc("predict", xor / "xor_flowoct_d2.tree.json", tmp_path / "new.csv", "--score")
+    assert "66.67 %" in said.out and "prediction\n" not in said.out
+
+
+# where results go
+
+def test_results_go_to_dev_stdout_and_through_pipes(xor, tmp_path):
+    tree, data = xor / "xor_flowoct_d2.tree.json", xor / "xor.csv"
+    plain = started("predict", tree, data).out
+    assert started("predict", tree, data, "-o", "/dev/stdout").out == plain
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(command("predict", tree, data, "-o", tmp_path / "pipe"), env=environment()) as process:
+        assert (tmp_path / "pipe").read_text() == plain
+    assert process.returncode == 0 and (tmp_path / "pipe").is_fifo()
+
+
+def test_a_solution_goes_to_dev_stdout_without_a_record_beside_it(xor, tmp_path):
+    odtc("build", xor / "xor.csv", "-o", "m", folder=tmp_path)
+    said = started("solve", "m.mps", "-o", "/dev/stdout", folder=tmp_path)
+    assert said.out.startswith("Model status\nOptimal\n") and said.code == 0
+
+
+def test_a_link_stays_a_link(work):
+    (work / "real.dot").write_text("old")
+    (work / "link.dot").symlink_to("real.dot")
+    odtc("export", "xor_flowoct_d2.tree.json", "--to", "dot", "-o", "link.dot", folder=work)
+    assert (work / "link.dot").is_symlink() and (work / "real.dot").read_text().startswith("digraph")
+
+
+def test_a_reader_that_has_had_enough_ends_us_quietly(xor):
+    with subprocess.Popen(command("show", xor / "xor_flowoct_d2.tree.json"), env=environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_paths_with_blanks_and_signs_of_all_kinds(tmp_path):
+    folder = tmp_path / "Bäume und 木 'quoted'"
+    folder.mkdir()
+    (folder / "größe 1.csv").write_text(XOR)
+    facts = odtc("fit", folder / "größe 1.csv", "-o", folder / "m 1", "--format", "mps", "--json").facts
+    assert facts["data"] == "größe 1" and facts["verified"]
+    assert odtc("solve", folder / "m 1.mps").code == odtc("decode", folder / "m 1.sol").code == odtc("verify", folder / "m 1.sol").code == 0
+
+
+def test_a_file_name_that_is_not_utf_8(tmp_path):
+    name = os.fsencode(tmp_path) + b"/x\xff.csv"
+    with open(name, "w") as stream:
+        stream.write(XOR)
+    said = started("fit", os.fsdecode(name), "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"]
+    assert started("verify", os.fsdecode(b"x\xff_flowoct_d2.sol"), folder=tmp_path).code == 0
+
+
+def test_a_terminal_without_unicode_gets_escapes_instead_of_a_traceback(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
+    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    said = started("show", "m.tree.json", folder=tmp_path, env=environment(PYTHONIOENCODING="ascii"))
+    assert said.code == 0 and "\\u2264" in said.out
+
+
+# verify
+
+def test_verify_goes_on_where_the_data_has_moved_and_takes_its_new_place(work):
+    (work / "sub").mkdir()
+    shutil.move(work / "xor.csv", work / "sub" / "moved.csv")
+    said = odtc("verify", "xor_flowoct_d2.sol", folder=work)
+    assert said.code == 0 and "not there" in said.err and "--data" in said.err
+    said = odtc("verify", "xor_flowoct_d2.sol", "--data", "sub/moved.csv", folder=work)
+    assert said.code == 0 and said.err == "" and "8 rows of the data file" in said.out
+
+
+def test_verify_says_how_many_rows_were_dropped(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n,b\n")
+    odtc("fit", "a.csv", "-o", "m", folder=tmp_path)
+    assert odtc("verify", "m.sol", "--json", folder=tmp_path).facts["n_rows_dropped"] == 1
+
+
+def test_a_folder_that_moved_as_a_whole_still_verifies(work, tmp_path):
+    shutil.move(work, tmp_path / "elsewhere")
+    assert odtc("verify", tmp_path / "elsewhere" / "xor_flowoct_d2.sol").err == ""
+
+
+# list, info, help
+
+@pytest.mark.parametrize("kind", ["models", "cuts", "encodings", "solvers", "formats", "exporters", "selections", "starts", "points", "readers"])
+def test_list_and_info_know_every_kind_and_name(kind):
+    listed = odtc("list", kind, "--json").facts[kind]
+    said = odtc("list", kind)
+    assert said.code == 0 and len(said.out.splitlines()) == len(listed)
+    assert said.err == "" if listed else kind in said.err
+    for entry in listed:
+        about = odtc("info", entry["name"])
+        assert about.code == 0 and about.out.startswith(entry["name"]) and entry["summary"] in about.out
+
+
+def test_info_of_a_model_tells_its_parameters():
+    out = odtc("info", "flowoct").out
+    assert "-p lambda=" in out and "-p literal=" in out and "Aghaei" in out
+
+
+def test_help_loads_nothing_heavy():
+    code = ("import sys; sys.argv = ['odtc', '--help']\nfrom odtc.cli import main\ntry: main()\nexcept SystemExit as end: assert not end.code\n"
+            "heavy = {'numpy', 'scipy', 'polars', 'highspy', 'sklearn', 'jinja2'} & set(sys.modules); assert not heavy, heavy")
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["build", "solve", "decode", "fit", "verify", "show", "export", "predict", "list", "info"])
+def test_every_command_has_help(name):
+    said = odtc(name, "--help")
+    assert said.code == 0 and said.err == "" and name in odtc("--help").out
+
+
+def test_version():
+    assert odtc("--version").out == f"odtc {package.__version__}\n"
+
+
+# the same words in Python
+
+def test_the_same_words_in_python(xor):
+    import scipy.sparse
+
+    data = package.read(xor / "xor.csv")
+    model = package.build(data, "flowoct", depth=2, lambda_=0.01)
+    assert isinstance(model.A, scipy.sparse.sparray) and model.A.shape == (model.n_rows, model.n_cols)
+    solution = package.solve(model, time_limit=60)
+    decoded = package.decode(model, solution)
+    assert decoded.verified and solution.termination == "optimal"
+    np.testing.assert_array_equal(decoded.tree.predict(data.X), data.y)
+    assert solution.objective == pytest.approx(0.01 * decoded.tree.n_branch_nodes)
+
+
+def test_fit_in_python_says_what_the_command_says(xor):
+    facts, printed = package.fit(xor / "xor.csv", "flowoct", depth=2).facts, json.loads((xor / "fit.json").read_text())
+    same = DECODED - {"files", "tree", "seconds"}
+    assert {key: facts[key] for key in same} == {key: printed[key] for key in same}
+
+
+def test_a_dataset_from_memory_makes_a_manifest_that_verifies(tmp_path):
+    import polars
+
+    from odtc import files, pipeline
+    from odtc.reader import from_frame
+
+    fitted = package.fit(from_frame(polars.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "b"]}), "memory"), depth=1)
+    files.write_build(fitted.model, tmp_path / "m", None)
+    files.write_solution(fitted.model, fitted.solution, pipeline.Options(), tmp_path / "m.sol")
+    said = odtc("verify", tmp_path / "m.sol")
+    assert said.code == 0 and "in memory" in said.err
+
+
+def test_the_manifest_holds_the_fingerprint_of_the_data(xor):
+    facts = json.loads((xor / "xor_flowoct_d2.odt.json").read_text())["data"]
+    assert facts["sha256"] == hashlib.sha256((xor / "xor.csv").read_bytes()).hexdigest() and facts["path"] == "xor.csv"
+    assert (facts["target"], facts["missing"], facts["n_rows"]) == ("class", "drop", 8)
+
+
+def test_read_rows_codes_as_read_does(xor):
+    tree, data = read_tree(xor / "xor_flowoct_d2.tree.json"), read(xor / "xor.csv")
+    rows = read_rows(xor / "xor.csv", tree.features, tree.classes, tree.target)
+    np.testing.assert_array_equal(rows.X, data.X)
+    assert {f.kind for f in tree.features} > {NUMERIC}
+
+
+def test_the_examples_are_fitted_and_scored(tmp_path):
+    facts = odtc("fit", MONKS / "monks-1.csv", "--test", MONKS / "monks-1_test.csv", "-p", "literal=true", "--depth", "1",
+                 "--json", folder=tmp_path).facts
+    assert facts["verified"] and facts["n_test_rows"] == 432 and facts["train_correct"] >= facts["cart_train_correct"]

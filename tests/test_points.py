@@ -1,0 +1,196 @@
+"""Point files: every format reads back what was written, is known by its content, and refuses in one sentence."""
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.errors import ChoiceError, SolutionError
+from odtc.manifest import Manifest
+from odtc.model import Axis, Model, ModelBuilder, NamedBlock, align, name_list
+from odtc.point import HEAD, POINTS, read_point, write_point
+from odtc.solution import Termination
+from odtc.words import Words, split
+from tests.point_texts import text
+
+FORMATS = POINTS.names()
+WRITTEN = [name for name in FORMATS if hasattr(POINTS.get(name), "write")]
+READ = [name for name in FORMATS if hasattr(POINTS.get(name), "read")]
+
+
+def blocks() -> Model:
+    """Columns as a formulation makes them: three axes, one axis from 1, none; 24 + 12 + 1."""
+    builder = ModelBuilder("m")
+    z = builder.columns("z", Axis("i", 4), Axis("t", 3, first=9), Axis("k", 2), cost=-1.0, integer=True)
+    builder.columns("zz", Axis("i", 12, first=1), cost=0.25)
+    builder.constant(2.0)
+    rows = builder.rows("cover", Axis("i", 4), lower=0.0)
+    builder.add(rows[np.arange(4)[:, None, None]], z.all(), 1.0)
+    return builder.finish()
+
+
+def named(names=("x[1,2]", "b2", "a<&>'b", "quite_a_long_name_of_a_column", "C")) -> Model:
+    n = len(names)
+    ones = lambda value, size: np.full(size, float(value))  # noqa: E731
+    return Model("named", ones(1, n), 0.0, ones(0, 1), ones(np.inf, 1), ones(0, n), ones(9, n), np.ones(n, np.uint8),
+                 (NamedBlock(tuple(names)),), (NamedBlock(("r1",)),), matrix=sp.csc_array(np.ones((1, n))))
+
+
+MODELS = {"blocks": blocks(), "named": named()}
+NUMBERS = st.one_of(st.sampled_from([0.0, 1.0]), st.integers(-20, 20).map(float),
+                    st.floats(-1e15, 1e15, allow_subnormal=False), st.floats(0, 1))
+
+
+@pytest.mark.parametrize("model", [*MODELS.values(), named(('a"b', "'\"'", "&"))], ids=[*MODELS, "quotes"])
+@pytest.mark.parametrize("format", WRITTEN)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_what_is_written_is_read_back_to_the_last_bit(tmp_path_factory, format, model, data):
+    x = np.array(data.draw(st.lists(NUMBERS, min_size=model.n_cols, max_size=model.n_cols)))
+    path = tmp_path_factory.getbasetemp() / "point"
+    write_point(model, x, path, format, Termination.OPTIMAL)
+    first = path.read_bytes()
+    raw = read_point(path)
+    assert raw.format == {"highs-sparse": "highs"}.get(format, format)
+    np.testing.assert_array_equal(raw.on(model.columns), x)
+    assert raw.objective is None or raw.objective == model.objective(x)
+    assert raw.termination in (Termination.OPTIMAL, None)
+    write_point(model, x, path, format, Termination.OPTIMAL)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_format_is_known_by_its_content_and_by_no_other(tmp_path, format, model):
+    x = np.arange(model.n_cols) % 3 / 3
+    path = tmp_path / "misleading.json"
+    path.write_bytes(text(model, x, format))
+    raw = read_point(path)
+    assert raw.format == {"highs-sparse": "highs"}.get(format, format)
+    assert [name for name in READ if POINTS.get(name).matches(path.read_bytes()[:HEAD])] == [raw.format]
+    np.testing.assert_allclose(raw.on(model.columns), x, atol=0.0 if format in WRITTEN else 1e-6)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_line_ends_marks_and_packing_do_not_matter(tmp_path, format):
+    model, path = MODELS["blocks"], tmp_path / "x"
+    x = np.arange(model.n_cols) % 2 / 1.0
+    data = text(model, x, format)
+    for form in (data.replace(b"\n", b"\r\n"), data.replace(b"\n", b"\r"), b"\xef\xbb\xbf" + data, gzip.compress(data)):
+        path.write_bytes(form)
+        np.testing.assert_array_equal(read_point(path).on(model.columns), x)
+
+
+def test_every_module_reads_or_writes():
+    for name in FORMATS:
+        module = POINTS.get(name)
+        assert hasattr(module, "write") or hasattr(module, "read")
+        assert hasattr(module, "read") == hasattr(module, "matches")
+    with pytest.raises(ChoiceError, match="only read"):
+        write_point(MODELS["named"], np.zeros(5), "never", "symphony")
+
+
+def read_text(tmp_path, words: str):
+    (tmp_path / "x.sol").write_text(words, encoding="utf-8")
+    return read_point(tmp_path / "x.sol")
+
+
+def test_padded_columns_comments_and_empty_lines(tmp_path):
+    raw = read_text(tmp_path, "# Solution for model M\n# Objective value = 3\n\nb   1  \n# between\n\tc\t 2e0 \n\n")
+    assert dict(zip(raw.names, raw.values)) == {"b": 1, "c": 2} and raw.objective == 3
+
+
+def test_the_slacks_that_solvers_add_to_ranges_are_left_out():
+    columns = (NamedBlock(("a", "Rgb")),)
+    np.testing.assert_array_equal(align(columns, ["MPS_Rgc4", "Rgb", "Rgc1", "a"], np.array([5.0, 1, 5, 2])), [2, 1])
+
+
+@pytest.mark.parametrize("names", [["a", "c"], ["a", "b", "a"], ["aRg"]])
+def test_foreign_and_repeated_names_are_refused(names):
+    with pytest.raises(SolutionError, match="not in the model|twice"):
+        align((NamedBlock(("a", "b")),), names, np.ones(len(names)))
+
+
+def test_names_that_look_like_those_of_a_block_are_foreign():
+    model = MODELS["blocks"]
+    for name in ("z_0_09", "z_4_09_0", "z_0_08_0", "z_0_12_0", "z_0_09_2", "z_0009_0", "z_0_0x_0", "zz_00", "zz_13",
+                 "objcons", "Z_0_09_0", "z_0_ 9_0"):
+        assert all((block.places(Words.of([name])) < 0).all() for block in model.columns), name
+    names = name_list(model.columns)
+    order = np.random.default_rng(0).permutation(len(names))
+    back = align(model.columns, [names[at] for at in order], order.astype(float))
+    np.testing.assert_array_equal(back, np.arange(len(names)))
+
+
+def test_the_names_of_fixed_mps(tmp_path):
+    manifest = Manifest({}, None, MODELS["blocks"].columns)
+    x = manifest.point(read_text(tmp_path, "C0000036 0.5\nC0000002 1\n"))
+    assert np.flatnonzero(x).tolist() == [2, 36] and x[36] == 0.5
+    for words in ("C0000037 1\n", "C0000001 1\nC0000001 1\n", "C0000001 1\nz_0_09_0 1\n"):
+        with pytest.raises(SolutionError, match="not in the model|twice"):
+            manifest.point(read_text(tmp_path, words))
+
+
+def test_a_file_of_values_without_names_goes_by_place(tmp_path):
+    words = "c made by hand\ns mip 0 3 f 1.5\nj 3 0.5\nj 1 1\nj 2 0\ne o f\n"
+    raw = read_text(tmp_path, words)
+    assert raw.names is None and raw.on((NamedBlock(("a", "b", "c")),)).tolist() == [1, 0, 0.5]
+    with pytest.raises(SolutionError, match="3 columns"):
+        raw.on((NamedBlock(("a", "b")),))
+
+
+ONE = '<variable name="a" index="0" value="1"/>'
+
+
+def xml(variables: str, status: str = "") -> str:
+    status = f'solutionStatusValue="{status}"' if status else ""
+    return f'<CPLEXSolution><header objectiveValue="1" {status}/><variables>{variables}</variables></CPLEXSolution>'
+
+
+@pytest.mark.parametrize("words,end,point", [
+    ("Stopped on time (no integer solution - continuous used) - objective value 0.5\n 0 b1 0.5 0\n", "time_limit", None),
+    ("Optimal - objective value 2\n** 0 b1 1 0\n  1 b2 1 0\n", "optimal", {"b1": 1, "b2": 1}),
+    ("Optimal - objective value 2\n 0 r 2 0\n 1 s 2 0\n 0 b1 1 0\n 1 b2 1 0\n 2 b3 0 0\n", "optimal", {"b1": 1, "b2": 1, "b3": 0}),
+    ("Optimal - objective value 2\n 7 b1 1 0\n 9 b2 1 0\n", "optimal", {"b1": 1, "b2": 1}),
+    ("Unbounded - objective value -3\n 0 b1 3 0\n", "unbounded", None),
+    ("solution status: unbounded\nobjective value: -infinity\nb1 +infinity \t(obj:-1)\n", "unbounded", None),
+    ("solution status: optimal solution found\nobjective value: 0\n", "optimal", {}),
+    ("objective value: 1\nb1 1 \t(obj:1)\n", None, {"b1": 1}),
+    ("no solution available\n", None, None),
+    ("# Status: Optimal\n# Objective value: 2\nb1 1\nb2 1\n", "optimal", {"b1": 1, "b2": 1}),
+    ("# Status: Infeasible\n", "infeasible", None),
+    ("NAME M\n C b1 1\n C C 0.5\nENDATA\n", None, {"b1": 1, "C": 0.5}),
+    ("NAME M\nENDATA\n", None, None),
+    (xml('<variable value="1" index="0" name="a&lt;b&amp;&apos;&quot;&#99;"/>', "107"), "time_limit", {"a<b&'\"c": 1}),
+    (f'<CPLEXSolutions>{xml(ONE)}{xml(ONE.replace("1", "2"))}</CPLEXSolutions>', None, {"a": 1}),
+    (xml(ONE).replace("<variables>", "<linearConstraints>\n<constraint name='r'/></linearConstraints><variables>"), None, {"a": 1}),
+    (xml(ONE, "108"), "time_limit", None),
+])
+def test_what_solvers_say(tmp_path, words, end, point):
+    raw = read_text(tmp_path, words)
+    assert raw.termination == end
+    assert (None if raw.values is None else dict(zip(raw.names, raw.values))) == point
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1e400", "1_0", "0x10", "１", "1e", "--1", "1.2.3", "1" * 200, "+", "1d5"])
+def test_what_is_no_finite_number_is_refused(tmp_path, word):
+    with pytest.raises(SolutionError, match="expected (a number|finite numbers)|cannot tell"):
+        read_text(tmp_path, f"a 1\nb {word}\nc 0\n")
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.sampled_from(["r", ".17g", ".15g", "f", "e"]))
+@settings(deadline=None)
+def test_numbers_are_rounded_correctly(values, form):
+    texts = [repr(value) if form == "r" else format(value, form) for value in values]
+    texts = [word for word in texts if len(word) <= 100] or ["0"]
+    found = split(" ".join(texts).encode("ascii")).numbers("the test")
+    np.testing.assert_array_equal(found, [float(word) for word in texts])
+
+
+def test_xml_with_entities_of_its_own_is_refused(tmp_path):
+    bomb = f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>{xml(ONE.replace("1", "&b;"))}'
+    with pytest.raises(SolutionError, match="DOCTYPE"):
+        read_text(tmp_path, bomb)
