@@ -266,13 +266,14 @@ def _lay_out(module, model, options, start, path, folder: Path) -> dict:
     """The files of a run in its own folder; their names in a dict."""
     dialect = module.DIALECT
     form, packed = (_form(path), str(path).endswith(".gz")) if path is not None else (None, False)
-    if form in dialect.reads and (dialect.gzip or not packed):
+    plain = dialect.cuts or not (model.lazy or model.user_cuts)  # no section that it cannot read
+    if form in dialect.reads and (dialect.gzip or not packed) and plain:
         name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if packed else "")
         (folder / name).symlink_to(Path(path).resolve())
     else:
         form = dialect.reads[0]
         name = f"model{FORMATS.get(form).SUFFIX}"
-        write_model(model, folder / name, form)
+        write_model(model, folder / name, form, dialect.cuts)
     names = {"model": name, "form": form, "solution": "solution.sol", "start": "", "options": "solver.options"}
     if start is not None and dialect.start:
         names["start"] = f"start{dialect.start_suffix}"

@@ -8,6 +8,7 @@ import os
 import queue
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -104,7 +105,8 @@ def quick_output(argv, env) -> str:
     where it hangs, an empty text where it cannot be run."""
     heard: list[bytes] = []
     try:
-        child = Child(argv, lambda stream, put: heard.extend(stream), env=env, stdin=subprocess.DEVNULL, merge_stderr=True)
+        # In no folder of the user's: what a program writes when it is merely asked is not wanted there.
+        child = Child(argv, lambda stream, put: heard.extend(stream), tempfile.gettempdir(), env, subprocess.DEVNULL, True)
     except OSError:
         return ""
     with contextlib.suppress(queue.Empty):

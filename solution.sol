@@ -1,2 +1,0 @@
-Optimal - objective value 1
- 0 y 1 0
