@@ -38,12 +38,11 @@ from odtc.dialect import Dialect
 from odtc.errors import ChoiceError, ModelError, SolutionError, SolverError
 from odtc.format import FORMATS, write_model
 from odtc.output import write_text
-from odtc.model import align
 from odtc.point import POINTS, RawPoint, read_point, write_point
 from odtc.process import Child, attend, python_environment, quick_output
 from odtc.registry import did_you_mean
 from odtc.render import render, render_line
-from odtc.solution import NO_POINT, Log, Options, Outcome, Progress, Termination
+from odtc.solution import Log, Options, Outcome, Progress, Termination
 
 FRACTIONAL = 1e-4  # further from whole than any solver's rounding: a relaxation that poses as a solution
 SCRIPTS = ("sh", "slurm")
@@ -300,11 +299,14 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped) ->
             raw = _by_pattern(module, solution) if hasattr(module, "PATTERN") else read_point(solution)
     except SolutionError as problem:
         message = str(problem).replace(str(solution.parent) + os.sep, "")
-    termination = raw.termination if raw is not None and raw.termination not in (None, Termination.UNKNOWN) else said
+    termination = said
     x = None
-    if raw is not None and raw.values is not None and termination not in NO_POINT and _may_have_point(module, log):
+    if raw is not None:
+        # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+        raw = raw.under(said, module.has_point(log) if hasattr(module, "has_point") else None)
+        termination = said if raw.termination in (None, Termination.UNKNOWN) else raw.termination
         try:
-            x = align(model.columns, raw.names, raw.values)
+            x = raw.on(model.columns)
         except SolutionError as problem:
             message = str(problem)
     if x is not None and model.integrality.any():
@@ -325,10 +327,6 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped) ->
         started_words = "accepted" if pattern is not None and pattern.search(log) else "not confirmed"
     nodes = _last_number(getattr(module, "NODES", None), log)
     return Outcome(x, termination, objective, bound, None if nodes is None else int(nodes), started_words, message)
-
-
-def _may_have_point(module, log: str) -> bool:
-    return not hasattr(module, "has_point") or module.has_point(log) is not False
 
 
 def _by_pattern(module, solution: Path) -> RawPoint | None:

@@ -10,12 +10,12 @@ from odtc.dataset import Dataset
 from odtc.errors import ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
 from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
-from odtc.model import Model, align
+from odtc.model import Model
 from odtc.point import RawPoint, read_point, write_point
 from odtc.reader import fingerprint, read
 from odtc.run import read_run, write_run
 from odtc.solution import Options, Solution, Termination
-from odtc.solver import SOLVERS, find_solver, termination_in_log
+from odtc.solver import SOLVERS, find_solver, said_in_log
 
 
 def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None,
@@ -99,7 +99,7 @@ def open_model(path, start_path=None) -> Opened:
         raw = read_point(start_path)
         if raw.values is not None:
             try:
-                point = align(model.columns, raw.names, raw.values)
+                point = raw.on(model.columns)
             except SolutionError as problem:
                 raise SolutionError(f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none") from None
     return Opened(model, point, stem, facts)
@@ -163,6 +163,9 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     Raises SolutionError, ManifestError.
     """
     raw: RawPoint = read_point(path)
+    if log_path is not None:
+        # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+        raw = raw.under(*said_in_log(log_path))
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
     x = manifest.point(raw)
     model = replace(manifest.problem.module.build(manifest.problem), problem=manifest.problem)
@@ -171,11 +174,8 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     if record is not None:
         solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
     else:
-        termination = raw.termination
-        if termination is None and log_path is not None:
-            termination = termination_in_log(log_path)
         solution = Solution(
-            x, termination or Termination.UNKNOWN, model.objective(x) if x is not None else None,
+            x, raw.termination or Termination.UNKNOWN, model.objective(x) if x is not None else None,
             solver=raw.format, claimed=raw.objective,
         )
         if solution.termination == Termination.OPTIMAL and solution.has_solution:

@@ -20,7 +20,7 @@ from odtc.errors import ChoiceError, SolutionError
 from odtc.model import align
 from odtc.output import new_file
 from odtc.registry import Registry
-from odtc.solution import Termination
+from odtc.solution import NO_POINT, Termination
 from odtc.words import Words
 
 # In the order of trial: a format with a clear mark before one that takes nearly anything.
@@ -34,7 +34,7 @@ POINTS = Registry(
 HEAD = 4096  # bytes by which a file is recognised
 
 # With these, what stands in a file is no solution: the last basis, a ray, or the linear relaxation.
-NO_POINT = {Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.ERROR}
+NO_SOLUTION = {*NO_POINT, Termination.ERROR}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class RawPoint:
     def under(self, termination: Termination | None, has_point: bool | None = None) -> "RawPoint":
         """The same under what the log says of the end and of whether there is a point."""
         termination = self.termination or termination
-        if termination in NO_POINT or has_point is False:
+        if termination in NO_SOLUTION or has_point is False:
             return replace(self, names=None, values=None, termination=termination, objective=None)
         return replace(self, termination=termination)
 

@@ -78,17 +78,18 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began)
 
 
-def termination_in_log(path) -> Termination | None:
-    """What a solver's log says of its end, of the first solver that recognises it; None if none does.
-
-    Raises SolverError for a log that cannot be read.
-    """
+def said_in_log(path) -> tuple[Termination | None, bool | None]:
+    """(how it ended, whether it found a point) by a solver's log, of the first solver that recognises
+    it; None for what the log does not say. Raises SolverError for a log that cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
         raise SolverError(f"cannot read the log {str(path)!r}: {problem.strerror}") from None
-    found = (SOLVERS.get(name).read_log(text) for name in SOLVERS.names())
-    return next((termination for termination in found if termination is not None), None)
+    for name in SOLVERS.names():
+        module = SOLVERS.get(name)
+        if (termination := module.read_log(text)) is not None:
+            return termination, module.has_point(text) if hasattr(module, "has_point") else None
+    return None, None
 
 
 class _Run:
