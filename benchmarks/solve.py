@@ -13,8 +13,8 @@ import resource
 from pathlib import Path
 
 from odtc import pipeline
+from odtc.format import read_model
 from odtc.solver import Options, solve
-from odtc.solvers.highs import read_model
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

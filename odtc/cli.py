@@ -82,18 +82,26 @@ def fit(
     module = find_solver(solver)
     if format:
         FORMATS.get(format)
-    compiled, begun = _compile(data, model, depth, target, p, encoding, cuts, start, categorical, numeric, missing, weights)
-    labelled = pipeline.test_rows(compiled.problem, test) if test else None
-    stem = _stem(compiled, o)
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, fitting=True)
+    labelled = pipeline.test_rows(problem, test) if test else None
+    stem = _stem(problem, o)
+    if hasattr(problem.module, "tree"):
+        _finish_fit(pipeline.learn(problem, labelled), stem, [], as_json)
+        return
+    compiled = pipeline.compile_model(problem)
+    begun = pipeline.start(compiled, start)
     written = files.write_build(compiled, stem, format, gzip)
     with screen.live(module.NAME, stem, written) as (progress, log):
-        solution = pipeline.solve(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log,
-                                  path=written[0] if format and format != "fixed-mps" else None, program=program,
-                                  time_limit=time_limit, threads=threads, seed=seed, gap=gap)
-    written += files.write_solution(compiled, solution, options, f"{stem}.sol")
+        last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log,
+                                      path=written[0] if format and format != "fixed-mps" else None, program=program,
+                                      time_limit=time_limit, threads=threads, seed=seed, gap=gap)
+    written += files.write_solution(last, solution, options, f"{stem}.sol")
     if not solution.has_solution:
-        screen.refuse_no_solution(pipeline.model_facts(compiled), solution, written, as_json)
-    done = pipeline.finish(compiled, solution, labelled)
+        screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
+    _finish_fit(pipeline.finish(last, solution, labelled), stem, written, as_json)
+
+
+def _finish_fit(done, stem: str, written: list, as_json: bool) -> None:
     tree_files = _write_tree(done.decoded, Path(f"{stem}.tree.json"))
     facts = done.facts | {"tree": tree_files[0] if tree_files else None, "files": [*map(str, written), *tree_files]}
     screen.print_tree_result(done.tree, done.decoded, facts, as_json)
@@ -118,10 +126,12 @@ def build(
         reads = find_solver(dialect).DIALECT.reads
         if format not in reads:
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
-    compiled, begun = _compile(data, model, depth, target, p, encoding, cuts, start, categorical, numeric, missing, weights)
-    stem = _stem(compiled, o, FORMATS.get(format).SUFFIX)
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights)
+    compiled = pipeline.compile_model(problem)
+    begun = pipeline.start(compiled, start)
+    stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)
-    facts = pipeline.model_facts(compiled) | {"files": [str(f) for f in written]}
+    facts = pipeline.model_facts(problem, compiled) | {"files": [str(f) for f in written]}
     if words := files.cut_words(compiled, dialect):
         screen.say(words)
     if as_json:
@@ -187,7 +197,7 @@ def decode(
 
     model, solution, opened = files.open_solution(solution_file, manifest, log)
     if not solution.has_solution:
-        screen.refuse_no_solution(pipeline.model_facts(model), solution, [], as_json)
+        screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
     done = pipeline.finish(model, solution)
     written = _write_tree(done.decoded, o or solution_file.with_name(_bare(solution_file) + ".tree.json"))
     facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
@@ -207,7 +217,7 @@ def verify(
 
     model, solution, opened = files.open_solution(solution_file, manifest, log)
     if not solution.has_solution:
-        screen.refuse_no_solution(pipeline.model_facts(model), solution, [], as_json)
+        screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
     dataset, note = files.original_data(opened, data)
     done = pipeline.finish(model, solution, dataset=dataset)
     decoded = done.decoded
@@ -341,7 +351,8 @@ def main() -> None:
     sys.exit(code or 0)
 
 
-def _compile(data, model, depth, target, p, encoding, cuts, start, categorical, numeric, missing, weights):
+def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, fitting=False):
+    """The Problem that the options pose; says how many rows went."""
     from odtc import pipeline
 
     params = {}
@@ -352,12 +363,12 @@ def _compile(data, model, depth, target, p, encoding, cuts, start, categorical, 
         params[key] = value
     pipeline.choose_cuts(cuts)
     reading = dict(target=target, categorical=_names(categorical), numeric=_names(numeric), missing=missing, weights=weights)
-    compiled = pipeline.build(data, model, depth, encoding=encoding, params=params, reading=reading)
-    dropped = compiled.problem.encoded.dataset.n_dropped
-    if dropped:
-        screen.say(f"dropped {dropped} rows with missing cells of {dropped + compiled.problem.encoded.dataset.n_rows} "
-             "(--missing separate keeps them)")
-    return compiled, pipeline.start(compiled, start)
+    problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting)
+    dataset = problem.encoded.dataset
+    if dataset.n_dropped:
+        screen.say(f"dropped {dataset.n_dropped} rows with missing cells of {dataset.n_dropped + dataset.n_rows} "
+                   "(--missing separate keeps them)")
+    return problem
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -368,10 +379,9 @@ def _names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in cells if name.strip())
 
 
-def _stem(model, o: str | None, suffix: str = "") -> str:
+def _stem(problem, o: str | None, suffix: str = "") -> str:
     """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
     data's name with model and depth."""
-    problem = model.problem
     usual = f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}"
     if o and (o.endswith(("/", os.sep)) or Path(o).is_dir()):
         return str(Path(o, usual))
@@ -386,11 +396,14 @@ def _plan(script, module, model_file, options, start, target, program) -> None:
     """The command that would be run, or a job script beside the model, instead of a run."""
     from odtc import command, files
     from odtc.output import write_text
+    from odtc.solver import find_solver
 
     if not Path(model_file).is_file():
         raise ChoiceError(f"expected a model file (.mps, .lp, also .gz), got {str(model_file)!r}, which is no file")
     start = start or files.start_beside(model_file, module)
     if script:
+        if hasattr(module, "ELSEWHERE"):
+            module = find_solver(module.ELSEWHERE)
         path = Path(f"{files.stem_of(model_file)}.{script}")
         write_text(path, command.write_script(script, module, model_file, options, start, target, program))
         print(path)

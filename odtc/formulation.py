@@ -1,4 +1,4 @@
-"""What a formulation is: three functions that obey laws, in one module of `formulations/`.
+"""What a formulation is: functions that obey laws, in one module of `formulations/`.
 
     NAME, TITLE, PAPER      words for `odtc list models` and `odtc info`
     Params                  a frozen dataclass; its fields are the keys of `-p key=value`
@@ -7,6 +7,11 @@
     decode(problem, point)  -> HeapTree, from the tree's columns alone; `point` is {block: values}
     objective(problem, heap) -> the model's minimised value of this tree, in exact terms
     branch_price(problem)   -> how much error weight a branch node must save to be worth it
+
+A loop has also `fit(problem, solve, start, progress) -> (Model, Solution)`: `odtc fit` calls it
+instead of solving what `build` made once; `solve(model, start=None)` is any solver, handed in with
+the time that is left; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
+`tree(problem) -> HeapTree` and no model at all.
 
 Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to the tree;
 the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
@@ -22,8 +27,8 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct",),
-    ("NAME", "TITLE", "PAPER", "Params", "build", "start", "decode", "objective", "branch_price"),
+    "model", "odtc.formulations", ("flowoct", "cart", "cart_tuned"),
+    ("NAME", "TITLE", "PAPER", "Params"),
 )
 
 
@@ -35,6 +40,7 @@ class Role(StrEnum):
     STUMP = "stump"  # [node, test, side, class] 1: bottom node asks the test, its child on that side predicts the class
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
     SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
+    CORRECT = "correct"  # [row] 1: the row is classified right
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 
 

@@ -8,7 +8,22 @@ import numpy as np
 
 from odtc.format import LARGEST
 from odtc.lp_words import (
-    COLON, EQUAL, LESS, MORE, NAME, NUMBER, RELATION, SIGN, Tokens, bound_lines, error, finite, mask, refuse, sections, title,
+    COLON,
+    EQUAL,
+    LESS,
+    MORE,
+    NAME,
+    NUMBER,
+    RELATION,
+    SIGN,
+    Tokens,
+    bound_lines,
+    error,
+    finite,
+    mask,
+    refuse,
+    sections,
+    title,
     tokens,
 )
 from odtc.model import Model, NamedBlock

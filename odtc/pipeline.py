@@ -1,5 +1,6 @@
 """The whole story on one screen: read, build, solve, decode, verify, and `fit`, which is all of them."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from odtc import report
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
 from odtc.encoding import encode
-from odtc.errors import DataError, NoSolutionError
+from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS
@@ -20,7 +21,7 @@ from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
 from odtc.topology import Topology
 from odtc.tree import Tree, read_tree
-from odtc.verify import Check, proves
+from odtc.verify import Check, proves, verify_tree
 from odtc.verify import verify as run_checks
 
 
@@ -53,6 +54,24 @@ class Fit:
         return self.decoded.tree
 
 
+def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
+         params: dict | None = None, reading: dict | None = None, fitting: bool = False, **keys) -> Problem:
+    """Data, a formulation and its parameters as a Problem; the words are those of `build`."""
+    module = FORMULATIONS.get(model)
+    defaults = getattr(module, "FIT_DEFAULTS", {}) if fitting else {}
+    settings = parse_params(model, defaults | (params or {}) | keys)
+    topology = Topology(depth)
+    dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
+    return Problem(encode(dataset, encoding), topology, model, settings)
+
+
+def compile_model(problem: Problem) -> Model:
+    """The Model of a Problem; raises ChoiceError for a learner, which has none."""
+    if not hasattr(problem.module, "build"):
+        raise ChoiceError(f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model")
+    return replace(problem.module.build(problem), problem=problem)
+
+
 def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
           params: dict | None = None, reading: dict | None = None, **keys) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
@@ -61,12 +80,7 @@ def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *,
     parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`).
     Raises DataError, ChoiceError or ModelError.
     """
-    module = FORMULATIONS.get(model)
-    settings = parse_params(model, (params or {}) | keys)
-    topology = Topology(depth)
-    dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
-    problem = Problem(encode(dataset, encoding), topology, model, settings)
-    return replace(module.build(problem), problem=problem)
+    return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading, **keys))
 
 
 def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.ndarray] | None:
@@ -103,40 +117,79 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     heap = problem.module.decode(problem, model.split(solution.x))
     tree = heap.to_tree(problem.encoded)
     checks = run_checks(problem, model, solution, heap, tree, dataset or problem.encoded.dataset)
-    if solution.termination == Termination.UNKNOWN and proves(solution, problem, heap):
+    if solution.termination == Termination.UNKNOWN and proves(problem, heap, problem.module.objective(problem, heap)):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
     return Decoded(heap, tree, checks, solution)
+
+
+def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, path=None, program=None,
+        time_limit=None, **options) -> tuple[Model, Solution]:
+    """What `fit` solves: the model once, or the formulation's loop on it, which hands back its last
+    model. All words as for `solve`; the time limit holds for the loop as a whole."""
+    problem = model.problem
+    if not hasattr(problem.module, "fit"):
+        return model, solve(model, solver, start=start, progress=progress, log=log, path=path, program=program,
+                            time_limit=time_limit, **options)
+    began = time.monotonic()
+
+    def solve_part(part: Model, start=None) -> Solution:
+        left = None if time_limit is None else max(0.1, time_limit - (time.monotonic() - began))
+        return solve(part, solver, start=start, progress=progress, log=log, program=program, time_limit=left, **options)
+
+    last, solution = problem.module.fit(problem, solve_part, start, progress)
+    return replace(last, problem=problem), replace(solution, seconds=time.monotonic() - began)
+
+
+def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
+    """The tree of a formulation that has no model (CART): checked, and compared with nothing proven."""
+    began = time.monotonic()
+    heap = problem.module.tree(problem)
+    tree = heap.to_tree(problem.encoded)
+    errors = heap.errors(problem.encoded)
+    seconds = time.monotonic() - began
+    solution = Solution(None, Termination.UNKNOWN, errors, None, seconds, problem.module.NAME)
+    if proves(problem, heap, errors):
+        solution = replace(solution, termination=Termination.OPTIMAL, bound=errors)
+    decoded = Decoded(heap, tree, verify_tree(problem, heap, tree, problem.encoded.dataset), solution)
+    facts = model_facts(problem) | report.solve_facts(solution) | {"has_solution": True}
+    return _with_figures(None, problem, decoded, facts, labelled)
 
 
 def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
         params: dict | None = None, reading: dict | None = None, solver: str = "highs", start_from="cart",
         test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
-        **keys) -> Fit:
+        **keys) -> "Fit":
     """Data to a checked tree: build, start, solve, decode, verify. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
-    compiled = build(data, model, depth, encoding=encoding, params=params, reading=reading, **keys)
-    labelled = test_rows(compiled.problem, test) if test is not None else None
+    problem = pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=True, **keys)
+    labelled = test_rows(problem, test) if test is not None else None
+    if hasattr(problem.module, "tree"):
+        return learn(problem, labelled)
+    compiled = compile_model(problem)
     begun = start(compiled, start_from)
-    solution = solve(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, **options)
-    return finish(compiled, solution, labelled)
+    last, solution = run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, **options)
+    return finish(last, solution, labelled)
 
 
-def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> Fit:
+def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> "Fit":
     """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
     rows `labelled`; `dataset` as in `decode`."""
     decoded = decode(model, solution, dataset)
-    problem = model.problem
+    facts = model_facts(model.problem, model) | report.solve_facts(decoded.solution) | settled_objective(model, decoded)
+    return _with_figures(model, model.problem, decoded, facts, labelled)
+
+
+def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
-    facts = model_facts(model) | report.solve_facts(decoded.solution) | report.tree_facts(decoded.tree)
-    facts |= settled_objective(model, decoded) | report.cart_facts(problem, greedy)
+    facts = facts | report.tree_facts(decoded.tree) | report.cart_facts(problem, greedy)
     if labelled is not None:
         facts |= {"test_accuracy": report.score(decoded.tree, labelled)["accuracy"],
                   "cart_test_accuracy": report.score(cart, labelled)["accuracy"],
                   "n_test_rows": labelled.n_rows, "n_test_rows_dropped": labelled.n_dropped}
-    return Fit(model, solution, decoded, cart, facts | {"verified": decoded.verified})
+    return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
 
 
 def settled_objective(model: Model, decoded: Decoded) -> dict:
@@ -152,9 +205,10 @@ def settled_objective(model: Model, decoded: Decoded) -> dict:
     return {"objective": settled.objective, "bound": settled.bound, "gap": settled.gap}
 
 
-def model_facts(model: Model) -> dict:
-    dataset = model.problem.encoded.dataset
-    return report.model_facts(model.problem, model.n_cols, model.n_rows, model.nnz, dataset.n_dropped if dataset else 0)
+def model_facts(problem: Problem, model: Model | None = None) -> dict:
+    dataset = problem.encoded.dataset
+    size = (model.n_cols, model.n_rows, model.nnz) if model is not None else (None, None, None)
+    return report.model_facts(problem, *size, dataset.n_dropped if dataset else 0)
 
 
 def test_rows(problem: Problem, path) -> Dataset:

@@ -9,8 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from odtc.output import write_text
-from odtc.solution import Solution, Termination
-from odtc.solution import Options
+from odtc.solution import Options, Solution, Termination
 
 SCHEMA = "odtc.run/1"
 

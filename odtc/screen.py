@@ -48,7 +48,7 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
     else:
         sys.stdout.write(render_tree(tree))
         print()
-        proved = {"optimal": "proved optimal"}.get(facts["termination"], facts["termination"].replace("_", " "))
+        proved = {"optimal": "proved optimal", "unknown": "not proved"}.get(facts["termination"], facts["termination"].replace("_", " "))
         bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
         seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
         nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""

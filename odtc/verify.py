@@ -50,7 +50,7 @@ def check_point(model: Model, x: np.ndarray) -> list[Check]:
 def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree,
            dataset: Dataset | None = None) -> list[Check]:
     """All checks of a solved and decoded model; `dataset` is the data file read anew, if at hand."""
-    encoded, module = problem.encoded, problem.module
+    module = problem.module
     checks = check_point(model, solution.x)
     objective = model.objective(solution.x)
     if solution.claimed is not None:
@@ -74,12 +74,18 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     if solution.bound is not None:
         beyond = solution.bound > paid and not _close(solution.bound, paid)
         checks.append(Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}"))
+    return checks + verify_tree(problem, heap, tree, dataset)
+
+
+def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset | None = None) -> list[Check]:
+    """The checks that need no model: of any tree, also a learner's."""
+    encoded = problem.encoded
     floor = equivalent_points(encoded)
     errors = heap.errors(encoded)
-    checks.append(Check(
+    checks = [Check(
         "equivalent points", errors >= floor - TOLERANCE * max(1, floor),
         f"no tree over these tests errs less than {floor:.10g}, this one errs {errors:.10g}",
-    ))
+    )]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
     labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
     checks.append(Check(
@@ -101,10 +107,9 @@ def equivalent_points(encoded) -> float:
     return float((weights.sum(axis=1) - weights.max(axis=1)).sum())
 
 
-def proves(solution: Solution, problem: Problem, heap: HeapTree) -> bool:
-    """Whether the tree is optimal whatever the solver says: it errs as little as equivalent points
-    force, and branch nodes cost nothing or there are none."""
-    paid = problem.module.objective(problem, heap)
+def proves(problem: Problem, heap: HeapTree, paid: float) -> bool:
+    """Whether a tree of this cost is optimal whatever a solver says: it errs as little as equivalent
+    points force, and branch nodes cost nothing or there are none."""
     errors = heap.errors(problem.encoded)
     return errors <= equivalent_points(problem.encoded) and math.isclose(paid, errors)
 

@@ -201,8 +201,8 @@ def test_a_solution_cut_anywhere_is_refused(work):
     for name, content in whole.items():
         for tenth in range(10):
             (work / name).write_bytes(content[: len(content) * tenth // 10])
-            for command in ("decode", "verify"):
-                refused_untouched(command, name, folder=work)
+            for word in ("decode", "verify"):
+                refused_untouched(word, name, folder=work)
         (work / name).write_bytes(content)
         assert odtc("decode", name, folder=work).code == 0
 

@@ -12,7 +12,7 @@ import pytest
 
 from odtc.point import RawPoint, read_point
 from odtc.solution import Termination
-from odtc.solvers import highs
+from tests import highs_reader
 
 SAMPLES = Path(os.environ.get("ODTC_SAMPLES") or Path(__file__).resolve().parents[2] / "shared" / "samples")
 
@@ -76,7 +76,7 @@ def test_the_end_and_the_point(folder, kind, case):
     assert (raw.values is not None) == has_point
     if not has_point:
         return
-    model = highs.read_model(SAMPLES / model_file)
+    model = highs_reader.read_model(SAMPLES / model_file)
     assert model_file in (SAMPLES / folder / f"{case}.cmd").read_text(encoding="utf-8")
     x = raw.on(model.columns)
     whole = x[model.integrality == 1]
@@ -92,7 +92,7 @@ def test_the_end_and_the_point(folder, kind, case):
 
 
 def test_without_its_log_the_relaxation_that_xpress_leaves_is_seen_to_be_fractional():
-    model = highs.read_model(SAMPLES / "noinc.mps")
+    model = highs_reader.read_model(SAMPLES / "noinc.mps")
     x = read_point(SAMPLES / "xpress" / "tl_noincumbent.slx").on(model.columns)
     assert np.abs(x - x.round()).max() > 0.01
 

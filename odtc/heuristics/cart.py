@@ -3,7 +3,8 @@
 import numpy as np
 
 from odtc.encoding import Encoded
-from odtc.heap import HeapTree, blank, settle
+from odtc.heap import HeapTree, settle
+from odtc.heuristic import tests_of
 from odtc.topology import Topology
 
 NAME = "cart"
@@ -18,17 +19,7 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
     used = encoded.weight > 0
     model = DecisionTreeClassifier(max_depth=topology.depth, random_state=0)
     model.fit(encoded.X[used].astype(np.float32), encoded.y[used], sample_weight=encoded.weight[used])
-    greedy = model.tree_
-    test, _ = blank(topology)
-
-    def place(node, t):
-        if greedy.children_left[node] >= 0:
-            test[t] = greedy.feature[node]
-            place(greedy.children_left[node], 2 * t)  # left in scikit-learn: column <= 0.5, that is 0
-            place(greedy.children_right[node], 2 * t + 1)
-
-    place(0, 1)
-    heap = settle(test, encoded)
+    heap = settle(tests_of(model, topology), encoded)
     return pruned(heap, encoded, price) if price else heap
 
 

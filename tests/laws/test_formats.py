@@ -13,8 +13,8 @@ from odtc.format import FORMATS, write_model
 from odtc.formats.fixed_mps import fixed_names
 from odtc.formulation import Problem, parse_params
 from odtc.model import name_list
-from odtc.solvers.highs import read_model
 from odtc.topology import Topology
+from tests.highs_reader import read_model
 from tests.laws.problems import ALL_FORMS, form_id, problems
 
 # A folder made once serves all examples of a test: every example writes its files anew.

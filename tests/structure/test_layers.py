@@ -29,7 +29,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {"typer": {"cli"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}}
+           "sklearn": {"heuristics", "formulations"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

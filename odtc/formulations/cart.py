@@ -1,0 +1,26 @@
+"""CART, the greedy tree of Breiman et al. (1984), as a model among the others: no solver, no proof."""
+
+from dataclasses import dataclass
+
+from odtc.formulation import Problem
+from odtc.heap import HeapTree
+from odtc.heuristic import HEURISTICS
+
+NAME = "cart"
+TITLE = "CART: greedy Gini splits by scikit-learn; a learner without a model"
+PAPER = "Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees"
+
+
+@dataclass(frozen=True)
+class Params:
+    pass
+
+
+def tree(problem: Problem) -> HeapTree:
+    """The greedy tree of the problem's depth over its tests, as `--start cart` takes it."""
+    return HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """The weight of the errors."""
+    return heap.errors(problem.encoded)
