@@ -65,7 +65,7 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
     found = version(module, program)
     if found is None:
         raise SolverError(f"solver {solver!r} is not on this machine: {command.wanted(module, program)}")
-    run = _Run(model, progress, log)
+    run = _Run(model, progress, log, start)
     if not hasattr(module, "run"):
         run.stopped = command.run(module, model, options, start, run.take, path, program)
     else:
@@ -95,8 +95,8 @@ def said_in_log(path) -> tuple[Termination | None, bool | None]:
 class _Run:
     """What one solve has said so far: the last incumbent and bound, and its history."""
 
-    def __init__(self, model, progress, log):
-        self.model, self.progress, self.log = model, progress, log
+    def __init__(self, model, progress, log, start=None):
+        self.model, self.progress, self.log, self.start = model, progress, log, start
         self.x, self.bound, self.nodes, self.history = None, None, None, []
         self.began = time.monotonic()
         self.outcome: Outcome | None = None
@@ -129,16 +129,29 @@ class _Run:
         termination = said.termination
         if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
             termination = stopped
+        message = said.message
         if termination in NO_POINT:
             x = None  # what it found on its way is no answer
+            if termination == Termination.INFEASIBLE_OR_UNBOUNDED and stopped:
+                termination = stopped  # CBC says so of a model that it had no time to look at
+            elif "INFEASIBLE" in termination.name and self.start is not None and _feasible(self.model, self.start):
+                termination, message = Termination.ERROR, "it says infeasible, but its start is a solution of the model"
         objective = self.model.objective(x) if x is not None else None
         # Two doubles for one number: the bound of a proof differs from its objective by rounding.
         if None not in (objective, bound) and abs(objective - bound) <= 1e-9 * max(1.0, abs(objective)):
             bound = objective
         return Solution(
             x, termination, objective, bound, seconds, name, said.nodes if said.nodes is not None else self.nodes,
-            said.objective, said.start, tuple(self.history), said.message,
+            said.objective, said.start, tuple(self.history), message,
         )
+
+
+def _feasible(model, x) -> bool:
+    activity = model.A @ x
+    return bool(
+        (x >= model.col_lower - 1e-9).all() and (x <= model.col_upper + 1e-9).all()
+        and (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    )
 
 
 def _in_thread(module, job, run) -> None:

@@ -43,6 +43,8 @@ def run(job, emit, cancelled):
     if job.options.seed == 4:               # prints rubbish where its events go
         os.write(1, b"rubbish" * 1000); print("more rubbish")
         raise ValueError("bad")
+    if job.options.seed == 6:               # is wrong
+        return Outcome(None, Termination.INFEASIBLE)
     return Outcome(np.ones(len(job.c)), Termination.OPTIMAL, 2.0, 2.0, 5)
 '''
 
@@ -161,3 +163,10 @@ def test_an_unknown_solver_is_named_with_the_nearest():
 def test_options_out_of_range(bad):
     with pytest.raises(ChoiceError, match="expected"):
         Options(**bad)
+
+
+def test_a_solver_that_calls_a_model_infeasible_whose_solution_it_was_given(fake):
+    assert solve(COVER, "fake", Options(seed=6)).termination == "infeasible"
+    found = solve(COVER, "fake", Options(seed=6), start=np.ones(3))
+    assert found.termination == "error" and "start is a solution" in found.message
+    assert solve(COVER, "fake", Options(seed=6), start=np.zeros(3)).termination == "infeasible"

@@ -98,9 +98,9 @@ def test_at_its_time_limit(name):
     found = solve(hard, name, Options(time_limit=1, threads=1), start=point)
     assert time.monotonic() - began < 60
     limited = bool(find_solver(name).DIALECT.limit)  # these refuse a model of this size without a licence
-    assert found.termination in (("time_limit", "error") if limited else ("time_limit",))
+    assert found.termination in (("time_limit", "error") if limited else ("time_limit",)), found
     if found.has_solution:
-        assert pipeline.decode(hard, found).heap.errors(hard.problem.encoded) <= found.objective + 1e-5
+        assert pipeline.decode(hard, found).heap.errors(hard.problem.encoded) <= found.objective + 1e-5, found
     elif found.termination == "error":
         assert found.message
 
