@@ -158,7 +158,7 @@ def test_out_of_memory_is_a_sentence(tmp_path, monkeypatch):
     def no_room(*words, **more):
         raise MemoryError
 
-    monkeypatch.setattr(pipeline, "compile_model", no_room)
+    monkeypatch.setattr(pipeline, "pose", no_room)
     assert "memory" in refused_untouched("fit", "a.csv", folder=tmp_path)
 
 
