@@ -1,6 +1,6 @@
 """CPU seconds to build FlowOCT for kr-vs-kp at depth 3, 4 and 5, beside the peer's (PEERS §4e).
 
-    python benchmarks/build.py [--data kr-vs-kp.csv] [--rounds 5] [--depths 3,4,5]
+    python -m benchmarks.build [--data kr-vs-kp.csv] [--rounds 5] [--depths 3,4,5]
 
 Inside a running process, imports apart: from the encoded rows to the assembled matrix, and
 from there to a complete MPS file; the best of the rounds. The data file is looked for in

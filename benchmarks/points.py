@@ -1,6 +1,6 @@
 """How long a solution file of many columns takes to read, per format, with the place of every name found.
 
-    python benchmarks/points.py [COLUMNS]        1,000,000 by default; prints a table
+    python -m benchmarks.points [COLUMNS]        1,000,000 by default; prints a table
 
 Nine columns of ten are 0, nine of ten others 1, the rest numbers of 17 digits. What odtc itself does
 not write is made by tests/point_texts.py.
@@ -13,11 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from odtc.model import Axis, ModelBuilder  # noqa: E402
-from odtc.point import POINTS, read_point  # noqa: E402
-from tests.point_texts import text  # noqa: E402
+from odtc.model import Axis, ModelBuilder
+from odtc.point import POINTS, read_point
+from tests.point_texts import text
 
 
 def main(n: int) -> None:

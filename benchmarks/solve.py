@@ -1,6 +1,6 @@
 """FlowOCT at depth 2 on the papers' data to proven optimality: HiGHS, one thread, beside the peer's own files.
 
-    python benchmarks/solve.py [--limit 120] [--data DIR] [--peers DIR] [--only monks-1,…]
+    python -m benchmarks.solve [--limit 120] [--data DIR] [--peers DIR] [--only monks-1,…]
 
 One-hot of every column, λ = 0, start from CART; the peer's LP files (odtlearn's model of the same paper,
 PEERS §4b) are solved as they are, in the same run. CPU seconds are those of the solver's process.
