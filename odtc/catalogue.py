@@ -74,4 +74,11 @@ def _details(kind, name) -> str:
     elif kind == "encodings":
         for key, (_, text) in ENCODINGS.get(name).OPTIONS.items():
             lines.append(f"--encoding {name}:{key}=…  {text}")
+    elif kind == "starts":
+        for key, (_, text) in getattr(HEURISTICS.get(name), "OPTIONS", {}).items():
+            lines.append(f"--start {name}:{key}=…  {text}")
+    elif kind == "cuts":
+        module = CUTS.get(name)
+        needs = ", or ".join(" and ".join(need.words() for need in needs) for needs in module.NEEDS)
+        lines += [f"needs columns of the roles {needs}; valid for {module.VALID}", "", module.__doc__.strip()]
     return "".join(f"\n{line}" for line in lines)

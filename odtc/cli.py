@@ -31,7 +31,7 @@ Target = Annotated[str | None, typer.Option("--target", help="Column to predict;
 Params = Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")]
 Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")]
 Cuts = Annotated[str | None, typer.Option("--cuts", metavar="A,B|all|none", help="Cut families; see `odtc list cuts`.")]
-Start = Annotated[str, typer.Option("--start", metavar="cart|none|TREE.json", help="MIP start.")]
+Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.")]
 Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
 Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
 Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
@@ -88,7 +88,7 @@ def fit(
     if hasattr(problem.module, "tree"):
         _finish_fit(pipeline.learn(problem, labelled), stem, [], as_json)
         return
-    compiled = pipeline.compile_model(problem)
+    compiled = pipeline.compile_model(problem, cuts)
     begun = pipeline.start(compiled, start)
     written = files.write_build(compiled, stem, format, gzip)
     with screen.live(module.NAME, stem, written) as (progress, log):
@@ -127,7 +127,7 @@ def build(
         if format not in reads:
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights)
-    compiled = pipeline.compile_model(problem)
+    compiled = pipeline.compile_model(problem, cuts)
     begun = pipeline.start(compiled, start)
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)
@@ -361,7 +361,7 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
         if not equals:
             raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
         params[key] = value
-    pipeline.choose_cuts(cuts)
+    pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
     reading = dict(target=target, categorical=_names(categorical), numeric=_names(numeric), missing=missing, weights=weights)
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting)
     dataset = problem.encoded.dataset

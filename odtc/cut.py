@@ -1,10 +1,155 @@
 """What a cut family is: rows for every formulation that offers the roles it needs.
 
-    NAME, SUMMARY, NEEDS           the roles (odtc.formulation.Role) of the columns it speaks of
-    VALID                          "every tree", or "an optimum" where some optimal tree may be cut off
-    rows(problem, model, point)    -> rows to add; `point` None asks for the static choice
+    NAME, SUMMARY                  words for `odtc list cuts` and `odtc info`
+    NEEDS                          alternatives, each a tuple of Need: the columns that it speaks of
+    VALID                          EVERY_TREE, or AN_OPTIMUM where a whole-numbered point may be cut off
+    rows(problem, model, point)    -> CutRows to append, a tuple; `point` None asks for the static choice,
+                                   {block: values} for rows that this point breaks (a family that
+                                   separates nothing gives its static rows then, too)
+    arrange(problem, model, heap)  only where needed: a tree as good as this one that keeps the rows
+
+Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
+optimum keeps are not, as a solver's own symmetry breaking may keep another one. They hold for
+every settled tree (odtc.heap.settle), once `arranged`; so starts and checks use that one.
 """
 
+from dataclasses import dataclass, replace
+from itertools import chain, count
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.formulation import Problem, Role, params_to_json
+from odtc.heap import HeapTree, settle
+from odtc.model import Axis, Block, Cells, Model, ModelBuilder
 from odtc.registry import Registry
 
-CUTS = Registry("cut family", "odtc.cuts", (), ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"))
+EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
+
+CUTS = Registry(
+    "cut family", "odtc.cuts",
+    ("paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation"),
+    ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
+)
+
+
+@dataclass(frozen=True)
+class Need:
+    """Columns of a role; `at` names nodes of the Topology ("leaves", "branch_nodes", …) that must have them."""
+
+    role: Role
+    at: str | None = None
+
+    def words(self) -> str:
+        return f"{self.role}{' at the ' + self.at.replace('_', ' ') if self.at else ''}"
+
+
+@dataclass(frozen=True)
+class CutRows:
+    """A block of rows to append: lower <= Σ coef · columns <= upper. An entry is (labels, columns, coef):
+    the labels of the rows, one array per axis, the Cells and the coefficients broadcast together, and
+    are multiplied out only when written."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    entries: tuple[tuple[tuple, Cells, np.ndarray | float], ...]
+    upper: np.ndarray | float = np.inf
+    lower: np.ndarray | float = -np.inf
+
+
+def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
+    """The block of columns of this role (with these nodes), None where the model has none."""
+    for block in model.columns:
+        if block.role != role:
+            continue
+        if role == Role.BRANCH and [axis.name for axis in block.axes] != ["node", "test"]:
+            continue
+        if at is None or np.isin(getattr(problem.topology, at), nodes(block)).all():
+            return block
+    return None
+
+
+def nodes(block: Block) -> np.ndarray:
+    """The node numbers that a block has columns for."""
+    for axis in block.axes:
+        if axis.name == "node":
+            return axis.first + np.arange(axis.size)
+    return np.zeros(0, int)
+
+
+def asked(problem: Problem, model: Model) -> np.ndarray:
+    """The tests that rows of AN_OPTIMUM may speak of: all, but not the first where a branch node must
+    ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
+    free = columns(problem, model, Role.LABEL, "branch_nodes")
+    return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
+
+
+def fresh_name(model: Model, stem: str) -> str:
+    """`stem`, with a number where the model has rows of this name already."""
+    taken = {block.name for block in model.rows}
+    return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
+
+
+def misfit(name: str, problem: Problem, model: Model) -> str:
+    """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
+    module = CUTS.get(name)
+    if any(all(columns(problem, model, need.role, need.at) is not None for need in needs) for needs in module.NEEDS):
+        return ""
+    wanted = ", or ".join(" and ".join(need.words() for need in needs) for needs in module.NEEDS)
+    has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
+    how = " ".join(f"-p {key}={_word(value)}" for key, value in params_to_json(problem.params).items())
+    hint = getattr(module, "HINT", "")
+    return (f"cut family {name!r} needs columns of the roles {wanted}; {problem.formulation} ({how}) has {has}"
+            f"{'; ' + hint if hint else ''}")
+
+
+def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
+    """The families to add: those named, in the order of the registry; with "all", every one that fits;
+    with None the formulation's own. Raises ChoiceError where one that is named does not fit."""
+    if names is None:
+        names = getattr(problem.module, "DEFAULT_CUTS", ())
+    if names == "all":
+        return tuple(name for name in CUTS.names() if not misfit(name, problem, model))
+    for name in names:
+        if why := misfit(name, problem, model):
+            raise ChoiceError(why)
+    return tuple(name for name in CUTS.names() if name in names)
+
+
+def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
+    """The model with the static rows of these families behind its own, and no column renumbered."""
+    for name in names:
+        model = append(model, name, CUTS.get(name).rows(problem, model, None))
+    return model
+
+
+def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
+    """The model with these rows of a family behind its own."""
+    m = ModelBuilder.onto(model)
+    for part in rows:
+        block = m.rows(part.name, *part.axes, lower=part.lower, upper=part.upper)
+        for labels, cells, coef in part.entries:
+            m.add(block[labels], cells, coef)
+    user = tuple(part.name for part in rows) if CUTS.get(name).VALID == EVERY_TREE else ()
+    families = model.cuts if name in model.cuts else (*model.cuts, name)
+    return replace(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
+
+
+def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
+    """A tree that costs no more than this one and keeps the rows of the model's families: itself,
+    where all of them hold for every tree."""
+    modules = [CUTS.get(name) for name in model.cuts]
+    if all(module.VALID == EVERY_TREE for module in modules):
+        return heap
+    while True:
+        before = heap
+        heap = settle(heap.test, problem.encoded, heap.label)
+        for module in modules:
+            if hasattr(module, "arrange"):
+                heap = module.arrange(problem, model, heap)
+        if np.array_equal(before.test, heap.test) and np.array_equal(before.label, heap.label):
+            return heap
+
+
+def _word(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import report
+from odtc import cut, report
 from odtc.dataset import Dataset
 from odtc.errors import ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
@@ -168,7 +168,8 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
         raw = raw.under(*said_in_log(log_path))
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
     x = manifest.point(raw)
-    model = replace(manifest.problem.module.build(manifest.problem), problem=manifest.problem)
+    problem = manifest.problem
+    model = cut.add(problem, replace(problem.module.build(problem), problem=problem), manifest.cuts)
     manifest.expect(model)
     record = read_run(path)
     if record is not None:

@@ -8,6 +8,9 @@
     objective(problem, heap) -> the model's minimised value of this tree, in exact terms
     branch_price(problem)   -> how much error weight a branch node must save to be worth it
 
+A formulation that does not represent every tree has also `trimmed(problem, heap) -> HeapTree`: a
+tree that it does represent, made of a heuristic's.
+
 A loop has also `fit(problem, solve, start, progress) -> (Model, Solution)`: `odtc fit` calls it
 instead of solving what `build` made once; `solve(model, start=None)` is any solver, handed in with
 the time that is left; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
@@ -27,7 +30,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "cart", "cart_tuned"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "cart", "cart_tuned"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 

@@ -2,17 +2,41 @@
 
     NAME, SUMMARY
     tree(encoded, topology, price) -> HeapTree     price: how much error a branch node must save
+    OPTIONS                                        optional, as in encoding.py: more keywords of `tree`
 
 Used for MIP starts and to stand beside every result.
 """
 
 import numpy as np
 
-from odtc.heap import blank
-from odtc.registry import Registry
+from odtc.encoding import Encoded
+from odtc.errors import ChoiceError
+from odtc.heap import HeapTree, blank
+from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
-HEURISTICS = Registry("start", "odtc.heuristics", ("cart",), ("NAME", "SUMMARY", "tree"))
+HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal"), ("NAME", "SUMMARY", "tree"))
+
+
+def grow(text: str, encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
+    """The tree of a heuristic by "name", or "name:key=value,key=value"; raises ChoiceError for an
+    unknown one, or where the heuristic gives up."""
+    name, colon, rest = text.partition(":")
+    module, given = HEURISTICS.get(name.strip()), {}
+    options = getattr(module, "OPTIONS", {})
+    for part in rest.split(",") if colon else ():
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if key not in options:
+            raise ChoiceError(
+                f"unknown option {key!r} of the start {name!r}{did_you_mean(key, options)}; known: {', '.join(options) or 'it has none'}"
+            )
+        try:
+            given[key] = options[key][0](value)
+        except ValueError:
+            raise ChoiceError(
+                f"expected {key}=VALUE with a value of type {options[key][0].__name__} in the start {text!r}, got {value!r}"
+            ) from None
+    return module.tree(encoded, topology, price, **given)
 
 
 def tests_of(model, topology: Topology) -> np.ndarray:

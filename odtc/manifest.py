@@ -45,6 +45,11 @@ class Manifest:
     path: Path | None = None
 
     @property
+    def cuts(self) -> tuple[str, ...]:
+        """The cut families whose rows the model has."""
+        return tuple(self.facts["model"].get("cuts", ()))
+
+    @property
     def n_cols(self) -> int:
         return self.columns[-1].stop
 
@@ -126,6 +131,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "n_cols": model.n_cols,
             "n_rows": model.n_rows,
             "nnz": model.nnz,
+            "cuts": list(model.cuts),
             "columns": [block.to_json() for block in model.columns],
             "rows": [block.to_json() for block in model.rows],
         },

@@ -13,7 +13,7 @@ The names are those of scipy.optimize.milp and HiGHS. A model is always a minimi
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -233,6 +233,7 @@ class Model:
     rows: tuple[Block | NamedBlock, ...]
     lazy: tuple[str, ...] = ()
     user_cuts: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()  # the cut families whose rows were appended
     terms: tuple[Term, ...] = field(default=(), repr=False)
     matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: object = field(default=None, repr=False, compare=False)  # what it was built from
@@ -332,7 +333,19 @@ class ModelBuilder:
         self._columns, self._rows, self._terms = [], [], []
         self._cost, self._lower, self._upper, self._integer = [], [], [], []
         self._row_lower, self._row_upper = [], []
+        self._lazy, self._base = [], None
         self._n_cols = self._n_rows = 0
+
+    @classmethod
+    def onto(cls, model: Model) -> "ModelBuilder":
+        """A builder that begins with all of a built model, so that no column and no row is renumbered:
+        what it adds stands behind them."""
+        m = cls(model.name)
+        m._columns, m._rows, m._terms, m._base = [*model.columns], [*model.rows], [*model.terms], model
+        m._cost, m._lower, m._upper, m._integer = [model.c], [model.col_lower], [model.col_upper], [model.integrality]
+        m._row_lower, m._row_upper, m._lazy = [model.row_lower], [model.row_upper], [*model.lazy]
+        m._n_cols, m._n_rows = model.n_cols, model.n_rows
+        return m
 
     def columns(self, name: str, *axes: Axis, role: str = "", cost=0.0, lower=0.0, upper=1.0,
                 integer: bool = False) -> Block:
@@ -348,11 +361,12 @@ class ModelBuilder:
         self._integer.append(np.full(block.size, integer, np.uint8))
         return block
 
-    def rows(self, name: str, *axes: Axis, lower=-np.inf, upper=np.inf) -> Block:
-        """A new block of rows; their bounds broadcast to its shape."""
+    def rows(self, name: str, *axes: Axis, lower=-np.inf, upper=np.inf, lazy: bool = False) -> Block:
+        """A new block of rows; their bounds broadcast to its shape. `lazy` as in Model."""
         block = Block(name, axes, self._n_rows)
         self._expect_room(self._n_cols, block.stop)
         self._rows.append(block)
+        self._lazy += [name] if lazy else []
         self._n_rows = block.stop
         for store, value in ((self._row_lower, lower), (self._row_upper, upper)):
             store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
@@ -382,11 +396,12 @@ class ModelBuilder:
 
     def finish(self) -> Model:
         joined = lambda parts: np.concatenate(parts) if parts else np.zeros(0)  # noqa: E731
-        return Model(
-            self.name, joined(self._cost), 0.0, joined(self._row_lower), joined(self._row_upper),
-            joined(self._lower), joined(self._upper), joined(self._integer),
-            tuple(self._columns), tuple(self._rows), terms=tuple(self._terms),
+        vectors = dict(
+            c=joined(self._cost), row_lower=joined(self._row_lower), row_upper=joined(self._row_upper),
+            col_lower=joined(self._lower), col_upper=joined(self._upper), integrality=joined(self._integer),
+            columns=tuple(self._columns), rows=tuple(self._rows), lazy=tuple(self._lazy), terms=tuple(self._terms),
         )
+        return replace(self._base, **vectors) if self._base is not None else Model(self.name, offset=0.0, **vectors)
 
 
 def split_point(blocks, x: np.ndarray) -> dict[str, np.ndarray]:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import report
+from odtc import cut, report
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
 from odtc.encoding import encode
 from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import HeapTree
-from odtc.heuristic import HEURISTICS
+from odtc.heuristic import HEURISTICS, grow
 from odtc.model import Model
 from odtc.reader import read, read_rows
 from odtc.solution import Options, Progress, Solution, Termination
@@ -65,22 +65,27 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     return Problem(encode(dataset, encoding), topology, model, settings)
 
 
-def compile_model(problem: Problem) -> Model:
-    """The Model of a Problem; raises ChoiceError for a learner, which has none."""
+def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> Model:
+    """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
+    for those that fit, "none"; None for the formulation's own. Raises ChoiceError for a learner, which
+    has no model, and for a family that is unknown or does not fit."""
     if not hasattr(problem.module, "build"):
         raise ChoiceError(f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model")
-    return replace(problem.module.build(problem), problem=problem)
+    names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
+    built = replace(problem.module.build(problem), problem=problem)
+    return cut.add(problem, built, cut.choose(problem, built, names))
 
 
 def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
-          params: dict | None = None, reading: dict | None = None, **keys) -> Model:
+          params: dict | None = None, reading: dict | None = None, cuts: str | tuple[str, ...] | None = None,
+          **keys) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     `data` is a Dataset or the path of a file, read with `reading` (the keywords of `odtc.read`);
-    parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`).
-    Raises DataError, ChoiceError or ModelError.
+    parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`); `cuts` as in
+    `compile_model`. Raises DataError, ChoiceError or ModelError.
     """
-    return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading, **keys))
+    return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading, **keys), cuts)
 
 
 def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.ndarray] | None:
@@ -92,7 +97,9 @@ def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.
     if str(name).endswith(".json"):
         heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology)
     else:
-        heap = HEURISTICS.get(str(name)).tree(problem.encoded, problem.topology, problem.module.branch_price(problem))
+        heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem))
+        heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+    heap = cut.arranged(problem, model, heap)
     return heap, model.join(problem.module.start(problem, heap))
 
 
@@ -131,8 +138,11 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
         return model, solve(model, solver, start=start, progress=progress, log=log, path=path, program=program,
                             time_limit=time_limit, **options)
     began = time.monotonic()
+    families = [(name, CUTS.get(name).rows(problem, model, None)) for name in model.cuts]
 
     def solve_part(part: Model, start=None) -> Solution:
+        for name, rows in families:  # a loop makes its models itself, from the same columns
+            part = cut.append(part, name, rows)
         left = None if time_limit is None else max(0.1, time_limit - (time.monotonic() - began))
         return solve(part, solver, start=start, progress=progress, log=log, program=program, time_limit=left, **options)
 
@@ -158,7 +168,7 @@ def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
 def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
         params: dict | None = None, reading: dict | None = None, solver: str = "highs", start_from="cart",
         test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
-        **keys) -> "Fit":
+        cuts: str | tuple[str, ...] | None = None, **keys) -> "Fit":
     """Data to a checked tree: build, start, solve, decode, verify. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
@@ -167,7 +177,7 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
     labelled = test_rows(problem, test) if test is not None else None
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled)
-    compiled = compile_model(problem)
+    compiled = compile_model(problem, cuts)
     begun = start(compiled, start_from)
     last, solution = run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, **options)
     return finish(last, solution, labelled)
@@ -208,7 +218,8 @@ def settled_objective(model: Model, decoded: Decoded) -> dict:
 def model_facts(problem: Problem, model: Model | None = None) -> dict:
     dataset = problem.encoded.dataset
     size = (model.n_cols, model.n_rows, model.nnz) if model is not None else (None, None, None)
-    return report.model_facts(problem, *size, dataset.n_dropped if dataset else 0)
+    facts = report.model_facts(problem, *size, dataset.n_dropped if dataset else 0)
+    return facts | {"cuts": list(model.cuts) if model is not None else []}
 
 
 def test_rows(problem: Problem, path) -> Dataset:
@@ -228,12 +239,13 @@ def test_rows(problem: Problem, path) -> Dataset:
     return replace(rows, X=rows.X[keep], y=rows.y[keep], weight=rows.weight[keep], n_dropped=int(incomplete.sum()))
 
 
-def choose_cuts(text: str | None) -> tuple[str, ...]:
-    """The cut families that `--cuts` names; raises ChoiceError for an unknown one."""
-    if text in (None, "none"):
+def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
+    """The cut families that `--cuts` names, None (the formulation's own) and "all" as they are; raises
+    ChoiceError for an unknown one."""
+    if text is None or text == "all":
+        return text
+    if text == "none":
         return ()
-    if text == "all":
-        return CUTS.names()
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
         CUTS.get(name)

@@ -3,14 +3,16 @@
 import numpy as np
 
 
-def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0) -> float:
+def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0) -> float:
     """min share · (weight of errors) + price · (branch nodes) over all trees of this depth at most
-    that ask the 0/1 columns of X."""
+    that ask the 0/1 columns of X, and whose leaves stand for no row of the data or for `least`."""
     n_classes = int(y.max()) + 1
 
     def best(rows, depth):
         weights = [float(weight[rows & (y == k)].sum()) for k in range(n_classes)]
         cost = share * (sum(weights) - max(weights))
+        if least and 0 < copies[rows].sum() < least:
+            return float("inf")
         if depth == 0:
             return cost
         for test in range(X.shape[1]):

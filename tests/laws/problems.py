@@ -7,7 +7,7 @@ from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.encoding import encode
 from odtc.errors import DataError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.heap import blank, settle
+from odtc.heap import HeapTree, blank, settle
 from odtc.topology import Topology
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
@@ -16,10 +16,28 @@ FORMS = {
         {}, {"bottom": "flow"}, {"literal": True},
         {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}, {"lambda": 0.25, "literal": True},
     ],
+    "bendersoct": [{}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}],
+    # No data set drawn here is all binary but by chance, so the forms for such data are asked for.
+    "oct": [
+        {}, {"alpha": 0.1}, {"n_min": 2}, {"binary": "true"}, {"binary": "printed"},
+        {"binary": "true", "alpha": 0.1, "n_min": 2},
+    ],
+    "binoct": [{}],
 }
 # Learners have no model: tests/test_learners.py.
 COMPILED = [name for name in FORMULATIONS.names() if hasattr(FORMULATIONS.get(name), "build")]
 ALL_FORMS = [(name, form) for name in COMPILED for form in FORMS[name]]
+
+
+def terms(problem) -> tuple[float, float, int]:
+    """(price of a unit of error weight, price of a branch node, least number of data rows in a leaf):
+    what a problem's tree costs and must hold, told from the parameters alone."""
+    encoded, params = problem.encoded, problem.params
+    if hasattr(params, "alpha"):  # in errors of the majority class
+        counts = [float(encoded.weight[encoded.y == k].sum()) for k in range(len(encoded.classes))]
+        return 1.0, params.alpha * (sum(counts) - max(counts)), params.n_min
+    price = getattr(params, "lambda_", 0.0)
+    return 1 - price, price, 0
 
 
 def form_id(form) -> str:
@@ -66,7 +84,18 @@ def heaps(draw, problem):
         grow(2 * t + 1, depth + 1)
 
     grow(1, 0)
-    return settle(test, problem.encoded, label)
+    return _with_rows(settle(test, problem.encoded, label), problem.encoded, terms(problem)[2])
+
+
+def _with_rows(heap, encoded, least):
+    """The tree without the branch nodes that have a leaf of fewer than `least` data rows."""
+    test, label = heap.test.copy(), heap.label.copy()
+    while True:
+        ends = HeapTree(test.copy(), label.copy()).reach(encoded.X)
+        small = [int(t) for t in np.unique(ends) if encoded.copies[ends == t].sum() < least]
+        if not small:
+            return settle(test, encoded, label)
+        test[max(small) // 2] = -1
 
 
 def _can_be_encoded(dataset) -> bool:

@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from odtc import pipeline
 from odtc.solver import SOLVERS, find_solver, version
 from tests.exhaustive import cheapest
-from tests.laws.problems import ALL_FORMS, form_id, problems
+from tests.laws.problems import ALL_FORMS, form_id, problems, terms
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
@@ -57,5 +57,6 @@ def test_the_arrays_mean_the_same_to_scipy(form, data):
 
 
 def exhaustive_cost(problem) -> float:
-    encoded, price = problem.encoded, problem.params.lambda_
-    return cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price)
+    encoded, (per_error, per_branch_node, least) = problem.encoded, terms(problem)
+    return cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, per_branch_node, per_error,
+                    encoded.copies, least)

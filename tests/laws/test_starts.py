@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.heap import HeapTree
-from tests.laws.problems import ALL_FORMS, COMPILED, FORMS, form_id, heaps, problems
+from tests.laws.problems import ALL_FORMS, COMPILED, FORMS, form_id, heaps, problems, terms
 
 
 def test_every_formulation_is_under_the_laws():
@@ -29,8 +29,8 @@ def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
     tree = heap.to_tree(encoded)
     dataset = encoded.dataset
     wrong = sum(w for w, k, p in zip(dataset.weight, dataset.y, tree.predict(dataset.X)) if k != p)
-    price = form[1].get("lambda", 0.0)
-    cost = (1 - price) * wrong + price * tree.n_branch_nodes
+    per_error, per_branch_node, _ = terms(problem)
+    cost = per_error * wrong + per_branch_node * tree.n_branch_nodes
     assert model.objective(x) == pytest.approx(cost, abs=1e-9)
     assert module.objective(problem, heap) == pytest.approx(cost, abs=1e-9)
     assert_same(module.decode(problem, model.split(x)), heap)

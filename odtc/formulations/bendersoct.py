@@ -1,0 +1,290 @@
+"""BendersOCT: FlowOCT without its flows; a row is right unless a cut of its flow graph says otherwise.
+
+Aghaei, Gomez & Vayanos 2020, section 3, equations (8.1)-(8.7). It represents every tree of this depth
+over the tests. How many of the cuts (8.2) it holds decides what a file is worth:
+
+* `cuts=path` (default of `odtc build`): all cuts whose source set is a walk from the root to a node,
+  exact at integer points (Proposition 1), so the file alone has the right optimum. They are marked
+  lazy: a dialect with LAZYCONS may write them there.
+* `cuts=none` (default of `odtc fit`): the master alone, in which nothing limits g. Its file has NOT the
+  optimum; `fit` solves it, adds the cuts that its point breaks, and solves it again, by any solver.
+
+As in FlowOCT, at lambda = 0 every branch node branches (a split costs nothing), so only leaves predict,
+and with `bottom=stump` a bottom node with its two leaves is one choice, "ask f and predict k on side
+s": the graph ends there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink, so there are half as
+many walks and the relaxation is tighter. `bottom=flow` is the printed model.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.errors import TreeError
+from odtc.formulation import Problem, Role, parameter
+from odtc.heap import HeapTree, settle
+from odtc.model import Axis, Model, ModelBuilder
+from odtc.solution import Solution, Termination
+
+NAME = "bendersoct"
+TITLE = "BendersOCT: min-cut formulation on binary tests, as one file or as a loop that adds cuts"
+PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
+FIT_DEFAULTS = {"cuts": "none"}
+
+BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
+SURE = 1e-3  # a label column this near to 1 is meant
+RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
+
+
+@dataclass(frozen=True)
+class Params:
+    lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
+    cuts: str = parameter("path", "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds what it needs)",
+                          choices=("path", "none"))
+    bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The flow graph of a row without source and sink; node numbers in heap order."""
+
+    stump: bool
+    forks: np.ndarray  # nodes with arcs to two children
+    last: np.ndarray  # nodes without: leaves, or with stumps the bottom nodes
+    label: np.ndarray  # nodes with label columns
+    ends: np.ndarray  # nodes where a walk may end
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Graph":
+        tree, full, none = problem.topology, problem.params.lambda_ == 0, problem.topology.nodes[:0]
+        if problem.params.bottom == "stump":
+            return cls(True, tree.inner, tree.bottom, *((none, tree.bottom) if full else (tree.branch_nodes,) * 2))
+        return cls(False, tree.branch_nodes, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2))
+
+
+def build(problem: Problem) -> Model:
+    encoded, tree, lam, graph = problem.encoded, problem.topology, problem.params.lambda_, Graph.of(problem)
+    X, y, n, F, K = encoded.X, encoded.y, encoded.n_rows, encoded.n_tests, len(encoded.classes)
+    B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
+    row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
+    m = ModelBuilder(f"{NAME}_d{tree.depth}")
+
+    def nodes(which):
+        return Axis("node", len(which), int(which[0]))
+
+    # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1                           (8.1), (8.5)
+    b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    if len(graph.label):
+        w = m.columns("w", nodes(graph.label), klass, role=Role.LABEL, integer=not graph.stump)
+    if graph.stump:
+        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
+    g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * encoded.weight)
+    m.constant((1 - lam) * float(encoded.weight.sum()))
+
+    # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (8.3)
+    i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
+    fork = m.rows("fork", nodes(B), lower=1, upper=1)
+    m.add(fork[B[:, None]], b[B[:, None], f])
+    if lam:
+        m.add(fork[B[:, None]], w[B[:, None], k])
+
+    # Σ_k w_tk = 1                                     t ∈ L                            (8.4)
+    # Σ_k p_tfsk = b_tf                                t bottom, f, s                   instead, with stumps
+    if graph.stump:
+        t, s = bottom[:, None, None, None], np.arange(2)[:, None]
+        pick = m.rows("pick", nodes(bottom), test, side, lower=0, upper=0)
+        m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
+        m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
+    else:
+        leaf = m.rows("leaf", nodes(L), lower=1, upper=1)
+        m.add(leaf[L[:, None]], w[L[:, None], k])
+
+    # g_i ≤ Σ_{t∈S} w_{t,y_i} + Σ_{t∈S: 2t∉S} Σ_{f: x_if=0} b_tf + Σ_{t∈S: 2t+1∉S} Σ_{f: x_if=1} b_tf
+    #                                                  i, S a walk from node 1 to v     (8.2)
+    # v the last node of its walk, or one that may predict.
+    if problem.params.cuts == "path":
+        ends = graph.ends
+        path = m.rows("path", row, nodes(ends), upper=0, lazy=True)
+        m.add(path[i, ends], g[i])
+        value = [[labels[:, None] for labels in np.nonzero(X == bit)] for bit in (0, 1)]  # the (i, f) of either value
+        for up in range(tree.depth + 1):
+            v = ends[np.isin(ends >> up, graph.label)]
+            if len(v):
+                m.add(path[i, v], w[v >> up, y[:, None]], -1)
+            for away in (0, 1) if up else ():
+                # At v >> up the walk turns to one side: the arc to the other leaves S.
+                v, (at, asked) = ends[(ends >> up > 0) & (ends >> up - 1 & 1 != away)], value[away]
+                m.add(path[at, v], b[v >> up, asked], -1)
+        if graph.stump:
+            m.add(path[i[:, None], bottom], p[bottom, f[:, None], X[:, :, None].view(np.uint8), y[:, None, None]], -1)
+        v = ends[np.isin(ends, graph.forks), None]
+        m.add(path[i[:, None], v], b[v, f], -1)
+    return m.finish()
+
+
+def with_cuts(model: Model, problem: Problem, rows: np.ndarray, S: np.ndarray) -> Model:
+    """The model with (8.2) for these rows and source sets, bool (cuts, 2^(D+1)), in a last block."""
+    X, y, graph = problem.encoded.X, problem.encoded.y, Graph.of(problem)
+    if not len(rows):
+        return model
+    m, have = ModelBuilder.onto(model), {block.name: block for block in model.columns}
+    cut = m.rows("cut", Axis("cut", len(rows)), upper=0)
+    m.add(cut[np.arange(len(rows))], have["g"][rows])
+    if len(graph.label):
+        c, t = np.nonzero(S[:, graph.label])
+        m.add(cut[c], have["w"][graph.label[t], y[rows[c]]], -1)
+    if graph.stump:
+        c, t = (labels[:, None] for labels in np.nonzero(S[:, graph.last]))
+        bits = X[rows[c[:, 0]]].view(np.uint8)
+        m.add(cut[c], have["p"][graph.last[t], np.arange(X.shape[1]), bits, y[rows[c]]], -1)
+    for side in (0, 1):
+        c, t = np.nonzero(S[:, graph.forks] & ~S[:, 2 * graph.forks + side])
+        arc, f = np.nonzero(X[rows[c]] == side)
+        m.add(cut[c[arc]], have["b"][graph.forks[t[arc]], f], -1)
+    return m.finish()
+
+
+def sinks(problem: Problem, point) -> np.ndarray:
+    """The capacity of each row's arc from each node to the sink: (rows, 2^(D+1))."""
+    encoded, graph = problem.encoded, Graph.of(problem)
+    c = np.zeros((encoded.n_rows, 2 ** (problem.topology.depth + 1)))
+    if len(graph.label):
+        c[:, graph.label] = point["w"][:, encoded.y].T
+    for t, p in zip(graph.last, point.get("p", ())):
+        zero, one = p[:, 0, encoded.y].T, p[:, 1, encoded.y].T
+        c[:, t] += np.where(encoded.X, one, zero).sum(axis=1)
+    return c
+
+
+def walks(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, source sets) of the cuts that a point with integer b breaks: S holds the nodes that the row
+    walks, which then no arc but those to the sink leaves with a capacity (Proposition 1)."""
+    encoded, graph = problem.encoded, Graph.of(problem)
+    test, every = _asked(problem, point), np.arange(encoded.n_rows)
+    test[graph.last] = -1
+    S, node = np.zeros((len(every), len(test)), bool), np.ones(len(every), int)
+    for _ in range(problem.topology.depth + 1):
+        S[every, node] = True
+        asked = test[node]
+        node = np.where(asked >= 0, 2 * node + encoded.X[every, np.maximum(asked, 0)], node)
+    broken = np.flatnonzero(point["g"] > (S * sinks(problem, point)).sum(axis=1) + BROKEN)
+    return broken, S[broken]
+
+
+def min_cuts(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, source sets) of a minimum cut of each row whose g exceeds it, at any point: one pass up the
+    tree for all rows together, c(t) = capacity to the sink + Σ_children min(capacity of the arc, c(child))."""
+    encoded, forks, c = problem.encoded, Graph.of(problem).forks, sinks(problem, point)
+    cap = np.zeros_like(c)  # of the arc into a node
+    for side, bits in enumerate((~encoded.X, encoded.X)):
+        cap[:, 2 * forks + side] = bits.astype(float) @ point["b"][forks - 1].T
+    for t in forks[::-1]:
+        c[:, t] += np.minimum(cap[:, 2 * t : 2 * t + 2], c[:, 2 * t : 2 * t + 2]).sum(axis=1)
+    S = c < cap  # a child joins its parent's side where that is cheaper
+    S[:, 1] = True
+    for t in forks:
+        S[:, 2 * t : 2 * t + 2] &= S[:, t, None]
+    broken = np.flatnonzero(point["g"] > c[:, 1] + BROKEN)
+    return broken, S[broken]
+
+
+def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solution]:
+    """Solves, adds the cuts that the point breaks, solves again, until it breaks none: min_cuts at points
+    of the root relaxation, walks at integer points. Every master is a relaxation, so every bound holds;
+    every point holds a tree, and the best of them is handed back as a point of the last master."""
+    base = replace(build(problem), problem=problem)
+    if start is not None:
+        best = decode(problem, base.split(start))
+    else:
+        best = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
+    rows, S, seen = np.zeros(0, int), np.zeros((0, len(best.test)), bool), set()
+    bound, relaxed, history, nodes, seconds = None, True, [], 0, 0.0
+    while True:
+        model = with_cuts(base, problem, rows, S)
+        if relaxed:
+            found = solve(replace(model, integrality=np.zeros_like(model.integrality)))
+        else:
+            found = solve(model, start=model.join(problem.module.start(problem, best)))
+        finished = found.termination == Termination.OPTIMAL
+        claim = found.objective if relaxed and finished else found.bound
+        bound = claim if bound is None else max(bound, bound if claim is None else claim)
+        seconds, nodes, new = seconds + (found.seconds or 0.0), nodes + (found.nodes or 0), 0
+        if found.has_solution:
+            point = model.split(found.x)
+            best = min(best, settle(_asked(problem, point), problem.encoded), key=lambda tree: objective(problem, tree))
+            cuts = (min_cuts if relaxed else walks)(problem, point)
+            keys = [(i, s.tobytes()) for i, s in zip(cuts[0].tolist(), cuts[1])]
+            fresh = np.array([key not in seen and not seen.add(key) for key in keys], bool)
+            rows, S, new = np.append(rows, cuts[0][fresh]), np.vstack([S, cuts[1][fresh]]), int(fresh.sum())
+        cost = objective(problem, best)
+        history.append((round(seconds, 3), cost, bound))
+        if progress:
+            progress(f"round {len(history)} ({'relaxation' if relaxed else 'whole'}): {len(rows) - new} cuts, {new} new, "
+                     f"bound {'unknown' if bound is None else f'{bound:.6g}'}, best tree {cost:.6g}")
+        proven = bound is not None and cost <= bound + BROKEN * max(1.0, cost)
+        if proven or not finished or not (new or relaxed):
+            break
+        relaxed = relaxed and new > 0 and len(history) < RELAXED_ROUNDS
+    if not found.has_solution and found.termination not in (Termination.TIME_LIMIT, Termination.INTERRUPTED):
+        return model, found
+    x = model.join(problem.module.start(problem, best))
+    return model, replace(
+        found, x=x, objective=model.objective(x), bound=min(bound, cost) if proven else bound, seconds=seconds,
+        nodes=nodes, claimed=None, history=tuple(history),
+        termination=Termination.OPTIMAL if proven else found.termination,
+    )
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    encoded, tree, graph = problem.encoded, problem.topology, Graph.of(problem)
+    if len(heap.test) != 2 ** (tree.depth + 1):
+        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    if problem.params.lambda_ == 0:
+        heap = heap.filled(tree.depth)
+    k = np.arange(len(encoded.classes))
+    point = {"b": (heap.test[tree.branch_nodes][:, None] == np.arange(encoded.n_tests)).astype(float)}
+    if len(graph.label):
+        # A node that does not branch must predict (8.3), also below one that already did.
+        silent = (heap.test[graph.label] < 0) & (heap.label[graph.label] < 0)
+        point["w"] = (np.where(silent, 0, heap.label[graph.label])[:, None] == k).astype(float)
+    if graph.stump:
+        sides = heap.label[np.stack([2 * graph.last, 2 * graph.last + 1], axis=1)]
+        point["p"] = point["b"][graph.last - 1][:, :, None, None] * (sides[:, None, :, None] == k)
+    return point | {"g": (heap.label[heap.reach(encoded.X)] == encoded.y).astype(float)}
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from b, w and p alone; where labels are continuous, a leaf without one
+    gets its heaviest class, which is at least as good."""
+    graph, test = Graph.of(problem), _asked(problem, point)
+    label = np.full(len(test), -1, np.int32)
+
+    def read(nodes, weights):
+        label[nodes] = np.where(weights.max(axis=-1) > 1 - SURE, weights.argmax(axis=-1), -1)
+
+    if "w" in point:
+        read(graph.label, point["w"])
+    if "p" in point:
+        bottom = graph.last[test[graph.last] >= 0]
+        chosen = point["p"][bottom - graph.last[0], test[bottom]]
+        read(2 * bottom, chosen[:, 0])
+        read(2 * bottom + 1, chosen[:, 1])
+    return settle(test, problem.encoded, label)
+
+
+def _asked(problem: Problem, point) -> np.ndarray:
+    """The test that each node asks, -1 where it predicts; at a fractional point the likeliest."""
+    b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
+    test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
+    return test
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """(1-λ) · weight of errors + λ · branch nodes, (8.1) as a minimum."""
+    lam = problem.params.lambda_
+    return (1 - lam) * heap.errors(problem.encoded) + lam * heap.n_branch_nodes
+
+
+def branch_price(problem: Problem) -> float:
+    """λ / (1-λ): the error weight that pays for one branch node."""
+    return problem.params.lambda_ / (1 - problem.params.lambda_)

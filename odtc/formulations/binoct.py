@@ -1,0 +1,149 @@
+"""BinOCT: thresholds by binary search over codes, rows of data summed instead of one by one.
+
+Verwer & Zhang 2019, "Learning optimal classification trees using a binary linear program
+formulation", in the form of FORMULATIONS section 4. Each node chooses a feature (f) and, in
+bits (tau), the code of one of its thresholds, so the binaries do not grow with the rows of data. All
+nodes branch: any tree of this depth or less is represented, one that predicts early by asking
+something below. No price of a branch node and no least leaf: the paper has neither.
+
+Why the rows below are enough (FORMULATIONS walks the bins of the search; here each threshold c
+is the middle of one bin). Let s be the code of a node that asks feature j, and ρ a row's rank,
+so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c.
+* A code that has all one-bits of c is at least c. The ranks of row c are c - low(c) < ρ ≤ c, so
+  rows s, s - low(s), ... down to 0, whose one-bits s has all, cover 0 ≤ ρ ≤ s: none goes right.
+* A code without any zero-bit of c is at most c. The ranks of row c are c < ρ < c + 1 + low(c + 1),
+  so rows s, s + low(s + 1), ..., whose zero-bits s lacks all, cover s < ρ < T; the row of the
+  last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
+Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.errors import TreeError
+from odtc.formulation import Problem, Role
+from odtc.heap import HeapTree, blank, settle
+from odtc.model import Axis, Model, ModelBuilder
+from odtc.scale import Scales, in_units
+
+NAME = "binoct"
+TITLE = "BinOCT: thresholds by binary search, its binaries independent of the number of rows"
+PAPER = "Verwer & Zhang (2019), Learning optimal classification trees using a binary linear program formulation"
+
+
+@dataclass(frozen=True)
+class Params:
+    pass
+
+
+def build(problem: Problem) -> Model:
+    encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
+    y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
+    weight, unit, whole = in_units(encoded.weight)  # whole errors: a solver rounds its bound up
+    F, p, Q = encoded.n_tests, scales.n, _n_bits(scales)
+    B, L = tree.branch_nodes, tree.leaves
+    row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))
+    feature, klass, test = Axis("feature", p), Axis("class", K), Axis("test", F)
+    of_class = np.bincount(y, weight, K)
+    m = ModelBuilder(f"{NAME}_d{D}")
+
+    # min Σ_lk e_lk
+    f = m.columns("f", node, feature, integer=True)
+    if Q:
+        tau = m.columns("tau", node, Axis("bit", Q, 1), integer=True)
+    label = m.columns("p", leaf, klass, role=Role.LABEL, integer=True)
+    l = m.columns("l", row, leaf)  # noqa: E741, the paper's letter
+    wrong = m.columns("wrong", leaf, klass, cost=unit, upper=of_class, integer=whole)
+
+    i, j, k, t, bit = np.arange(n)[:, None], np.arange(p), np.arange(K), B[:, None], np.arange(Q)
+
+    # Σ_j f_tj = 1;   Σ_q 2^(Q-q) τ_tq ≤ Σ_j (T_j - 1) f_tj            t
+    ask = m.rows("ask", node, lower=1, upper=1)
+    m.add(ask[t], f[t, j])
+    if Q:
+        code = m.rows("code", node, upper=0)
+        m.add(code[t], tau[t, 1 + bit], 2.0 ** (Q - 1 - bit))
+        many = np.flatnonzero(scales.size > 1)
+        m.add(code[t], f[t, many], 1.0 - scales.size[many])
+
+    # Σ_l l_rl = 1;   Σ_k p_lk = 1
+    place = m.rows("place", row, lower=1, upper=1)
+    m.add(place[i], l[i, L])
+    predict = m.rows("predict", leaf, lower=1, upper=1)
+    m.add(predict[L[:, None]], label[L[:, None], k])
+
+    # Σ_{r ∈ R_c} Σ_{l right of t} l_rl ≤ M (1 - f_tj + Σ_{q: c has bit q} (1 - τ_tq))      R_c: c - low(c) < ρ ≤ c
+    # Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 + low(c + 1), ρ < T
+    # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are asked.
+    c, T, rank = scales.place, scales.size[scales.scale], scales.rank[:, scales.scale]
+    bits = (c[:, None] >> Q - 1 - bit & 1).astype(bool)
+    last = c == T - 1
+    before = ((c - (c & -c) < rank) & (rank <= c)) | (rank == 0) & (c == 0)
+    beyond = np.where(last, rank == T, (c < rank) & (rank < np.minimum(T, c + 1 + (c + 1 & -c - 1))))
+    for name, wrong_side, members, asked, sign in (
+        ("left", 1, before, bits, 1.0), ("right", 0, beyond, ~bits & ~last[:, None], -1.0),
+    ):
+        M = members.sum(axis=0)
+        turn = m.rows(name, node, test, upper=M * (1.0 + (asked.sum(axis=1) if sign > 0 else 0)))
+        m.add(turn[t, np.arange(F)], f[t, scales.scale], M)
+        has, q = np.nonzero(asked)
+        if Q:
+            m.add(turn[t, has], tau[t, 1 + q], sign * M[has])
+        r, cut = (found[:, None, None] for found in np.nonzero(members))
+        for level in range(D):
+            at = np.arange(1 << level, 2 << level)[:, None]
+            leaves = (2 * at + wrong_side << D - 1 - level) + np.arange(1 << D - 1 - level)
+            m.add(turn[at, cut], l[r, leaves])
+
+    # Σ_{r: y_r = k} w_r l_rl - W_k p_lk ≤ e_lk                        l, k
+    miss = m.rows("miss", leaf, klass, upper=0)
+    heavy, classes = np.flatnonzero(weight)[:, None], np.flatnonzero(of_class)
+    m.add(miss[L, y[heavy]], l[heavy, L], weight[heavy])
+    m.add(miss[L[:, None], classes], label[L[:, None], classes], -of_class[classes])
+    m.add(miss[L[:, None], k], wrong[L[:, None], k], -1)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
+    if len(heap.test) != 2 ** (tree.depth + 1):
+        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    heap = heap.filled(tree.depth)
+    test, label, K, Q = heap.test[tree.branch_nodes], heap.label[tree.leaves], len(encoded.classes), _n_bits(scales)
+    l = heap.reach(encoded.X)[:, None] == tree.leaves  # noqa: E741
+    count = l.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
+    point = {
+        "f": scales.scale[test][:, None] == np.arange(scales.n),
+        "p": label[:, None] == np.arange(K),
+        "l": l,
+        "wrong": np.where(label[:, None] == np.arange(K), 0, count),
+    }
+    return point | ({"tau": scales.place[test][:, None] >> Q - 1 - np.arange(Q) & 1} if Q else {})
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from f, tau and p alone."""
+    tree, scales = problem.topology, Scales.of(problem.encoded)
+    asked, Q = point["f"].argmax(axis=1), _n_bits(scales)
+    code = (np.rint(point["tau"]).astype(int) << Q - 1 - np.arange(Q)).sum(axis=1) if Q else 0
+    test, label = blank(tree)
+    test[tree.branch_nodes] = scales.test(asked, np.minimum(code, scales.size[asked] - 1))
+    label[tree.leaves] = point["p"].argmax(axis=1)
+    return settle(test, problem.encoded, label)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """The weight of errors."""
+    return heap.errors(problem.encoded)
+
+
+def branch_price(problem: Problem) -> float:
+    """A branch node costs nothing."""
+    return 0.0
+
+
+def _n_bits(scales: Scales) -> int:
+    """Q = ⌈log2 Tmax⌉."""
+    return int(scales.size.max() - 1).bit_length()

@@ -1,0 +1,237 @@
+"""OCT: big-M rows send each row to a leaf, and a leaf counts what its label gets wrong.
+
+Bertsimas & Dunn 2017, "Optimal classification trees", as FORMULATIONS section 3 corrects it. A
+node either splits (d = 1) or sends every row right, and only a child of a node that splits may
+split. So every tree of this depth or less is represented, if its leaves hold n_min rows: a node
+that predicts early does so in its rightmost leaf. Left means strictly below b. What differs
+from the paper loses no tree:
+
+* a numeric feature is the rank of its value among the thresholds of the encoding, divided by
+  their number: the trees are the same, and no ε is smaller than 1 / thresholds;
+* the big M of an error count is the most that it can be, the weight of the other classes;
+* `L_t ≤ N_t - N_kt + n c_kt` is left out: it asks a label to be that of a majority, which
+  minimising the errors does by itself;
+* a split has b at or above the lowest cut (it cannot send every row right), and errors are whole
+  numbers of units of weight, where the weights have a unit.
+
+Where a feature has one test, `b` has nothing to say and is d (`binary`, FlowOCT §2.2): the row
+`turn` is then (3) of that paper for all tests at once, and z may be continuous: a row is barred
+from each leaf but one by an ancestor whose a is whole. `binary=printed` has one row per test.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.errors import ChoiceError, TreeError
+from odtc.formulation import Problem, Role, parameter
+from odtc.heap import HeapTree, blank, settle
+from odtc.model import Axis, Model, ModelBuilder
+from odtc.scale import Scales, in_units
+
+NAME = "oct"
+TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
+PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
+
+
+@dataclass(frozen=True)
+class Params:
+    alpha: float = parameter(0.0, "price of a branch node: min errors + α L̂ branch nodes, L̂ = errors of the majority class", least=0)
+    n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
+    binary: str = parameter("auto", "each test as a feature of its own; auto: where each feature has one test; printed: with one row per test",
+                            choices=("auto", "true", "false", "printed"))
+
+
+def build(problem: Problem) -> Model:
+    encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
+    if n_min > encoded.copies.sum():
+        raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
+    y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
+    weight, unit, whole = in_units(encoded.weight)  # whole errors: a solver rounds its bound up
+    scales = _numeric(problem)
+    x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
+    B, L = tree.branch_nodes, tree.leaves
+    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", K)
+    node, level, feature = Axis("node", len(B), 1), Axis("level", D), Axis("feature" if scales else "test", x.shape[1])
+    of_class = np.bincount(y, weight, K)
+    m = ModelBuilder(f"{NAME}_d{D}")
+
+    # min Σ_t L_t + α L̂ Σ_t d_t
+    a = m.columns("a", node, feature, role="" if scales else Role.BRANCH, integer=True)
+    d = m.columns("d", node, cost=branch_price(problem), integer=True)
+    b = m.columns("b", node) if scales else d
+    c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
+    used = m.columns("l", leaf, integer=True)
+    z = m.columns("z", row, leaf, integer=bool(scales) or problem.params.binary == "printed")
+    count = m.columns("N", leaf, klass, upper=of_class)
+    loss = m.columns("loss", leaf, cost=unit, upper=of_class.sum(), integer=whole)
+
+    i, j, t, k = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None], np.arange(K)
+    # Leaf t lies on this side of its ancestor on level q, for all (t, q) of a side.
+    side = t >> D - 1 - np.arange(D) & 1
+    (left, q_left), (right, q_right) = ((at + len(L), q) for at, q in (np.nonzero(side == 0), np.nonzero(side)))
+
+    # Σ_j a_jt = d_t;   d_t ≤ d_{parent(t)}                            t ∈ B
+    split = m.rows("split", node, lower=0, upper=0)
+    m.add(split[B[:, None]], a[B[:, None], j])
+    m.add(split[B], d[B], -1)
+    if D > 1:
+        after = m.rows("after", Axis("node", len(B) - 1, 2), upper=0)
+        m.add(after[B[1:]], d[B[1:]])
+        m.add(after[B[1:]], d[B[1:] // 2], -1)
+
+    # Σ_j ε_j a_jt ≤ b_t ≤ d_t                                         t ∈ B
+    # The left half is ours: without it a split could send every row right and be no test.
+    if scales:
+        gap = 1 / scales.size
+        above = m.rows("above", node, upper=0)
+        m.add(above[B[:, None]], a[B[:, None], j], gap)
+        m.add(above[B], b[B], -1)
+        within = m.rows("within", node, upper=0)
+        m.add(within[B], b[B])
+        m.add(within[B], d[B], -1)
+
+    # a_m·x_i ≥ b_m - (1 - z_it)                                       m ∈ A_R(t), i
+    # a_m·(x_i + ε - ε_min) + ε_min ≤ b_m + (1 + ε_max)(1 - z_it)      m ∈ A_L(t), i
+    # On binary features the second is z_it ≤ 1 - Σ_{j: x_ij = 1} a_jm.
+    if problem.params.binary == "printed":
+        _printed_turns(m, encoded.X, tree, a, z)
+    else:
+        least, most = (gap.min(), 1 + gap.max()) if scales else (0.0, 1.0)
+        turn = m.rows("turn", row, leaf, level, upper=np.where(side, 1.0, most - least))
+        m.add(turn[i[:, None], t, np.arange(D)], z[i[:, None], t], np.where(side, 1.0, most))
+        m.add(turn[i, right, q_right], b[right >> D - q_right])
+        if scales:
+            m.add(turn[i, left, q_left], b[left >> D - q_left], -1)
+        for sign, at, q, moved in ((-1.0, right, q_right, x), (1.0, left, q_left, x + gap - least if scales else x)):
+            rows, asked = (found[:, None] for found in np.nonzero(moved))
+            m.add(turn[rows, at, q], a[at >> D - q, asked], sign * moved[rows, asked])
+
+    # Σ_{t: m ∈ A_L(t)} z_it ≤ d_m                                     m ∈ B, i
+    # One of these z is 1 at most, so this says z_it ≤ d_m for each of them.
+    go = m.rows("go", row, node, upper=0)
+    m.add(go[i, B], d[B], -1)
+    m.add(go[i, left >> D - q_left], z[i, left])
+
+    # Σ_t z_it = 1;   z_it ≤ l_t                                       t ∈ L, i
+    place = m.rows("place", row, lower=1, upper=1)
+    m.add(place[i], z[i, L])
+    reach = m.rows("reach", row, leaf, upper=0)
+    m.add(reach[i, L], z[i, L])
+    m.add(reach[i, L], used[L], -1)
+
+    # Σ_i z_it ≥ N_min l_t, over rows of the data                      t ∈ L
+    if n_min:
+        fill = m.rows("fill", leaf, lower=0)
+        m.add(fill[L], z[i, L], encoded.copies[:, None])
+        m.add(fill[L], used[L], -n_min)
+
+    # N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = l_t                 k, t ∈ L
+    tally = m.rows("tally", leaf, klass, lower=0, upper=0)
+    m.add(tally[t, k], count[t, k], -1)
+    heavy = np.flatnonzero(weight)[:, None]
+    m.add(tally[L, y[heavy]], z[heavy, L], weight[heavy])
+    label = m.rows("label", leaf, lower=0, upper=0)
+    m.add(label[t], c[t, k])
+    m.add(label[L], used[L], -1)
+
+    # L_t ≥ N_t - N_kt - M_k (1 - c_kt),   M_k = Σ_{i: y_i ≠ k} w_i    k, t ∈ L
+    M = np.array([np.delete(of_class, out).sum() for out in k])
+    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(~np.eye(K, dtype=bool)), np.flatnonzero(M)
+    m.add(wrong[t, own], count[t, other])
+    m.add(wrong[t, k], loss[t], -1)
+    m.add(wrong[t, big], c[t, big], M[big])
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Any tree of this depth over the tests with n_min rows in each leaf, as a complete feasible
+    point: {block: values}. Raises TreeError for another tree."""
+    encoded, tree, n_min, scales = problem.encoded, problem.topology, problem.params.n_min, _numeric(problem)
+    if len(heap.test) != 2 ** (tree.depth + 1):
+        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    end = heap.reach(encoded.X)
+    rows = np.bincount(end, encoded.copies)
+    if (few := rows[rows > 0].min()) < n_min:
+        raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few:.0f}; give another tree")
+    test = heap.test[tree.branch_nodes]
+    d = test >= 0
+    asked = test if scales is None else scales.scale[test]
+    a = d[:, None] & (asked[:, None] == np.arange(encoded.n_tests if scales is None else scales.n))
+    z = _rightmost(end, tree)[:, None] == tree.leaves
+    count = z.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
+    c = np.zeros(count.shape, bool)
+    c[_rightmost(end, tree) - len(tree.leaves), heap.label[end]] = True
+    point = {"a": a, "d": d, "c": c, "l": z.any(axis=0), "z": z, "N": count, "loss": (count * ~c).sum(axis=1)}
+    return point if scales is None else point | {"b": np.where(d, (scales.place[test] + 1) / scales.size[asked], 0)}
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
+    encoded, test, label = problem.encoded, heap.test.copy(), heap.label
+    while True:
+        rows = np.bincount(HeapTree(test.copy(), label).reach(encoded.X), encoded.copies)
+        few = np.flatnonzero((0 < rows) & (rows < problem.params.n_min))
+        few = few[few > 1]
+        if not len(few):
+            return settle(test, encoded, label)
+        test[few.max() // 2] = -1
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from a, b and c alone: b lies above the values that go left and not above
+    those that go right, so the cut nearest to it parts the rows that come here as it does."""
+    tree, a, scales = problem.topology, point["a"], _numeric(problem)
+    asked = a.argmax(axis=1)
+    if scales:
+        cut = np.rint(point["b"] * scales.size[asked]).astype(int) - 1
+        asked = scales.test(asked, cut.clip(0, scales.size[asked] - 1))
+    test, label = blank(tree)
+    test[tree.branch_nodes] = np.where(a.max(axis=1) > 0.5, asked, -1)
+    c = point["c"][_rightmost(tree.nodes, tree) - len(tree.leaves)]
+    label[tree.nodes] = np.where(c.max(axis=1) > 0.5, c.argmax(axis=1), -1)
+    return settle(test, problem.encoded, label)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """Weight of errors + α L̂ · branch nodes."""
+    return heap.errors(problem.encoded) + branch_price(problem) * heap.n_branch_nodes
+
+
+def branch_price(problem: Problem) -> float:
+    """α L̂, with L̂ the weight that the heaviest class alone gets wrong."""
+    weights = np.bincount(problem.encoded.y, problem.encoded.weight)
+    return problem.params.alpha * float(weights.sum() - weights.max())
+
+
+def _numeric(problem: Problem) -> Scales | None:
+    """The features of the numeric form, None in a binary form."""
+    if problem.params.binary in ("true", "printed"):
+        return None
+    scales = Scales.of(problem.encoded)
+    return None if problem.params.binary == "auto" and (scales.size == 1).all() else scales
+
+
+def _rightmost(nodes: np.ndarray, tree) -> np.ndarray:
+    """The last leaf below each of these nodes: where a node that does not split sends its rows."""
+    for _ in range(tree.depth):
+        nodes = np.where(nodes < tree.leaves[0], 2 * nodes + 1, nodes)
+    return nodes
+
+
+def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
+    """z_it ≤ 1 - a_jm   for x_ij = 1, m ∈ A_L(t), mirrored for x_ij = 0, m ∈ A_R(t)      (3)
+
+    For a row, a test and a level these are half of the leaves: those on that side of their ancestor
+    where the test does not send the row.
+    """
+    D, half = tree.depth, len(tree.leaves) // 2
+    turn = m.rows("turn", Axis("row", X.shape[0]), Axis("test", X.shape[1]), Axis("level", D), Axis("half", half), upper=1)
+    q, h = np.arange(D)[:, None], np.arange(half)
+    under = D - 1 - q  # levels between a child of the ancestor and the leaves
+    ancestor = (1 << q) + (h >> under)
+    for value in (0, 1):
+        i, f = (found[:, None, None] for found in np.nonzero(X == value))
+        t = (2 * ancestor + 1 - value << under) + (h & (1 << under) - 1)
+        m.add(turn[i, f, q, h], z[i, t])
+        m.add(turn[i, f, q, h], a[ancestor, f])

@@ -1,0 +1,60 @@
+"""The scales a model measures on: thresholds of one numeric feature, in rising order, and weights.
+
+The columns of such thresholds are nested, so that a row answers 1 to the first `rank` of them and
+0 to the others: the rank says as much as all of them. Any other test (a level, a missing cell) is a
+scale of its own with one cut. All of it is told from the encoded columns, without the data file.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.split import Threshold
+
+MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as many apart
+
+
+@dataclass(frozen=True)
+class Scales:
+    """`scale` and `place` are int64 of shape (tests,): test j is cut number place[j], from 0, of scale[j]."""
+
+    scale: np.ndarray
+    place: np.ndarray
+    size: np.ndarray  # int64 (scales,): the number of cuts
+    rank: np.ndarray  # int64 (rows, scales): how many cuts of the scale the row lies above
+
+    @property
+    def n(self) -> int:
+        return len(self.size)
+
+    def test(self, scale, place) -> np.ndarray:
+        """The test that is this cut of this scale; arrays broadcast."""
+        order = np.lexsort((self.place, self.scale))
+        return order[(np.cumsum(self.size) - self.size)[scale] + place]
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> "Scales":
+        members: dict = {}
+        for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+            ordered = isinstance(split, Threshold) and not ones_left
+            members.setdefault(("feature", split.feature) if ordered else ("test", j), []).append(j)
+        scale, place = np.empty(encoded.n_tests, np.int64), np.empty(encoded.n_tests, np.int64)
+        for number, tests in enumerate(members.values()):
+            if len(tests) > 1:
+                tests.sort(key=lambda j: encoded.tests[j].threshold)
+            scale[tests], place[tests] = number, np.arange(len(tests))
+        rank = np.stack([encoded.X[:, tests].sum(axis=1) for tests in members.values()], axis=1)
+        return cls(scale, place, np.bincount(scale), rank)
+
+
+def in_units(weight: np.ndarray) -> tuple[np.ndarray, float, bool]:
+    """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so
+    that every sum of weights is one, too; (weight, 1.0, False) where the total is more than MOST of it."""
+    parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
+    denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
+    unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
+    whole = 0 < weight.sum() <= MOST * unit
+    return (weight / float(unit), float(unit), True) if whole else (weight, 1.0, False)

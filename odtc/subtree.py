@@ -1,0 +1,150 @@
+"""The best tree of few levels on a set of rows, exactly, by counting in numpy and a memo above.
+
+A row predicted as class k is worth `gain[row, k]`; a tree is worth the sum over its rows, less
+`price` per branch node. Depth 1 is one product XᵀG, depth 2 one product Xᵀdiag(G_k)X per class,
+which counts all four sides of every pair of tests at once: n F² multiplications in all. Deeper
+trees ask every test at the top and look up what is below, with a memo on packed row sets and the
+bound that equal rows get one prediction. So depth h costs about n F^h, less what the bound saves.
+"""
+
+import time
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.errors import OdtcError
+
+CELLS = 2_000_000  # of a table of pairs held at once
+NEAR = 1e-9  # values nearer than this are one: sums of weights are rounded
+
+
+class OutOfTime(OdtcError):
+    """The search did not end in the seconds it was given."""
+
+
+def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
+    """float64 (rows, classes): what a row is worth (its weight) where the class is its own, else 0."""
+    gain = np.zeros((encoded.n_rows, len(encoded.classes)))
+    gain[np.arange(encoded.n_rows), encoded.y] = encoded.weight if worth is None else worth
+    return gain
+
+
+def merged(X: np.ndarray, gain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(X, gain) with equal rows of X as one, in the order they first appear."""
+    _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    total = np.zeros((len(order), gain.shape[1]))
+    np.add.at(total, rank[kind.reshape(-1)], gain)
+    return X[first[order]], total
+
+
+class Search:
+    """Best trees on sets of the rows of X (bool (rows, tests)) with `gain` (float64 (rows, classes)).
+
+    `best(rows, depth)` gives (value, tests), tests int32 of shape (2^depth,) in heap order from
+    index 1, -1 where the node predicts. Of equal trees it keeps the one with fewer branch nodes,
+    then the first tests. Raises OutOfTime after `seconds`.
+    """
+
+    def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0, seconds: float | None = None):
+        self.X, self.gain, self.price = X, gain, price
+        self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
+        self.until = None if seconds is None else time.monotonic() + seconds
+        self.memo = {}
+
+    def best(self, rows: np.ndarray, depth: int) -> tuple[float, np.ndarray]:
+        """`rows` are indices in ascending order."""
+        if self.until is not None and time.monotonic() > self.until:
+            raise OutOfTime("the search for the best tree ran out of time")
+        leaf, tests = float(self.gain[rows].sum(axis=0).max(initial=0)) if len(rows) else 0.0, np.full(2**depth, -1, np.int32)
+        most = float(self.most[rows].sum())
+        if depth == 0 or leaf >= most - NEAR:
+            return leaf, tests
+        if depth == 1:
+            return self._stump(rows, leaf, tests)
+        member = np.zeros(len(self.X), bool)
+        member[rows] = True
+        key = (depth, np.packbits(member).tobytes())
+        if key not in self.memo:
+            self.memo[key] = (self._pair if depth == 2 else self._deep)(rows, leaf, tests)
+        return self.memo[key]
+
+    def _stump(self, rows, leaf, tests):
+        ones, zeros = self._sides(rows)
+        value = ones.max(axis=1) + zeros.max(axis=1) - self.price
+        f = int(value.argmax())
+        if value[f] > leaf + NEAR:
+            leaf, tests[1] = float(value[f]), f
+        return leaf, tests
+
+    def _sides(self, rows):
+        """The gains (tests, classes) of the rows with a 1, and with a 0."""
+        gain = self.gain[rows]
+        ones = self.X[rows].T.astype(float) @ gain
+        return ones, gain.sum(axis=0) - ones
+
+    def _pair(self, rows, leaf, tests):
+        """Depth 2: the best stump on either side of every test, from the gains of all pairs of tests."""
+        X, gain = self.X[rows].astype(float), self.gain[rows]
+        ones, zeros = self._sides(rows)
+        F, K = ones.shape
+        classes = [(X[held := gain[:, k] != 0], gain[held, k, None]) for k in range(K)]
+        best, choice = leaf, None
+        for begin in range(0, F, step := max(1, CELLS // F)):
+            if self.until is not None and time.monotonic() > self.until:
+                raise OutOfTime("the search for the best tree ran out of time")
+            f = slice(begin, begin + step)
+            on11, on10, on01, on00 = (None,) * 4
+            for k, (Xk, weight) in enumerate(classes):
+                both = (Xk[:, f] * weight).T @ Xk
+                sides = both, ones[f, k, None] - both, ones[:, k] - both, zeros[f, k, None] - ones[:, k] + both
+                on11, on10, on01, on00 = sides if k == 0 else map(np.maximum, (on11, on10, on01, on00), sides)
+            below = []  # per side (0, 1): the value of its best subtree, and the test, -1 for none
+            for split, alone in ((on01 + on00, zeros[f].max(axis=1)), (on11 + on10, ones[f].max(axis=1))):
+                g = split.argmax(axis=1)
+                value = split[np.arange(len(g)), g] - self.price
+                worth = value > alone + NEAR
+                below.append((np.where(worth, value, alone), np.where(worth, g, -1)))
+            value = below[0][0] + below[1][0] - self.price
+            at = int(value.argmax())
+            if value[at] > best + NEAR:
+                best, choice = float(value[at]), (begin + at, below[0][1][at], below[1][1][at])
+        if choice is not None:
+            tests[1:4] = choice
+        return best, tests
+
+    def _deep(self, rows, leaf, tests):
+        best, lower = self.best(rows, 2)
+        tests[:4] = lower
+        most = float(self.most[rows].sum())
+        ones, zeros = self._sides(rows)
+        X = self.X[rows]
+        # The tests that part the rows best come first: the sooner a good tree, the more the bound spares.
+        for f in np.argsort(-(ones.max(axis=1) + zeros.max(axis=1)), kind="stable").tolist():
+            if best >= most - NEAR:
+                break
+            right = rows[X[:, f]]
+            left = rows[~X[:, f]]
+            if not len(left) or not len(right) or most - self.price <= best + NEAR:
+                continue
+            depth = len(tests).bit_length() - 2
+            small, large = sorted((left, right), key=len)
+            one, below = self.best(large, depth)
+            if one + float(self.most[small].sum()) - self.price <= best + NEAR:
+                continue
+            two, beside = self.best(small, depth)
+            if one + two - self.price > best + NEAR:
+                best = one + two - self.price
+                tests[1] = f
+                graft(tests, 2, below if large is left else beside)
+                graft(tests, 3, beside if large is left else below)
+        return best, tests
+
+
+def graft(tests: np.ndarray, node: int, below: np.ndarray) -> None:
+    """Lays the tests of a subtree (heap order from 1) at this node of `tests`, in place."""
+    for level in range(len(below).bit_length() - 1):
+        first, width = node << level, 1 << level
+        tests[first : first + width] = below[width : 2 * width]

@@ -1,0 +1,220 @@
+"""Law 4: cut families hold for every tree, or keep an optimum where they say so, alone and in pairs;
+the bound of the relaxation never falls."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from odtc import cut, files, pipeline
+from odtc.cut import AN_OPTIMUM, CUTS, EVERY_TREE
+from odtc.errors import ChoiceError
+from odtc.dataset import Dataset, Feature
+from odtc.encoding import encode
+from odtc.formulation import Problem, Role, parse_params
+from odtc.heap import settle
+from odtc.model import Axis, ModelBuilder
+from odtc.point import write_point
+from odtc.topology import Topology
+from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
+from tests.laws.test_optimum import exhaustive_cost
+
+FAMILIES = CUTS.names()
+TOGETHER = [(name,) for name in FAMILIES] + list(combinations(FAMILIES, 2))
+SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], derandomize=True)
+
+
+def compiled(problem):
+    return replace(problem.module.build(problem), problem=problem)
+
+
+def fitting(problem, model, names):
+    """Those of the families that this form offers the columns for."""
+    return tuple(name for name in names if not cut.misfit(name, problem, model))
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=30, **SLOW)
+def test_every_tree_keeps_the_rows_once_arranged(form, data):
+    problem = data.draw(problems(form, depths=(1, 2, 3)))
+    heap = data.draw(heaps(problem))
+    model = compiled(problem)
+    model = cut.add(problem, model, fitting(problem, model, FAMILIES))
+    module, own = problem.module, compiled(problem)
+    whole = np.concatenate([np.arange(block.start, block.stop) for block in model.rows if _every_tree(model, own, block)])
+    assert_kept(model, model.join(module.start(problem, heap)), whole)
+    arranged = cut.arranged(problem, model, heap)
+    assert_kept(model, model.join(module.start(problem, arranged)), np.arange(model.n_rows))
+    assert module.objective(problem, arranged) <= module.objective(problem, heap) + 1e-9
+    assert (arranged.label[arranged.reach(problem.encoded.X)] == heap.label[heap.reach(problem.encoded.X)]).all()
+
+
+def _every_tree(model, own, block) -> bool:
+    return block.start < own.n_rows or block.name in model.user_cuts
+
+
+def assert_kept(model, x, rows):
+    activity = (model.A @ x)[rows]
+    assert (activity <= model.row_upper[rows] + 1e-9).all() and (activity >= model.row_lower[rows] - 1e-9).all()
+
+
+@pytest.mark.parametrize("names", TOGETHER, ids="+".join)
+@given(data=st.data())
+@settings(max_examples=25, **SLOW)
+def test_the_optimum_stays_and_the_bound_never_falls(names, data):
+    form = data.draw(st.sampled_from([form for form in ALL_FORMS if takes(form, names)]))
+    problem = data.draw(problems(form, depths=(1, 2, 2, 3), most_rows=10))
+    plain = compiled(problem)
+    assume(fitting(problem, plain, names) == names)
+    model = cut.add(problem, plain, names)
+    assert model.columns == plain.columns and model.rows[: len(plain.rows)] == plain.rows
+    if problem.topology.depth < 3:
+        found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+                     bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
+        assert found.fun + model.offset == pytest.approx(exhaustive_cost(problem), abs=1e-6)
+        heap = problem.module.decode(problem, model.split(found.x))
+        assert problem.module.objective(problem, heap) == pytest.approx(found.fun + model.offset, abs=1e-6)
+    assert bound(model) >= bound(plain) - 1e-6
+
+
+def bound(model) -> float:
+    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+                 bounds=Bounds(model.col_lower, model.col_upper))
+    return found.fun + model.offset
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=8, **SLOW)
+def test_all_families_at_once_keep_the_optimum(form, data):
+    problem = data.draw(problems(form))
+    model = compiled(problem)
+    model = cut.add(problem, model, cut.choose(problem, model, "all"))
+    solution = pipeline.solve(model, threads=1, start=pipeline.start(model)[1])
+    assert solution.start in ("accepted", "none")
+    assert solution.objective == pytest.approx(exhaustive_cost(problem), abs=1e-5)
+    assert pipeline.decode(model, solution).verified
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+@given(data=st.data())
+@settings(max_examples=10, **SLOW)
+def test_each_entry_stands_once_and_streams(form, data):
+    problem = data.draw(problems(form, depths=(1, 2, 3)))
+    model = compiled(problem)
+    model = cut.add(problem, model, cut.choose(problem, model, "all"))
+    A = model.A
+    assert A.nnz == model.nnz and A.has_canonical_format and (A.data != 0).all()
+    by_rows = np.zeros(A.shape)
+    for begin, end, part in model.row_chunks(data.draw(st.integers(1, 50))):
+        by_rows[begin:end] += part.toarray()
+    np.testing.assert_array_equal(by_rows, A.toarray())
+    for name, block in ((block.name, block) for block in model.rows):
+        assert name.isalnum() and name[0] not in "eE" and not name.startswith("inf")
+
+
+@given(data=st.data())
+@settings(max_examples=60, **SLOW)
+def test_paper4_separates_exactly_the_broken_rows(data):
+    """At the root point: what is found is broken and holds for every tree, and what is not, is not there."""
+    problem = data.draw(problems(("flowoct", {"bottom": "flow"}), depths=(1, 2)))
+    model = compiled(problem)
+    x = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+             bounds=Bounds(model.col_lower, model.col_upper)).x
+    if data.draw(st.booleans()):  # any point will do, and most are broken
+        x = np.array(data.draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=len(x), max_size=len(x))), float)
+    point = model.split(x)
+    found = CUTS.get("paper4").rows(problem, model, point)
+    assert sum(block.axes[0].size for block in found) == broken_sets(problem, point)
+    if found:
+        more = cut.append(model, "paper4", found)
+        rows = np.arange(model.n_rows, more.n_rows)
+        assert ((more.A @ x)[rows] > more.row_upper[rows] + 1e-9).all()
+        assert_kept(more, more.join(problem.module.start(problem, data.draw(heaps(problem)))), rows)
+        assert set(more.user_cuts) == {part.name for part in found}
+
+
+def broken_sets(problem, point) -> int:
+    """How many (node, test, side) have a set H whose row is broken, one by one."""
+    encoded, count = problem.encoded, 0
+    z, first = point["z"], 1 if problem.params.literal else 2
+    for t in problem.topology.bottom:
+        for f in range(encoded.n_tests):
+            for value in (0, 1):
+                most = {}
+                for i in np.flatnonzero(encoded.X[:, f] == value):
+                    k = encoded.y[i]
+                    most[k] = max(most.get(k, 0), z[i, 2 * t + 1 - value - first])
+                count += sum(most.values()) + point["b"][t - 1, f] > 1 + 2e-6
+    return count
+
+
+def test_rows_that_only_an_optimum_keeps_are_no_user_cuts():
+    problem = data_problem({"lambda": 0.1, "bottom": "flow"})
+    model = cut.add(problem, compiled(problem), FAMILIES)
+    stems = {"paper4": "cover", "equivalent_points": "same", "subtree_value": "worth"}
+    assert {CUTS.get(name).VALID for name in FAMILIES} == {EVERY_TREE, AN_OPTIMUM}
+    assert all(CUTS.get(name).VALID == EVERY_TREE for name in stems) and set(model.user_cuts) <= set(stems.values())
+    assert set(model.cuts) == set(FAMILIES)
+    assert not set(model.user_cuts) & {"once", "differ", "order"}
+
+
+def takes(form, names) -> bool:
+    """Whether this form has the columns for all of the families, at depth 2."""
+    problem = data_problem(dict(form[1]), formulation=form[0])
+    return fitting(problem, compiled(problem), names) == names
+
+
+def data_problem(params, depth=2, formulation="flowoct"):
+    X = np.array([[0.0, 0], [0, 0], [1, 0], [2, 1], [2, 2], [1, 2]])
+    features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+    dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
+    return Problem(encode(dataset), Topology(depth), formulation, parse_params(formulation, params))
+
+
+def test_a_family_without_its_columns_is_refused_in_a_sentence():
+    problem = data_problem({})
+    with pytest.raises(ChoiceError, match="'paper4' needs columns of the roles branch at the bottom and flow at the leaves.*bottom=flow"):
+        pipeline.compile_model(problem, "paper4")
+    with pytest.raises(ChoiceError, match="did you mean 'paper4'"):
+        pipeline.compile_model(problem, "paper")
+    assert "paper4" not in pipeline.compile_model(problem, "all").cuts
+    assert pipeline.compile_model(problem, "none").cuts == ()
+    assert pipeline.compile_model(problem, "commutation, no_feature_reuse").cuts == ("no_feature_reuse", "commutation")
+
+
+@pytest.mark.parametrize("cuts", ["none", "all", "paper4"])
+def test_the_manifest_rebuilds_the_model_with_its_cuts(cuts, tmp_path):
+    model = pipeline.compile_model(data_problem({"bottom": "flow"}), cuts)
+    solution = pipeline.solve(model, threads=1)
+    files.write_build(model, tmp_path / "m", "mps")
+    write_point(model, solution.x, tmp_path / "m.sol", "highs", solution.termination)
+    again, back, manifest = files.open_solution(tmp_path / "m.sol")
+    assert manifest.cuts == model.cuts == again.cuts
+    assert again.rows == model.rows and again.user_cuts == model.user_cuts and again.nnz == model.nnz
+    assert pipeline.decode(again, back).verified
+
+
+def test_rows_with_a_column_each():
+    """The families that also speak of one column per row, on a small model that has such columns."""
+    problem = data_problem({})
+    encoded, tree = problem.encoded, problem.topology
+    m = ModelBuilder("rows")
+    m.columns("b", Axis("node", 3, 1), Axis("test", encoded.n_tests), role=Role.BRANCH, integer=True)
+    m.columns("g", Axis("row", encoded.n_rows), role=Role.CORRECT, cost=-encoded.weight)
+    model = cut.add(problem, m.finish(), ("equivalent_points", "subtree_value"))
+    assert model.user_cuts == ("same", "worth")
+    for f in range(encoded.n_tests):
+        for g in range(encoded.n_tests):
+            test = np.array([-1, f, g, (g + 1) % encoded.n_tests, -1, -1, -1, -1], np.int32)
+            heap = settle(test, encoded)
+            x = np.zeros(model.n_cols)
+            for t in tree.branch_nodes:
+                x[(t - 1) * encoded.n_tests + max(0, test[t])] = 1
+            x[3 * encoded.n_tests :] = heap.label[heap.reach(encoded.X)] == encoded.y
+            assert_kept(model, x, np.arange(model.n_rows))

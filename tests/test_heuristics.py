@@ -1,0 +1,111 @@
+"""Starts: the best tree is that of exhaustive search, local search is never worse than CART, both are settled."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from odtc import encoding, pipeline, read
+from odtc.errors import ChoiceError
+from odtc.heap import settle
+from odtc.heuristic import HEURISTICS, grow
+from odtc.subtree import Search, gains_of, merged
+from odtc.topology import Topology
+from tests.exhaustive import cheapest
+from tests.laws.problems import problems
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+PRICES = st.sampled_from([0.0, 0.0, 0.25, 1.0])
+
+
+def cost(heap, encoded, price) -> float:
+    return heap.errors(encoded) + price * heap.n_branch_nodes
+
+
+def assert_settled(heap, encoded):
+    again = settle(heap.test, encoded, heap.label)
+    np.testing.assert_array_equal(again.test, heap.test)
+    np.testing.assert_array_equal(again.label, heap.label)
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=80, **SLOW)
+def test_the_optimal_start_is_that_of_exhaustive_search(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
+    encoded, depth = problem.encoded, problem.topology.depth
+    heap = HEURISTICS.get("optimal").tree(encoded, problem.topology, price)
+    assert cost(heap, encoded, price) == pytest.approx(cheapest(encoded.X, encoded.y, encoded.weight, depth, price), abs=1e-9)
+    assert_settled(heap, encoded)
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=80, **SLOW)
+def test_local_search_lies_between_cart_and_the_best(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3, 4)))
+    encoded, topology = problem.encoded, problem.topology
+    cart, found, best = (grow(name, encoded, topology, price) for name in ("cart", "local_search", "optimal"))
+    assert cost(found, encoded, price) <= cost(cart, encoded, price) + 1e-9
+    assert cost(found, encoded, price) >= cost(best, encoded, price) - 1e-9
+    if topology.depth <= 2:
+        assert cost(found, encoded, price) == pytest.approx(cost(best, encoded, price), abs=1e-9)
+    assert_settled(found, encoded)
+    again = grow("local_search", encoded, topology, price)
+    np.testing.assert_array_equal(again.test, found.test)
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=40, **SLOW)
+def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
+    encoded, depth = problem.encoded, problem.topology.depth
+    X, gain = merged(encoded.X, gains_of(encoded))
+    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))))
+    value, tests = Search(X, gain, price).best(rows, depth)
+
+    def worth(t, rows):
+        if t >= len(tests) or tests[t] < 0:
+            return float(gain[rows].sum(axis=0).max()) if len(rows) else 0.0
+        ones = X[rows, tests[t]]
+        return worth(2 * t, rows[~ones]) + worth(2 * t + 1, rows[ones]) - price
+
+    assert value == pytest.approx(worth(1, rows), abs=1e-9)
+
+
+def test_wide_data_is_searched_in_parts(monkeypatch):
+    """The same answer whatever part of the table of pairs is held at once."""
+    from odtc import subtree
+    from odtc.heuristics import local_search
+
+    encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
+    whole = [grow(name, encoded, Topology(3)).errors(encoded) for name in ("optimal", "local_search")]
+    monkeypatch.setattr(subtree, "CELLS", 100)
+    monkeypatch.setattr(local_search, "CELLS", 100)
+    assert [grow(name, encoded, Topology(3)).errors(encoded) for name in ("optimal", "local_search")] == whole
+    monkeypatch.setattr(local_search, "PRODUCTS", 0)
+    single = grow("local_search", encoded, Topology(3))
+    assert whole[1] <= single.errors(encoded) <= grow("cart", encoded, Topology(3)).errors(encoded)
+
+
+def test_a_search_that_does_not_end_in_time_names_the_other():
+    encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
+    with pytest.raises(ChoiceError, match="within 0 seconds; use --start local_search"):
+        grow("optimal:seconds=0", encoded, Topology(4))
+    with pytest.raises(ChoiceError, match="did you mean 'seconds'"):
+        grow("optimal:second=1", encoded, Topology(2))
+    with pytest.raises(ChoiceError, match="type float"):
+        grow("optimal:seconds=long", encoded, Topology(2))
+    with pytest.raises(ChoiceError, match="it has none"):
+        grow("local_search:seconds=1", encoded, Topology(2))
+
+
+@pytest.mark.parametrize("name", HEURISTICS.names())
+def test_every_start_is_taken(name):
+    model = pipeline.build(EXAMPLES / "monks" / "monks-1.csv", "flowoct", 2, encoding="onehot")
+    heap, point = pipeline.start(model, name)
+    assert model.objective(point) == pytest.approx(heap.errors(model.problem.encoded))
+    solution = pipeline.solve(model, start=point, threads=1, time_limit=60)
+    best = pipeline.start(model, "optimal")[0].errors(model.problem.encoded)
+    assert solution.start == "accepted" and solution.objective == pytest.approx(best)
