@@ -147,7 +147,7 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
         return solve(part, solver, start=start, progress=progress, log=log, program=program, time_limit=left, **options)
 
     last, solution = problem.module.fit(problem, solve_part, start, progress)
-    return replace(last, problem=problem), replace(solution, seconds=time.monotonic() - began)
+    return replace(last, problem=problem, cuts=model.cuts), replace(solution, seconds=time.monotonic() - began)
 
 
 def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":

@@ -20,6 +20,7 @@ from odtc.heap import settle
 from odtc.model import Axis, ModelBuilder
 from odtc.point import write_point
 from odtc.topology import Topology
+from tests.command_line import MONKS, odtc
 from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
 from tests.laws.test_optimum import exhaustive_cost
 
@@ -198,6 +199,25 @@ def test_the_manifest_rebuilds_the_model_with_its_cuts(cuts, tmp_path):
     assert manifest.cuts == model.cuts == again.cuts
     assert again.rows == model.rows and again.user_cuts == model.user_cuts and again.nnz == model.nnz
     assert pipeline.decode(again, back).verified
+
+
+def test_the_command_line_adds_the_rows_and_decodes_elsewhere(tmp_path):
+    built = odtc("build", MONKS / "monks-1.csv", "--encoding", "onehot", "--cuts", "all", "--start", "local_search", "--json",
+                 "-o", "m", folder=tmp_path).facts
+    plain = odtc("build", MONKS / "monks-1.csv", "--encoding", "onehot", "--json", "-o", "plain", folder=tmp_path).facts
+    assert plain["cuts"] == [] and "commutation" in built["cuts"] and built["n_model_rows"] > plain["n_model_rows"]
+    assert odtc("solve", "m.mps", "--threads", "1", "--json", folder=tmp_path).facts["start"] == "accepted"
+    decoded = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert decoded["verified"] and decoded["cuts"] == built["cuts"]
+    assert odtc("verify", "m.sol", folder=tmp_path).code == 0
+    refused = odtc("build", MONKS / "monks-1.csv", "--cuts", "paper4", "-o", "n", folder=tmp_path)
+    assert refused.code == 1 and "bottom=flow" in refused.err and not list(tmp_path.glob("n.*"))
+
+
+def test_a_loop_solves_with_the_rows_too():
+    fits = [pipeline.fit(MONKS / "monks-1.csv", "bendersoct", 2, encoding="onehot", cuts=cuts, threads=1) for cuts in ("none", "all")]
+    assert fits[0].facts["objective"] == fits[1].facts["objective"] and fits[1].facts["verified"]
+    assert "no_feature_reuse" in fits[1].facts["cuts"]
 
 
 def test_rows_with_a_column_each():
