@@ -27,7 +27,7 @@ def line(values, labels, depth=1, **params) -> Problem:
     return Problem(encode(dataset), Topology(depth), "oct", parse_params("oct", params))
 
 
-@pytest.mark.parametrize(("bins", "params"), [(4, {}), (4, {"binary": "true"}), (3, {"n_min": 30}), (3, {"alpha": 0.05})])
+@pytest.mark.parametrize(("bins", "params"), [(3, {}), (3, {"binary": "true"}), (3, {"n_min": 30}), (3, {"alpha": 0.05})])
 def test_iris_is_exhaustive_search(bins, params):
     fitted = odtc.fit(IRIS, "oct", 2, encoding=f"auto:bins={bins}", params=params, threads=1)
     encoded = fitted.model.problem.encoded
