@@ -55,7 +55,7 @@ def line(data, form, names, problem, plain, asked) -> None:
     made = time.perf_counter() - began
     lp, seconds, _ = relaxed(model)
     solution = pipeline.solve(model, asked.solver, threads=1, time_limit=asked.time_limit)
-    show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
+    show = lambda value: "-" if value is None else f"{value:.6g}"
     print(f"| {data} | {problem.topology.depth} | {form} | {names} | {model.n_rows:,} | {model.nnz:,} | {made:.2f} | {lp:.2f} | "
           f"{seconds:.2f} | {solution.seconds:.1f} | {show(solution.nodes)} | {show(solution.objective)} | {show(solution.bound)} |", flush=True)
 

@@ -99,7 +99,7 @@ def misfit(name: str, problem: Problem, model: Model) -> str:
     has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
     how = " ".join(f"-p {key}={_word(value)}" for key, value in params_to_json(problem.params).items())
     hint = getattr(module, "HINT", "")
-    return (f"cut family {name!r} needs columns of the roles {wanted}; {problem.formulation} ({how}) has {has}"
+    return (f"cut family {name!r} needs columns of the roles {wanted}; {problem.formulation}{f' ({how})' if how else ''} has {has}"
             f"{'; ' + hint if hint else ''}")
 
 

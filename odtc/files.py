@@ -53,11 +53,16 @@ def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
 
 
 def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
-    """The solution file (in the form of HiGHS) and STEM.run.json beside it; the paths."""
+    """The solution file (in the form of HiGHS) and STEM.run.json beside it; the paths.
+
+    Where there is no solution, an older file of this name is removed: it would pass for one.
+    """
     path = Path(path)
     files = []
     if solution.has_solution:
         files.append(write_point(model, solution.x, path, "highs", solution.termination))
+    elif path.is_file():
+        path.unlink()
     if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
         files.append(write_run(solution, options, files[0] if files else None, path.with_suffix("")))
     return files

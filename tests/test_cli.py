@@ -542,3 +542,13 @@ def test_the_examples_are_fitted_and_scored(tmp_path):
     facts = odtc("fit", MONKS / "monks-1.csv", "--test", MONKS / "monks-1_test.csv", "-p", "literal=true", "--depth", "1",
                  "--json", folder=tmp_path).facts
     assert facts["verified"] and facts["n_test_rows"] == 432 and facts["train_correct"] >= facts["cart_train_correct"]
+
+
+def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
+    from odtc import files, pipeline
+    from odtc.solution import Options, Solution, Termination
+
+    model = pipeline.build(MONKS / "monks-1.csv", depth=1) if (MONKS / "monks-1.csv").exists() else pipeline.build(MONKS, depth=1)
+    (tmp_path / "m.sol").write_text("of an earlier run")
+    files.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
+    assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()

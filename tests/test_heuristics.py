@@ -17,7 +17,7 @@ from tests.exhaustive import cheapest
 from tests.laws.problems import problems
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
 PRICES = st.sampled_from([0.0, 0.0, 0.25, 1.0])
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle
+from odtc.mincut import min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.solution import Solution, Termination
 
@@ -30,8 +31,9 @@ TITLE = "BendersOCT: min-cut formulation on binary tests, as one file or as a lo
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 FIT_DEFAULTS = {"cuts": "none"}
 
+STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the answer
 BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
-SURE = 1e-3  # a label column this near to 1 is meant
+SURE = 1e-3  # a column this near to a whole number means it
 RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
 
 
@@ -143,54 +145,44 @@ def with_cuts(model: Model, problem: Problem, rows: np.ndarray, S: np.ndarray) -
     return m.finish()
 
 
-def sinks(problem: Problem, point) -> np.ndarray:
-    """The capacity of each row's arc from each node to the sink: (rows, 2^(D+1))."""
-    encoded, graph = problem.encoded, Graph.of(problem)
-    c = np.zeros((encoded.n_rows, 2 ** (problem.topology.depth + 1)))
+def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
+    """(sink, cap) of odtc.mincut at a point: of each row's arc from each node to the sink, and into each node."""
+    encoded, graph, b = problem.encoded, Graph.of(problem), point["b"]
+    sink = np.zeros((encoded.n_rows, 2 ** (problem.topology.depth + 1)))
+    cap = np.zeros_like(sink)
     if len(graph.label):
-        c[:, graph.label] = point["w"][:, encoded.y].T
+        sink[:, graph.label] = point["w"][:, encoded.y].T
     for t, p in zip(graph.last, point.get("p", ())):
-        zero, one = p[:, 0, encoded.y].T, p[:, 1, encoded.y].T
-        c[:, t] += np.where(encoded.X, one, zero).sum(axis=1)
-    return c
-
-
-def walks(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, source sets) of the cuts that a point with integer b breaks: S holds the nodes that the row
-    walks, which then no arc but those to the sink leaves with a capacity (Proposition 1)."""
-    encoded, graph = problem.encoded, Graph.of(problem)
-    test, every = _asked(problem, point), np.arange(encoded.n_rows)
-    test[graph.last] = -1
-    S, node = np.zeros((len(every), len(test)), bool), np.ones(len(every), int)
-    for _ in range(problem.topology.depth + 1):
-        S[every, node] = True
-        asked = test[node]
-        node = np.where(asked >= 0, 2 * node + encoded.X[every, np.maximum(asked, 0)], node)
-    broken = np.flatnonzero(point["g"] > (S * sinks(problem, point)).sum(axis=1) + BROKEN)
-    return broken, S[broken]
-
-
-def min_cuts(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, source sets) of a minimum cut of each row whose g exceeds it, at any point: one pass up the
-    tree for all rows together, c(t) = capacity to the sink + Σ_children min(capacity of the arc, c(child))."""
-    encoded, forks, c = problem.encoded, Graph.of(problem).forks, sinks(problem, point)
-    cap = np.zeros_like(c)  # of the arc into a node
+        sink[:, t] += np.where(encoded.X, p[:, 1, encoded.y].T, p[:, 0, encoded.y].T).sum(axis=1)
     for side, bits in enumerate((~encoded.X, encoded.X)):
-        cap[:, 2 * forks + side] = bits.astype(float) @ point["b"][forks - 1].T
-    for t in forks[::-1]:
-        c[:, t] += np.minimum(cap[:, 2 * t : 2 * t + 2], c[:, 2 * t : 2 * t + 2]).sum(axis=1)
-    S = c < cap  # a child joins its parent's side where that is cheaper
-    S[:, 1] = True
-    for t in forks:
-        S[:, 2 * t : 2 * t + 2] &= S[:, t, None]
-    broken = np.flatnonzero(point["g"] > c[:, 1] + BROKEN)
+        cap[:, 2 * graph.forks + side] = bits.astype(float) @ b[graph.forks - 1].T
+    return sink, cap
+
+
+def separate(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, source sets) of cuts that a point breaks, at least one for each row that breaks one."""
+    graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
+    paths = walk_sets(graph.ends, sink.shape[1])
+    if (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
+        # The next trees will send a row that was caught to its other ends: all its walks at once
+        # take fewer rounds, and a round is a MIP.
+        test = _asked(problem, point)
+        test[graph.last] = -1
+        end = walks(test, problem.encoded.X)
+        caught = np.flatnonzero(g > (sink * walk_sets(end, len(test))).sum(axis=1) + BROKEN)
+        return np.repeat(caught, len(paths)), np.tile(paths, (len(caught), 1))
+    # A walk where one is broken, since integer points will ask for it too; else a minimum cut.
+    value = walk_values(sink, cap, graph.forks)[:, graph.ends]
+    lowest, (least, S) = value.min(axis=1), min_cuts(sink, cap, graph.forks)
+    S = np.where((g > lowest + BROKEN)[:, None], paths[value.argmin(axis=1)], S)
+    broken = np.flatnonzero(g > least + BROKEN)
     return broken, S[broken]
 
 
 def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solution]:
-    """Solves, adds the cuts that the point breaks, solves again, until it breaks none: min_cuts at points
-    of the root relaxation, walks at integer points. Every master is a relaxation, so every bound holds;
-    every point holds a tree, and the best of them is handed back as a point of the last master."""
+    """Solves, adds the cuts that the point breaks, solves again, until it breaks none: first the root
+    relaxation, then whole numbers. Every master is a relaxation, so every bound holds; every point
+    holds a tree, and the best of them is handed back as a point of the last master."""
     base = replace(build(problem), problem=problem)
     if start is not None:
         best = decode(problem, base.split(start))
@@ -211,7 +203,7 @@ def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solu
         if found.has_solution:
             point = model.split(found.x)
             best = min(best, settle(_asked(problem, point), problem.encoded), key=lambda tree: objective(problem, tree))
-            cuts = (min_cuts if relaxed else walks)(problem, point)
+            cuts = separate(problem, point)
             keys = [(i, s.tobytes()) for i, s in zip(cuts[0].tolist(), cuts[1])]
             fresh = np.array([key not in seen and not seen.add(key) for key in keys], bool)
             rows, S, new = np.append(rows, cuts[0][fresh]), np.vstack([S, cuts[1][fresh]]), int(fresh.sum())
@@ -221,16 +213,19 @@ def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solu
             progress(f"round {len(history)} ({'relaxation' if relaxed else 'whole'}): {len(rows) - new} cuts, {new} new, "
                      f"bound {'unknown' if bound is None else f'{bound:.6g}'}, best tree {cost:.6g}")
         proven = bound is not None and cost <= bound + BROKEN * max(1.0, cost)
-        if proven or not finished or not (new or relaxed):
+        if proven or found.termination in STOPPED or not relaxed and not (finished and new):
             break
         relaxed = relaxed and new > 0 and len(history) < RELAXED_ROUNDS
-    if not found.has_solution and found.termination not in (Termination.TIME_LIMIT, Termination.INTERRUPTED):
-        return model, found
-    x = model.join(problem.module.start(problem, best))
+    if not (found.has_solution or proven or found.termination in STOPPED):
+        return model, found  # the solver failed, and says why
+    x, termination = model.join(problem.module.start(problem, best)), found.termination
+    if proven:
+        bound, termination = min(bound, cost), Termination.OPTIMAL
+    elif finished and cost > found.objective + SURE:
+        termination = Termination.UNKNOWN  # the solver's point breaks rows that it was given
     return model, replace(
-        found, x=x, objective=model.objective(x), bound=min(bound, cost) if proven else bound, seconds=seconds,
-        nodes=nodes, claimed=None, history=tuple(history),
-        termination=Termination.OPTIMAL if proven else found.termination,
+        found, x=x, objective=model.objective(x), bound=bound, seconds=seconds, nodes=nodes, claimed=None,
+        history=tuple(history), termination=termination,
     )
 
 

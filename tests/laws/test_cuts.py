@@ -12,9 +12,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import cut, files, pipeline
 from odtc.cut import AN_OPTIMUM, CUTS, EVERY_TREE
-from odtc.errors import ChoiceError
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
+from odtc.errors import ChoiceError
 from odtc.formulation import Problem, Role, parse_params
 from odtc.heap import settle
 from odtc.model import Axis, ModelBuilder
@@ -26,7 +26,7 @@ from tests.laws.test_optimum import exhaustive_cost
 
 FAMILIES = CUTS.names()
 TOGETHER = [(name,) for name in FAMILIES] + list(combinations(FAMILIES, 2))
-SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], derandomize=True)
+SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much], "derandomize": True}
 
 
 def compiled(problem):
