@@ -1,7 +1,7 @@
 """Formulation x format x solver -> optimum, all equal: `python benchmarks/matrix.py [--rows 40] > benchmarks/MATRIX.md`.
 
 Each file is written, read by the solver itself, and its solution decoded; the number is the cost of
-the decoded tree on the rows. The first rows of examples/monks/monks-1.csv, one-hot, depth 2.
+the decoded tree on the rows. Rows of examples/monks/monks-1.csv at equal distances, one-hot, depth 2.
 """
 
 import argparse
@@ -14,10 +14,9 @@ import polars as pl
 
 from odtc import files, pipeline
 from odtc.format import FORMATS, write_model
-from odtc.formulation import FORMULATIONS
 from odtc.reader import from_frame
 from odtc.solver import SOLVERS, Options, find_solver, solve, version
-from tests.laws.problems import FORMS, form_id
+from tests.laws.problems import COMPILED, FORMS, form_id
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -26,17 +25,19 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--rows", type=int, default=40)
     words.add_argument("--limit", type=float, default=60)
+    words.add_argument("--first", action="store_true", help="only the first form of each formulation")
     asked = words.parse_args()
-    frame = pl.read_csv(ROOT / "examples" / "monks" / "monks-1.csv", infer_schema=False).head(asked.rows)
+    frame = pl.read_csv(ROOT / "examples" / "monks" / "monks-1.csv", infer_schema=False)
+    frame = frame.gather_every(max(1, frame.height // asked.rows)).head(asked.rows)
     dataset = from_frame(frame, "monks-1")
     found = {name: found for name in SOLVERS.names() if (found := version(find_solver(name)))}
-    print(f"# Formulation x format x solver\n\n`python -m benchmarks.matrix --rows {asked.rows}`, "
+    print(f"# Formulation x format x solver\n\n`python -m benchmarks.matrix --rows {asked.rows}{' --first' if asked.first else ''}`, "
           f"{datetime.date.today()}, {platform.machine()}, {platform.system()}.\n")
     print("Versions: " + ", ".join(f"{name} {text}" for name, text in found.items()) + ".\n")
     print(f"| form | format | {' | '.join(found)} |\n|---|---|{'---|' * len(found)}")
     equal = True
-    for name in FORMULATIONS.names():
-        for params in FORMS[name]:
+    for name in COMPILED:
+        for params in FORMS[name][:1] if asked.first else FORMS[name]:
             model = pipeline.build(dataset, name, 2, encoding="onehot", params=params)
             costs = set()
             for format in FORMATS.names():

@@ -276,6 +276,6 @@ def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
     cart = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cost = problem.module.objective(problem, cart)
     lines = []
-    model, solution = problem.module.fit(problem, by("highs")[0], None, lines.append)
+    _, solution = problem.module.fit(problem, by("highs")[0], None, lines.append)
     assert solution.objective <= cost and solution.termination == "optimal"
     assert lines[0].startswith("round 1 (relaxation): ")
