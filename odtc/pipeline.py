@@ -146,7 +146,8 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
         left = None if time_limit is None else max(0.1, time_limit - (time.monotonic() - began))
         return solve(part, solver, start=start, progress=progress, log=log, program=program, time_limit=left, **options)
 
-    last, solution = problem.module.fit(problem, solve_part, start, progress)
+    # A loop tells of its rounds in lines of text, which belong in the log.
+    last, solution = problem.module.fit(problem, solve_part, start, (lambda line: log(f"{line}\n")) if log else None)
     return replace(last, problem=problem, cuts=model.cuts), replace(solution, seconds=time.monotonic() - began)
 
 

@@ -279,3 +279,17 @@ def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
     _, solution = problem.module.fit(problem, by("highs")[0], None, lines.append)
     assert solution.objective <= cost and solution.termination == "optimal"
     assert lines[0].startswith("round 1 (relaxation): ")
+
+
+def test_the_rounds_stand_in_the_log_and_progress_gets_records():
+    from pathlib import Path
+
+    from odtc import fit
+    from odtc.solution import Progress
+
+    lines, records = [], []
+    data = Path(__file__).parents[1] / "examples" / "monks" / "monks-3.csv"
+    fitted = fit(data, "bendersoct", 1, encoding="onehot", log=lines.append, progress=records.append, threads=1)
+    assert fitted.facts["verified"]
+    assert any("round" in line for line in lines)
+    assert all(isinstance(record, Progress) for record in records)
