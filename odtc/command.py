@@ -154,7 +154,8 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
             stopped = attend(child, hear, child.interrupt, options.time_limit, started=True)
         finally:
             child.end()
-        take(_outcome(module, model, "".join(log), folder / names["solution"], start is not None, stopped))
+        take(_outcome(module, model, "".join(log), folder / names["solution"], start is not None, stopped,
+                      options.gap == 0))
     return stopped
 
 
@@ -286,7 +287,7 @@ def _option_text(module, names, options) -> str:
     return render(f"options/{module.COMMAND}.jinja", **_facts(names, options)) if getattr(module, "OPTIONS", False) else ""
 
 
-def _outcome(module, model, log: str, solution: Path, started: bool, stopped) -> Outcome:
+def _outcome(module, model, log: str, solution: Path, started: bool, stopped, exact: bool) -> Outcome:
     """What a run left behind: its file, or its log, made into a point that can be one."""
     driven = DRIVEN.findall(log)
     said = Termination(driven[-1][0]) if driven else module.read_log(log)
@@ -319,7 +320,8 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped) ->
         message = message or _last_words(log)
     objective = raw.objective if raw is not None and x is not None else None
     bound = _last_number(DRIVEN_BOUND if driven else getattr(module, "BOUND", None), log)
-    if termination == Termination.OPTIMAL and x is not None and bound is None:
+    # Where a gap was allowed, "optimal" is no proof, and only a bound that the log states is known.
+    if termination == Termination.OPTIMAL and x is not None and bound is None and exact:
         bound = model.objective(x)
     started_words = "none"
     if started and module.DIALECT.start:

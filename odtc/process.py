@@ -68,7 +68,9 @@ def attend(child: Child, take, tell, limit: float | None, started: bool) -> str 
     deadline = time.monotonic() + limit + NUDGE if started and limit is not None else None
     while True:
         try:
-            wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            wait = None if deadline is None else deadline - time.monotonic()
+            if wait is not None and wait <= 0:  # also where it never stops talking
+                raise queue.Empty
             event = child.events.get(timeout=wait)
         except queue.Empty:
             stopped = stopped or "time_limit"

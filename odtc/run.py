@@ -44,7 +44,7 @@ def read_run(solution_path) -> Solution | None:
     for record in sorted(path.parent.glob("*.run.json")):
         try:
             facts = json.loads(record.read_text(encoding="utf-8"))
-            if facts["schema"] != SCHEMA or facts["sha256"] != _digest(path):
+            if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
                 continue
             return Solution(
                 None, Termination(facts["termination"]), facts["objective"], facts["bound"], facts["seconds"],

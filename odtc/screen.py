@@ -49,6 +49,7 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         sys.stdout.write(render_tree(tree))
         print()
         proved = {"optimal": "proved optimal", "unknown": "not proved"}.get(facts["termination"], facts["termination"].replace("_", " "))
+        proved = proved if decoded.verified else "NOT VERIFIED"
         bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
         seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
         nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
