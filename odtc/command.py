@@ -37,7 +37,7 @@ from odtc.dataset import show_number
 from odtc.dialect import Dialect
 from odtc.errors import ChoiceError, ModelError, SolutionError, SolverError
 from odtc.format import FORMATS, write_model
-from odtc.output import write_text
+from odtc.output import stem_of, write_text
 from odtc.point import POINTS, RawPoint, read_point, write_point
 from odtc.process import Child, attend, python_environment, quick_output
 from odtc.registry import did_you_mean
@@ -166,7 +166,7 @@ def write_script(kind: str, module, path, options: Options, start_path, solution
     """
     if kind not in SCRIPTS:
         raise ChoiceError(f"unknown kind of script {kind!r}{did_you_mean(kind, SCRIPTS)}; known: {', '.join(SCRIPTS)}")
-    log = f"{_bare(path)}.log"
+    log = f"{stem_of(path)}.log"
     lines = shell_lines(module, path, options, start_path, solution_path, program_name, elsewhere=True)
     # What is on stdout is the solution already, or is heard and kept as the log.
     lines[-1] += f" 2> {shlex.quote(log)}" if module.SOLUTION == "stdout" else f" 2>&1 | tee {shlex.quote(log)}"
@@ -187,7 +187,7 @@ def shell_lines(module, path, options: Options, start_path, solution_path, progr
     names = {
         "model": str(path), "form": _form(path), "solution": str(solution_path),
         "start": str(start_path) if start_path and module.DIALECT.start else "",
-        "options": f"{_bare(path)}.{module.COMMAND}.options",
+        "options": f"{stem_of(path)}.{module.COMMAND}.options",
     }
     lines = [f"rm -f {shlex.quote(names['solution'])}"]
     text = _option_text(module, names, options)
@@ -383,9 +383,3 @@ def _form(path) -> str:
     with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as stream:
         card = re.search(rb"^NAME.*$", stream.read(4096), re.M)
     return "mps" if card is None or b"FREE" in card[0].split() else "fixed-mps"
-
-
-def _bare(path) -> str:
-    """m of m.mps.gz, with its folder."""
-    text = str(path).removesuffix(".gz")
-    return text.removesuffix(Path(text).suffix)

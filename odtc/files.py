@@ -11,6 +11,7 @@ from odtc.errors import ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
 from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
 from odtc.model import Model
+from odtc.output import stem_of
 from odtc.point import RawPoint, read_point, write_point
 from odtc.reader import fingerprint, read
 from odtc.run import read_run, write_run
@@ -108,12 +109,6 @@ def open_model(path, start_path=None) -> Opened:
             except SolutionError as problem:
                 raise SolutionError(f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none") from None
     return Opened(model, point, stem, facts)
-
-
-def stem_of(path) -> str:
-    """m of m.mps.gz, with its folder."""
-    bare = str(path).removesuffix(".gz")
-    return bare.removesuffix(Path(bare).suffix)
 
 
 def start_beside(path, module) -> Path | None:

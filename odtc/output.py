@@ -60,3 +60,9 @@ def _mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+def stem_of(path) -> str:
+    """m of m.mps.gz, with its folder."""
+    bare = str(path).removesuffix(".gz")
+    return bare.removesuffix(Path(bare).suffix)

@@ -109,25 +109,6 @@ class Tree:
         labels = np.array([leaf.label for leaf in self.leaves()], dtype=np.int64)
         return labels[self.apply(X)]
 
-    def with_counts(self, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> "Tree":
-        """The same tree with `counts` and `rows` of its leaves taken from these rows."""
-        K = len(self.classes)
-        cell = self.apply(X) * K + y
-        counts = np.bincount(cell, weight, self.n_leaves * K).reshape(-1, K)
-        rows = np.bincount(cell, minlength=self.n_leaves * K).reshape(-1, K)
-        fresh = iter([
-            Leaf(leaf.label, tuple(map(float, counts[i])), tuple(map(int, rows[i])))
-            for i, leaf in enumerate(self.leaves())
-        ])
-
-        def rebuilt(node):
-            if isinstance(node, Leaf):
-                return next(fresh)
-            left = rebuilt(node.left)
-            return Branch(node.split, left, rebuilt(node.right))
-
-        return Tree(rebuilt(self.root), self.features, self.classes, self.target, self.missing)
-
     def to_json(self) -> dict:
         """The stable form, schema "odtc.tree/1"; `from_json` reads it back equal."""
         return {
