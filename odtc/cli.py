@@ -14,6 +14,34 @@ from typing import Annotated
 import typer
 
 from odtc import __version__, screen
+from odtc.cli_options import (
+    Categorical,
+    Cuts,
+    DataFile,
+    Depth,
+    DialectName,
+    Encoding,
+    Gap,
+    Json,
+    ManifestFile,
+    Missing,
+    ModelName,
+    Numeric,
+    Params,
+    ProgramFile,
+    Seed,
+    SolverName,
+    SolverTemplate,
+    Start,
+    Stem,
+    Target,
+    Templates,
+    Threads,
+    TimeLimit,
+    TreeFile,
+    Weights,
+    names,
+)
 from odtc.errors import ChoiceError, OdtcError
 
 app = typer.Typer(
@@ -22,33 +50,6 @@ app = typer.Typer(
     help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
          "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
 )
-
-# Options that stand on several commands, defined once.
-DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
-ModelName = Annotated[str, typer.Option("--model", help="Formulation; see `odtc list models`.")]
-Depth = Annotated[int, typer.Option("--depth", help="Depth of the tree.")]
-Target = Annotated[str | None, typer.Option("--target", help="Column to predict; by default the last one.")]
-Params = Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")]
-Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")]
-Cuts = Annotated[str | None, typer.Option("--cuts", metavar="A,B|all|none", help="Cut families; see `odtc list cuts`.")]
-Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.")]
-Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
-Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
-Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
-Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
-Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
-SolverName = Annotated[str, typer.Option("--solver", help="See `odtc list solvers`.")]
-SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]
-ProgramFile = Annotated[str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")]
-DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.")]
-TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds; by default none.")]
-Threads = Annotated[int | None, typer.Option("--threads", help="By default the solver's choice.")]
-Seed = Annotated[int, typer.Option("--seed")]
-Gap = Annotated[float, typer.Option("--gap", help="Absolute and relative gap at which to stop.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
-ManifestFile = Annotated[Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")]
-Templates = Annotated[Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")]
-TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
@@ -362,21 +363,13 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
             raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
         params[key] = value
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
-    reading = dict(target=target, categorical=_names(categorical), numeric=_names(numeric), missing=missing, weights=weights)
+    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting)
     dataset = problem.encoded.dataset
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} rows with missing cells of {dataset.n_dropped + dataset.n_rows} "
                    "(--missing separate keeps them)")
     return problem
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    """Names between commas; one that holds a comma itself stands in double quotes, as in CSV."""
-    import csv
-
-    cells = next(csv.reader([text], skipinitialspace=True), []) if text else []
-    return tuple(name.strip() for name in cells if name.strip())
 
 
 def _stem(problem, o: str | None, suffix: str = "") -> str:

@@ -1,0 +1,40 @@
+"""The options that stand on several commands of the command line, defined once, and what their words mean."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
+ModelName = Annotated[str, typer.Option("--model", help="Formulation; see `odtc list models`.")]
+Depth = Annotated[int, typer.Option("--depth", help="Depth of the tree.")]
+Target = Annotated[str | None, typer.Option("--target", help="Column to predict; by default the last one.")]
+Params = Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")]
+Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")]
+Cuts = Annotated[str | None, typer.Option("--cuts", metavar="A,B|all|none", help="Cut families; see `odtc list cuts`.")]
+Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.")]
+Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
+Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
+Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
+Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
+Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
+SolverName = Annotated[str, typer.Option("--solver", help="See `odtc list solvers`.")]
+SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]
+ProgramFile = Annotated[str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")]
+DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.")]
+TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds; by default none.")]
+Threads = Annotated[int | None, typer.Option("--threads", help="By default the solver's choice.")]
+Seed = Annotated[int, typer.Option("--seed")]
+Gap = Annotated[float, typer.Option("--gap", help="Absolute and relative gap at which to stop.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
+ManifestFile = Annotated[Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")]
+Templates = Annotated[Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")]
+TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Names between commas; one that holds a comma itself stands in double quotes, as in CSV."""
+    import csv
+
+    cells = next(csv.reader([text], skipinitialspace=True), []) if text else []
+    return tuple(name.strip() for name in cells if name.strip())
