@@ -387,8 +387,9 @@ def _one_line(problem) -> str:
 
 def _plan(script, module, model_file, options, start, target, program) -> None:
     """The command that would be run, or a job script beside the model, instead of a run."""
-    from odtc import command, files
+    from odtc import files
     from odtc.output import write_text
+    from odtc.script import shell_lines, write_script
     from odtc.solver import find_solver
 
     if not Path(model_file).is_file():
@@ -398,12 +399,12 @@ def _plan(script, module, model_file, options, start, target, program) -> None:
         if hasattr(module, "ELSEWHERE"):
             module = find_solver(module.ELSEWHERE)
         path = Path(f"{files.stem_of(model_file)}.{script}")
-        write_text(path, command.write_script(script, module, model_file, options, start, target, program))
+        write_text(path, write_script(script, module, model_file, options, start, target, program))
         print(path)
     elif hasattr(module, "run"):
         print(f"{module.NAME} {module.version()} in this process: {model_file} -> {target}, {options}")
     else:
-        print("\n".join(command.shell_lines(module, model_file, options, start, target, program)))
+        print("\n".join(shell_lines(module, model_file, options, start, target, program)))
 
 
 def _bare(path: Path) -> str:

@@ -20,32 +20,26 @@ import importlib.metadata
 import importlib.util
 import os
 import re
-import shlex
 import shutil
 import sys
 import tempfile
 import time
-import tomllib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 
 from odtc.dataset import show_number
-from odtc.dialect import Dialect
-from odtc.errors import ChoiceError, ModelError, SolutionError, SolverError
+from odtc.errors import ModelError, SolutionError, SolverError
 from odtc.format import FORMATS, write_model
-from odtc.output import stem_of, write_text
-from odtc.point import POINTS, RawPoint, read_point, write_point
+from odtc.output import write_text
+from odtc.point import RawPoint, read_point, write_point
 from odtc.process import Child, attend, python_environment, quick_output
-from odtc.registry import did_you_mean
 from odtc.render import render, render_line
 from odtc.solution import Log, Options, Outcome, Progress, Termination
 
 FRACTIONAL = 1e-4  # further from whole than any solver's rounding: a relaxation that poses as a solution
-SCRIPTS = ("sh", "slurm")
 # The last line of a driver (odtc.drivers), which asks the package itself.
 DRIVEN = re.compile(r"^odtc driver: status=(\w+) bound=(\S+)$", re.M)
 DRIVEN_BOUND = re.compile(r"^odtc driver: status=\w+ bound=(\S+)$", re.M)
@@ -159,102 +153,6 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
     return stopped
 
 
-def write_script(kind: str, module, path, options: Options, start_path, solution_path, program_name=None) -> str:
-    """A job that solves a model file elsewhere, as text: for `sh`, or for the queue of `slurm`.
-
-    Raises ChoiceError for another kind.
-    """
-    if kind not in SCRIPTS:
-        raise ChoiceError(f"unknown kind of script {kind!r}{did_you_mean(kind, SCRIPTS)}; known: {', '.join(SCRIPTS)}")
-    log = f"{stem_of(path)}.log"
-    lines = shell_lines(module, path, options, start_path, solution_path, program_name, elsewhere=True)
-    # What is on stdout is the solution already, or is heard and kept as the log.
-    lines[-1] += f" 2> {shlex.quote(log)}" if module.SOLUTION == "stdout" else f" 2>&1 | tee {shlex.quote(log)}"
-    minutes = None if options.time_limit is None else int(options.time_limit // 60) + 5
-    return render(f"script/{kind}.jinja", name=Path(path).name.split(".")[0], solver=module.NAME, lines=lines,
-                  threads=options.threads or 1, minutes=minutes)
-
-
-def shell_lines(module, path, options: Options, start_path, solution_path, program_name=None,
-                elsewhere: bool = False) -> list[str]:
-    """The exact command for a model file as a shell reads it, with the lines that its option file
-    needs before it; raises SolverError where the program is not here."""
-    program = locate(module, program_name)
-    if program is None and elsewhere and module.PROGRAMS:
-        program = Program((module.PROGRAMS[0],), module.COMMAND, "elsewhere")
-    if program is None:
-        raise SolverError(f"{module.NAME} is not on this machine: {wanted(module)}")
-    names = {
-        "model": str(path), "form": _form(path), "solution": str(solution_path),
-        "start": str(start_path) if start_path and module.DIALECT.start else "",
-        "options": f"{stem_of(path)}.{module.COMMAND}.options",
-    }
-    lines = [f"rm -f {shlex.quote(names['solution'])}"]
-    text = _option_text(module, names, options)
-    if text:
-        lines.append(f"cat > {shlex.quote(names['options'])} <<'END'\n{text.rstrip()}\nEND")
-    line = shlex.join(command_line(module, program, names, options))
-    if getattr(module, "STDIN_OPTIONS", False):
-        line += f" < {shlex.quote(names['options'])}"
-    return [*lines, line + (f" > {shlex.quote(names['solution'])}" if module.SOLUTION == "stdout" else "")]
-
-
-def from_template(path):
-    """A solver made from a TOML file that describes one odtc has never heard of; see
-    examples/my-solver. Raises ChoiceError, with the key, for what does not fit."""
-    try:
-        facts = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise ChoiceError(f"cannot read the solver template {str(path)!r}: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise ChoiceError(f"expected TOML in the solver template {str(path)!r}: {problem}") from None
-    unknown = set(facts) - set(TEMPLATE_KEYS)
-    if unknown:
-        key = sorted(unknown)[0]
-        raise ChoiceError(f"{path}: unknown key {key!r}{did_you_mean(key, TEMPLATE_KEYS)}; known: {', '.join(TEMPLATE_KEYS)}")
-    for key, fits, what in (
-        ("command", lambda v: isinstance(v, list) and v and all(isinstance(a, str) for a in v), "a list of arguments, the program first"),
-        ("status", lambda v: isinstance(v, dict) and set(v.values()) <= set(Termination), f"words of the log = one of {', '.join(Termination)}"),
-        ("solution", lambda v: v in ("file", "stdout"), "'file' or 'stdout'"),
-        ("model", lambda v: v in FORMATS.names(), f"one of {', '.join(FORMATS.names())}"),
-        ("start", lambda v: v in POINTS.names(), f"one of {', '.join(POINTS.names())}"),
-        ("pattern", lambda v: _is_pattern(v, {"name", "value"}), "a regular expression with (?P<name>…) and (?P<value>…)"),
-        ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
-    ):
-        if key in facts and not fits(facts[key]) or key == "command" and key not in facts:
-            raise ChoiceError(f"{path}: expected {key} = {what}, got {facts.get(key)!r}")
-    words = facts.get("status", {})
-
-    def read_log(text: str) -> Termination | None:
-        found = [(text.rfind(phrase), Termination(meant)) for phrase, meant in words.items() if phrase in text]
-        return max(found)[1] if found else None
-
-    patterns = {}
-    if "bound" in facts:
-        patterns["BOUND"] = re.compile(facts["bound"], re.M)
-    if "pattern" in facts:
-        patterns["PATTERN"] = re.compile(facts["pattern"], re.M)
-    here = str(Path(path).resolve().parent)
-    program = render_line(facts["command"][0], here=here, python=sys.executable)
-    return SimpleNamespace(
-        NAME=facts.get("name", Path(path).stem), SUMMARY=f"described by {path}",
-        DIALECT=Dialect((facts.get("model", "mps"),), False, facts.get("start")),
-        PROGRAMS=(program,), VERSION=((), r"(?!)"), COMMAND=Path(path).stem, SOLUTION=facts.get("solution", "file"),
-        ARGUMENTS=facts["command"][1:], FOLDER=here, read_log=read_log, **patterns,
-    )
-
-
-TEMPLATE_KEYS = ("name", "command", "model", "start", "solution", "pattern", "status", "bound")
-
-
-def _is_pattern(text, groups=()) -> bool:
-    try:
-        compiled = re.compile(text)
-    except (re.error, TypeError):
-        return False
-    return set(groups) <= set(compiled.groupindex) if groups else compiled.groups >= 1
-
-
 def _facts(names: dict, options: Options) -> dict:
     return names | {
         "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
@@ -265,7 +163,7 @@ def _facts(names: dict, options: Options) -> dict:
 def _lay_out(module, model, options, start, path, folder: Path) -> dict:
     """The files of a run in its own folder; their names in a dict."""
     dialect = module.DIALECT
-    form, packed = (_form(path), str(path).endswith(".gz")) if path is not None else (None, False)
+    form, packed = (form_of(path), str(path).endswith(".gz")) if path is not None else (None, False)
     plain = dialect.cuts or not (model.lazy or model.user_cuts)  # no section that it cannot read
     if form in dialect.reads and (dialect.gzip or not packed) and plain:
         name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if packed else "")
@@ -278,12 +176,12 @@ def _lay_out(module, model, options, start, path, folder: Path) -> dict:
     if start is not None and dialect.start:
         names["start"] = f"start{dialect.start_suffix}"
         write_point(model, start, folder / names["start"], dialect.start)
-    if text := _option_text(module, names, options):
+    if text := option_text(module, names, options):
         write_text(folder / names["options"], text)
     return names
 
 
-def _option_text(module, names, options) -> str:
+def option_text(module, names, options) -> str:
     return render(f"options/{module.COMMAND}.jinja", **_facts(names, options)) if getattr(module, "OPTIONS", False) else ""
 
 
@@ -373,7 +271,7 @@ def _last_words(log: str) -> str:
     return (cross or lines or ["it printed nothing"])[-1][:300]
 
 
-def _form(path) -> str:
+def form_of(path) -> str:
     """The format of a model file: "lp", "mps" or "fixed-mps"; raises ModelError for an unknown suffix."""
     name = str(path).lower().removesuffix(".gz")
     if name.endswith(".lp"):

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc import command
+from odtc.described import from_template
 from odtc.errors import SolverError
 from odtc.process import Child, attend, python_environment
 from odtc.registry import Registry
@@ -41,7 +42,7 @@ def find_solver(name: str):
     Raises ChoiceError for an unknown one.
     """
     if str(name).endswith(".toml"):
-        return command.from_template(name)
+        return from_template(name)
     return SOLVERS.get(name)
 
 

@@ -11,6 +11,7 @@ import pytest
 from odtc import command
 from odtc.errors import ChoiceError, SolverError
 from odtc.format import write_model
+from odtc.script import SCRIPTS, write_script
 from odtc.solver import SOLVERS, Options, find_solver, solve
 from tests.test_solver import model
 
@@ -25,7 +26,7 @@ def test_a_command_holds_what_is_asked(name):
     program = command.Program(("program",), module.COMMAND, "here")
     names = NAMES | {"start": NAMES["start"] if module.DIALECT.start else ""}
     words = command.command_line(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
-    text = "\n".join(words) + command._option_text(module, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
+    text = "\n".join(words) + command.option_text(module, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
     assert words[0] == "program"
     assert "a model.mps" in text and "77" in text and "0.25" in text
     assert ("its solution.sol" in text) == (module.SOLUTION == "file")
@@ -37,11 +38,11 @@ def test_a_command_holds_what_is_asked(name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("kind", command.SCRIPTS)
+@pytest.mark.parametrize("kind", SCRIPTS)
 def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
     path = write_model(SMALL, tmp_path / "it's a model.mps")
     module = find_solver(name)
-    text = command.write_script(kind, module, path, Options(time_limit=90, threads=2), None, tmp_path / "x.sol", "true")
+    text = write_script(kind, module, path, Options(time_limit=90, threads=2), None, tmp_path / "x.sol", "true")
     script = tmp_path / "job"
     script.write_text(text)
     assert subprocess.run(["bash", "-n", script], capture_output=True, check=False).returncode == 0
@@ -56,7 +57,7 @@ def test_a_script_solves(name, tmp_path):
         pytest.skip(f"{name} is not on this machine")
     path = write_model(SMALL, tmp_path / "model.mps")
     script = tmp_path / "job.sh"
-    script.write_text(command.write_script("sh", module, path, Options(time_limit=30), None, tmp_path / "model.sol"))
+    script.write_text(write_script("sh", module, path, Options(time_limit=30), None, tmp_path / "model.sol"))
     found = command.locate(module)
     done = subprocess.run(["sh", script], cwd=tmp_path, env=None if not found.environment else found.environment | {"PATH": "/usr/bin:/bin"},
                           capture_output=True, text=True, check=False)
@@ -66,7 +67,7 @@ def test_a_script_solves(name, tmp_path):
 
 def test_an_unknown_kind_of_script():
     with pytest.raises(ChoiceError, match="did you mean 'slurm'"):
-        command.write_script("slrm", find_solver("cbc"), "m.mps", Options(), None, "m.sol")
+        write_script("slrm", find_solver("cbc"), "m.mps", Options(), None, "m.sol")
 
 
 # cuOpt, whose command line is documented and needs a GPU: a program that checks what it is given and writes

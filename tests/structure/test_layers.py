@@ -19,7 +19,7 @@ LAYERS = [
     {"column", "reader", "readers", "encoding", "encodings"},
     {"subtree", "heap", "scale", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
     {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "point", "points"},
-    {"command", "solver", "solvers", "drivers"},
+    {"command", "described", "script", "solver", "solvers", "drivers"},
     {"report", "verify", "manifest", "run"},
     {"files", "pipeline", "catalogue", "worker"},
     {"screen", "cli_options", "cli"},
