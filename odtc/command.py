@@ -118,12 +118,12 @@ def command_line(module, program: Program, names: dict, options: Options) -> lis
     return [*program.argv, *(word for word in words if word.strip())]
 
 
-def run(module, model, options: Options, start, take, path=None, program_name=None) -> str | None:
+def run(module, model, options: Options, start, take, path=None, program_name=None, ends_in=None) -> str | None:
     """Runs the solver on a model; events and the Outcome go to `take`. Returns why we stopped it, if
     we did: "time_limit" or "interrupted".
 
-    `path` is the model's file where there is one already. Raises SolverError where the program
-    cannot be started.
+    `path` is the model's file where there is one already; `ends_in` as in `odtc.process.attend`.
+    Raises SolverError where the program cannot be started.
     """
     program = locate(module, program_name)
     with tempfile.TemporaryDirectory(prefix="odtc-", ignore_cleanup_errors=True) as folder:
@@ -145,7 +145,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         except OSError as problem:
             raise SolverError(f"cannot start {argv[0]!r}: {problem.strerror}") from None
         try:
-            stopped = attend(child, hear, child.interrupt, options.time_limit, started=True)
+            stopped = attend(child, hear, child.interrupt, options.time_limit, started=True, ends_in=ends_in)
         finally:
             child.end()
         take(_outcome(module, model, "".join(log), folder / names["solution"], start is not None, stopped,

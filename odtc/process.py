@@ -15,6 +15,7 @@ from pathlib import Path
 
 NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
 GRACE = 10.0  # seconds it then has to hand in what it found
+POLL = 0.1  # seconds between two looks at the clock, and at whether somebody wants its end
 PATIENCE = 5.0  # seconds for a command that only says its version
 
 
@@ -57,39 +58,49 @@ class Child:
         return self.process.returncode
 
 
-def attend(child: Child, take, tell, limit: float | None, started: bool) -> str | None:
+def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in=None) -> str | None:
     """Hands every event to `take` until it returns True or the child's output ends.
 
     `limit` seconds after the start (of the process, or the event "started" where `started` is
     False) and NUDGE more, `tell` is called; GRACE later, or at a second Ctrl-C, this returns.
+    `ends_in()`, where it is given, is the seconds that the process still has, None while it may go
+    on: at its first number `tell` is called, at the end of the seconds this returns.
     Returns "time_limit" or "interrupted" where we stopped it, else None.
     """
-    stopped, told = None, False
-    deadline = time.monotonic() + limit + NUDGE if started and limit is not None else None
+    stopped, deadline = None, float("inf")
+    if started and limit is not None:
+        deadline = time.monotonic() + limit + NUDGE
+
+    def ask(why: str, grace: float) -> None:
+        nonlocal stopped, deadline
+        stopped, deadline = why, time.monotonic() + grace
+        tell()
+
     while True:
         try:
-            wait = None if deadline is None else deadline - time.monotonic()
-            if wait is not None and wait <= 0:  # also where it never stops talking
-                raise queue.Empty
-            event = child.events.get(timeout=wait)
+            left = ends_in() if ends_in is not None else None
+            if left is not None:
+                if stopped is None:
+                    ask("interrupted", left)
+                deadline = min(deadline, time.monotonic() + left)
+            wait = deadline - time.monotonic()
+            if wait <= 0:  # also where it never stops talking
+                if stopped is not None:
+                    return stopped
+                ask("time_limit", GRACE)
+                continue
+            event = child.events.get(timeout=min(wait, POLL))
         except queue.Empty:
-            stopped = stopped or "time_limit"
-            if told:
-                return stopped
-            told, deadline = True, time.monotonic() + GRACE
-            tell()
             continue
         except KeyboardInterrupt:
-            stopped = "interrupted"
-            if told:
-                return stopped
-            told, deadline = True, time.monotonic() + GRACE
-            tell()
+            if stopped is not None:
+                return "interrupted"
+            ask("interrupted", GRACE)
             continue
         if event is None:
             return stopped
         if event == "started":
-            if limit is not None and not told:
+            if limit is not None and stopped is None:
                 deadline = time.monotonic() + limit + NUDGE
         elif take(event):
             return stopped

@@ -6,7 +6,7 @@
 
 A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which hands Progress, Incumbent
 and Log events to `emit` and asks `cancelled()` often. Without a time limit it runs in a thread
-of this process; with one in a process of its own, which is told to stop at the limit and ended
+of this process; with one, and in a race, in a process of its own, which is told to stop and ended
 when it has not by the end of the grace: the last incumbent it sent is kept either way.
 A solver that is a program says what `odtc.command` lists.
 """
@@ -52,12 +52,14 @@ def version(module, program: str | None = None) -> str | None:
 
 
 def solve(model, solver: str = "highs", options: Options | None = None, start: np.ndarray | None = None,
-          progress=None, log=None, path=None, program: str | None = None) -> Solution:
+          progress=None, log=None, path=None, program: str | None = None, ends_in=None) -> Solution:
     """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
 
     `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
     Progress, `log` with pieces of the solver's log. For a solver that is a program, `path` is
     the model's file where it is written already, and `program` names another executable.
+    `ends_in()` is asked often: None while it may go on, then the seconds it still has; with it, a
+    solver inside Python has a process of its own, so that its end can be had.
     The objective is recomputed from the point. Raises SolverError where the solver cannot be
     run, ChoiceError for an unknown one.
     """
@@ -68,14 +70,14 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
         raise SolverError(f"solver {solver!r} is not on this machine: {command.wanted(module, program)}")
     run = _Run(model, progress, log, start)
     if not hasattr(module, "run"):
-        run.stopped = command.run(module, model, options, start, run.take, path, program)
+        run.stopped = command.run(module, model, options, start, run.take, path, program, ends_in)
     else:
         job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
                   model.col_upper, model.integrality, options, start)
-        if options.time_limit is None:
+        if options.time_limit is None and ends_in is None:
             _in_thread(module, job, run)
         else:
-            _in_process(solver, job, run)
+            _in_process(solver, job, run, ends_in)
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began)
 
 
@@ -176,7 +178,7 @@ def _in_thread(module, job, run) -> None:
             cancel.set()
 
 
-def _in_process(solver, job, run) -> None:
+def _in_process(solver, job, run, ends_in=None) -> None:
     """In a process of its own, whose group is ended when it does not keep the limit."""
     child = Child([sys.executable, "-P", "-m", "odtc.worker", solver], _unpickled, env=python_environment())
     try:
@@ -184,7 +186,7 @@ def _in_process(solver, job, run) -> None:
             pickle.dump(job, child.process.stdin, protocol=5)
             child.process.stdin.flush()
         # The worker takes the end of its input for "stop".
-        run.stopped = attend(child, run.take, child.close_input, job.options.time_limit, started=False)
+        run.stopped = attend(child, run.take, child.close_input, job.options.time_limit, started=False, ends_in=ends_in)
     finally:
         child.end()
 

@@ -170,3 +170,11 @@ def test_a_solver_that_calls_a_model_infeasible_whose_solution_it_was_given(fake
     found = solve(COVER, "fake", Options(seed=6), start=np.ones(3))
     assert found.termination == "error" and "start is a solution" in found.message
     assert solve(COVER, "fake", Options(seed=6), start=np.zeros(3)).termination == "infeasible"
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_solver_whose_end_is_wanted_by_another(fake, seed, tmp_path):
+    found = solve(COVER, "fake", Options(seed=seed), ends_in=lambda: 0.2 if (tmp_path / "pid").exists() else None)
+    assert (found.termination, found.has_solution, found.bound) == ("interrupted", True, {1: 1, 2: 1.5}[seed])
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
