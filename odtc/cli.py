@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from odtc import __version__, screen
+from odtc import __version__, cli_bench, screen
 from odtc.cli_options import (
     Categorical,
     Cuts,
@@ -50,6 +50,8 @@ app = typer.Typer(
     help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
          "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
 )
+
+app.add_typer(cli_bench.bench, name="bench")
 
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 

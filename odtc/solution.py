@@ -99,13 +99,16 @@ class Outcome:
     nodes: int | None = None
     start: str = "none"
     message: str = ""
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Solution:
     """`x` is float64 of shape (columns,), or None; `objective` is c·x + offset computed from it,
     `claimed` what the solver said it is; `bound` is a lower bound (minimisation). `history` holds
-    (seconds, incumbent, bound) at every change; `start` says what became of a MIP start."""
+    (seconds, incumbent, bound) at every change; `start` says what became of a MIP start. `seconds` is
+    wall time; `cpu_seconds` is what the solver itself used, its process's start not counted, None
+    where it was not measured (a program, a thread of this process, or one that had to be ended)."""
 
     x: np.ndarray | None = field(repr=False)
     termination: Termination
@@ -118,6 +121,7 @@ class Solution:
     start: str = "none"  # none, accepted, rejected
     history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
     message: str = ""  # what the solver said, where the termination is `error`
+    cpu_seconds: float | None = None
 
     @property
     def has_solution(self) -> bool:

@@ -51,6 +51,16 @@ def version(module, program: str | None = None) -> str | None:
     return module.version() if hasattr(module, "run") else command.version(module, program)
 
 
+def installed(solver: str, program: str | None = None):
+    """(module, version) of a solver on this machine; raises SolverError where it is not there,
+    ChoiceError for an unknown one."""
+    module = find_solver(solver)
+    found = version(module, program)
+    if found is None:
+        raise SolverError(f"solver {solver!r} is not on this machine: {command.wanted(module, program)}")
+    return module, found
+
+
 def solve(model, solver: str = "highs", options: Options | None = None, start: np.ndarray | None = None,
           progress=None, log=None, path=None, program: str | None = None, ends_in=None) -> Solution:
     """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
@@ -64,10 +74,7 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
     run, ChoiceError for an unknown one.
     """
     options = options or Options()
-    module = find_solver(solver)
-    found = version(module, program)
-    if found is None:
-        raise SolverError(f"solver {solver!r} is not on this machine: {command.wanted(module, program)}")
+    module, found = installed(solver, program)
     run = _Run(model, progress, log, start)
     if not hasattr(module, "run"):
         run.stopped = command.run(module, model, options, start, run.take, path, program, ends_in)
@@ -145,7 +152,7 @@ class _Run:
             bound = objective
         return Solution(
             x, termination, objective, bound, seconds, name, said.nodes if said.nodes is not None else self.nodes,
-            said.objective, said.start, tuple(self.history), message,
+            said.objective, said.start, tuple(self.history), message, said.cpu_seconds,
         )
 
 

@@ -9,6 +9,7 @@ import pickle
 import sys
 import threading
 import time
+from dataclasses import replace
 
 
 def main() -> None:
@@ -37,7 +38,9 @@ def main() -> None:
     threading.Thread(target=watch, daemon=True).start()
     emit("started")
     try:
-        emit(module.run(job, emit, stop.is_set))
+        before = time.process_time()
+        outcome = module.run(job, emit, stop.is_set)
+        emit(replace(outcome, cpu_seconds=time.process_time() - before))
     except BrokenPipeError:
         pass
     except Exception as problem:

@@ -1,0 +1,129 @@
+"""The results of `odtc bench models` as Markdown: a line a cell, the peers beside it, and a summary by form."""
+
+import math
+
+HEAD = ("data", "depth", "form", "columns", "rows", "nonzeros", "build s", "root LP", "result", "objective", "bound", "gap", "nodes",
+        "CPU s", "wall s", "verified", "nonzeros peer/this", "CPU peer/this")
+# A solve of less is as quick as can be told, and no ratio is made of less.
+LEAST_SECONDS = 0.01
+
+
+def markdown(results: list[dict]) -> str:
+    """What these results say; of a cell that was measured more than once, the last."""
+    results = list({_place(result): result for result in results}.values())
+    pairs = {id(result): peer for result, peer in paired(results)}
+    parts = [*map(_conditions, _groups(results)), ""]
+    parts += [_line(HEAD), _line(["---"] * len(HEAD))]
+    parts += [_line(_cells(result, pairs.get(id(result)))) for result in sorted(results, key=_order)]
+    return "\n".join([*parts, "", *_summary(results), *_notes(results)]) + "\n"
+
+
+def paired(results: list[dict]) -> list[tuple[dict, dict]]:
+    """(a form's result, a peer's result) of the same data and depth under the same solver and limits."""
+    peers = {}
+    for result in results:
+        if result["peer"]:
+            peers.setdefault(_match(result), []).append(result)
+    return [(result, peer) for result in results if not result["peer"] for peer in peers.get(_match(result), ())]
+
+
+def agree(result: dict, peer: dict) -> bool:
+    """Whether two proven optima are one: a peer may count the rows that are right, negated."""
+    own, theirs = result["objective"], peer["objective"]
+    return any(math.isclose(own, value, rel_tol=1e-6, abs_tol=1e-6) for value in (theirs, result["n_rows"] + theirs))
+
+
+def solved(result: dict) -> bool:
+    return result["termination"] == "optimal"
+
+
+def _match(result: dict) -> tuple:
+    key = result["key"]
+    return key["data"], str(key["reading"]), key["depth"], key["solver"], key["time_limit"], key["threads"], key["odtc"]
+
+
+def _place(result: dict) -> str:
+    return str({name: value for name, value in result["key"].items() if name != "odtc"})
+
+
+def _order(result: dict) -> tuple:
+    return result["depth"], result["data"], result["peer"]
+
+
+def _groups(results: list[dict]) -> list[tuple]:
+    names = ("solver", "threads", "time_limit", "gap", "lp_limit", "odtc")
+    return list(dict.fromkeys(tuple(result["key"][name] for name in names) for result in results))
+
+
+def _conditions(group: tuple) -> str:
+    solver, threads, limit, gap, lp_limit, code = group
+    return (f"{solver}, {threads or 'its own number of'} thread{'s' * (threads != 1)}, {limit:g} s a solve, gap {gap:g}; root LP by HiGHS "
+            f"within {lp_limit:g} s; odtc {code}.")
+
+
+def _cells(result: dict, peer: dict | None) -> list[str]:
+    key = result["key"]
+    lp = _number(result["lp_bound"]) if result["lp_termination"] in (None, "optimal") else f"not finished ({result['lp_termination']})"
+    start = f" (start: {key['start']})" if key.get("start") not in (None, "cart") else ""
+    ratios = ["–", "–"]
+    if peer and result["nonzeros"] and peer["nonzeros"]:
+        ratios[0] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
+        if solved(result) and solved(peer):
+            ratios[1] = f"{_faster(result, peer):.2f}" if agree(result, peer) else "OPTIMA DIFFER"
+    return [
+        result["data"], str(result["depth"]), result["form"] + start, *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
+        _number(result["build_seconds"], 3), lp, result["termination"], _number(result["objective"]), _number(result["bound"]),
+        "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %", _whole(result["nodes"]), _number(result["cpu_seconds"], 3),
+        _number(result["seconds"], 3), {True: "yes", False: "NO", None: "–"}[result["verified"]], *ratios,
+    ]
+
+
+def _summary(results: list[dict]) -> list[str]:
+    """Per form: cells solved; over its pairs with a peer the solved ones and the geometric means."""
+    head = ("form", "depth", "cells", "proven optimal", "pairs with a peer", "solved by this", "by the peer", "by both",
+            "nonzeros peer/this", "CPU peer/this where both solve")
+    lines = [_line(head), _line(["---"] * len(head))]
+    pairs = paired(results)
+    depths = sorted({result["depth"] for result in results})
+    for depth in [*depths, None] if len(depths) > 1 else depths:
+        mine = [result for result in results if depth in (None, result["depth"])]
+        for form in dict.fromkeys(result["form"] for result in mine if not result["peer"]):
+            own = [result for result in mine if result["form"] == form]
+            beside = [(a, b) for a, b in pairs if a["form"] == form and depth in (None, a["depth"])]
+            both = [(a, b) for a, b in beside if solved(a) and solved(b)]
+            sizes = [b["nonzeros"] / a["nonzeros"] for a, b in beside if a["nonzeros"] and b["nonzeros"]]
+            lines.append(_line([
+                form, "all" if depth is None else str(depth), str(len(own)), str(sum(map(solved, own))), str(len(beside)),
+                str(sum(solved(a) for a, _ in beside)), str(sum(solved(b) for _, b in beside)), str(len(both)),
+                _mean(sizes), _mean([_faster(a, b) for a, b in both]),
+            ]))
+    return lines
+
+
+def _notes(results: list[dict]) -> list[str]:
+    said = [f"* {result['data']} depth {result['depth']} {result['form']}: {result['message']}" for result in results if result["message"]]
+    words = ("Ratios are geometric means; above 1 this form is smaller or faster. CPU seconds are the solver's own, without reading or building; "
+             "a loop's (`:fit`) hold all its rounds and its own work. `refused`: no model was solved, for the reason below.")
+    return ["", words, *[""] * bool(said), *said]
+
+
+def _faster(result: dict, peer: dict) -> float:
+    return max(peer["cpu_seconds"], LEAST_SECONDS) / max(result["cpu_seconds"], LEAST_SECONDS)
+
+
+def _mean(ratios: list[float]) -> str:
+    return f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "–"
+
+
+def _line(cells) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _number(value, digits: int = 6) -> str:
+    if value is None:
+        return "–"
+    return f"{0.0 if abs(value) < 1e-9 else value:.{digits}g}"
+
+
+def _whole(value) -> str:
+    return "–" if value is None else f"{value:,}"

@@ -1,0 +1,213 @@
+"""`odtc bench models`: cells, keys, what a rerun skips, pairs with a peer, bad input."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from odtc import bench, pipeline
+from odtc.bench_table import agree, markdown, paired
+from odtc.errors import ChoiceError, DataError
+from odtc.format import write_model
+from odtc.solution import Options
+from tests.command_line import MONKS, command, environment, odtc, refused
+from tests.exhaustive import cheapest
+
+QUICK = bench.Settings(options=Options(time_limit=30, threads=1))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory) -> Path:
+    """A folder with 30 rows of a data set, and a model of it that is called a peer's."""
+    folder = tmp_path_factory.mktemp("bench")
+    pl.read_csv(MONKS / "monks-2.csv", infer_schema=False).head(30).write_csv(folder / "few.csv")
+    write_model(pipeline.build(folder / "few.csv", "flowoct", 1, encoding="onehot", params={"literal": True}), folder / "peer_few_d1.lp.gz", "lp")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured(small) -> tuple[list[dict], Path]:
+    """All forms at depth 1, and the peer."""
+    path = small / "all.jsonl"
+    forms = [bench.Form.parse(text) for text in ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct")]
+    data = [small / "few.csv"]
+    cells = bench.lay_out(data, [1], forms, bench.found_peers(str(small / "peer_*.lp.gz"), data))
+    return bench.run(cells, QUICK, path), path
+
+
+def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
+    results, path = measured
+    encoded = pipeline.build(small / "few.csv", "flowoct", 1, encoding="onehot").problem.encoded
+    best = cheapest(encoded.X, encoded.y, encoded.weight, 1)
+    assert len(results) == 7
+    for result in results:
+        assert result["termination"] == "optimal" and result["gap"] == 0, result
+        assert result["objective"] == pytest.approx(best, abs=1e-9)
+        assert result["lp_bound"] <= best + 1e-6
+        assert result["cpu_seconds"] > 0 and result["verified"] is (None if result["peer"] else True)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == results == bench.read_results(path)
+
+
+def test_the_sizes_are_those_of_the_written_model(measured, small):
+    for result in measured[0]:
+        if result["peer"] or result["form"].endswith(":fit"):
+            continue
+        form = bench.Form.parse(result["form"])
+        model = pipeline.build(small / "few.csv", form.model, 1, encoding="onehot", params=dict(form.params))
+        assert (result["columns"], result["rows"], result["nonzeros"]) == (model.n_cols, model.n_rows, model.A.nnz)
+
+
+def test_a_pair_is_the_same_data_and_depth(measured):
+    pairs = paired(measured[0])
+    assert [result["form"] for result, _ in pairs] == [result["form"] for result in measured[0] if not result["peer"]]
+    assert all(peer["form"] == "peer peer_few_d1.lp.gz" and agree(result, peer) for result, peer in pairs)
+    other = [result | {"key": result["key"] | {"data": "another"}} for result in measured[0] if result["peer"]]
+    assert not paired([r for r in measured[0] if not r["peer"]] + other)
+
+
+def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
+    results, path = measured
+    before = path.read_bytes()
+    monkeypatch.setattr(bench, "measure", lambda *_: pytest.fail("measured again"))
+    forms = [bench.Form.parse("oct"), bench.Form.parse("flowoct")]
+    again = bench.run(bench.lay_out([small / "few.csv"], [1], forms, {}), QUICK, path)
+    assert again == [results[5], results[0]] and path.read_bytes() == before
+
+
+@pytest.mark.parametrize("other", [
+    {"options": Options(time_limit=31, threads=1)}, {"options": Options(time_limit=30, threads=1, seed=1)}, {"start": "none"},
+    {"encoding": "thresholds"}, {"lp_limit": 1.0}, {"solver": "highs-cli"}, {"reading": {"target": "a1"}},
+])
+def test_whatever_a_figure_depends_on_is_in_the_key(small, other):
+    cell = bench.Cell(small / "few.csv", 1, bench.Form("flowoct"))
+    try:
+        assert bench.key(cell, QUICK) != bench.key(cell, replace(QUICK, **other))
+    except bench.OdtcError:
+        pytest.skip("the program of HiGHS is not here")
+
+
+def test_the_key_knows_the_bytes_of_the_data(small, tmp_path):
+    copy = tmp_path / "few.csv"
+    copy.write_bytes((small / "few.csv").read_bytes())
+    same = bench.key(bench.Cell(copy, 1, bench.Form("oct")), QUICK)
+    assert same == bench.key(bench.Cell(small / "few.csv", 1, bench.Form("oct")), QUICK)
+    copy.write_bytes(copy.read_bytes() + copy.read_bytes().splitlines(keepends=True)[-1])
+    assert bench.key(bench.Cell(copy, 1, bench.Form("oct")), QUICK) != same
+
+
+def test_a_line_that_was_cut_off_is_measured_again(measured, small, tmp_path):
+    results, path = measured
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(path.read_bytes()[:-30])
+    assert bench.read_results(cut) == results[:-1]
+    cell = bench.Cell(small / "few.csv", 1, bench.Form("binoct"))
+    bench.run([cell], QUICK, cut)
+    lines = [json.loads(line) for line in cut.read_text().splitlines()]
+    assert lines[:-1] == results[:-1] and lines[-1]["key"] == results[-1]["key"]
+
+
+def test_the_order_is_depth_then_first_form_then_peers_then_the_rest():
+    data, peer = [Path("a.csv"), Path("b.csv")], {(Path("b.csv"), 2): [Path("x_b_d2.lp")]}
+    cells = bench.lay_out(data, [2, 3], [bench.Form("flowoct"), bench.Form("oct")], peer)
+    assert [(c.depth, c.what, c.data.stem) for c in cells] == [
+        (2, "flowoct", "a"), (2, "flowoct", "b"), (2, "peer x_b_d2.lp", "b"), (2, "oct", "a"), (2, "oct", "b"),
+        (3, "flowoct", "a"), (3, "flowoct", "b"), (3, "oct", "a"), (3, "oct", "b")]
+
+
+def test_peers_are_found_by_their_names(tmp_path):
+    for name in ("odtlearn_flow_monk1_d2.lp.gz", "flow_monks-1_d3.mps", "x_other_d2.lp", "x_not-monks-1_d2.lp"):
+        (tmp_path / name).touch()
+    data = Path("data/monks-1.csv.gz")
+    found = bench.found_peers(str(tmp_path / "*"), [data])
+    assert {place: [f.name for f in files] for place, files in found.items()} == {
+        (data, 2): ["odtlearn_flow_monk1_d2.lp.gz"], (data, 3): ["flow_monks-1_d3.mps"]}
+
+
+def test_refusals_are_results(small, tmp_path):
+    [result] = bench.run([bench.Cell(small / "few.csv", 2, bench.Form.parse("oct:n_min=31"))], QUICK, tmp_path / "r.jsonl")
+    assert result["termination"] == "refused" and "at most the 30 rows" in result["message"] and result["nonzeros"] is None
+    assert result["message"] in markdown([result])
+
+
+def test_geometric_means_are_over_the_pairs_that_both_solve():
+    def cell(form, data, cpu, termination="optimal", nonzeros=100):
+        key = {"data": data, "reading": {}, "depth": 2, "form": form, "solver": "S 1", "time_limit": 60, "lp_limit": 20, "threads": 1,
+               "gap": 0, "odtc": "0"}
+        return {"key": key, "data": data, "depth": 2, "form": form, "peer": form == "peer p", "n_rows": 50, "columns": 1, "rows": 1,
+                "nonzeros": nonzeros, "build_seconds": 0.1, "lp_bound": 1.0, "lp_termination": "optimal", "termination": termination,
+                "objective": -40.0 if form == "peer p" else 10.0, "bound": 0.0, "gap": 0.0, "nodes": 1, "seconds": cpu,
+                "cpu_seconds": cpu, "verified": True, "message": ""}
+
+    results = [cell("f", "a", 1.0, nonzeros=50), cell("f", "b", 2.0), cell("f", "c", 3.0),
+               cell("peer p", "a", 2.0), cell("peer p", "b", 16.0, nonzeros=200), cell("peer p", "c", 60.0, "time_limit", 800)]
+    row = next(line for line in markdown(results).splitlines() if line.startswith("| f | 2 |"))
+    cells = [text.strip() for text in row.strip("|").split("|")]
+    assert cells == ["f", "2", "3", "3", "3", "3", "2", "2", f"{(2 * 2 * 8) ** (1 / 3):.2f}", f"{math.sqrt(2 * 8):.2f}"]
+    results[3]["objective"] = -41.0
+    assert "OPTIMA DIFFER" in markdown(results)
+
+
+def test_the_command_line_goes_on_where_it_was(small):
+    words = ("bench", "models", "--data", "few.csv", "--depths", "1", "--forms", "flowoct,binoct", "--time-limit", "30", "--results", "r.jsonl")
+    first = odtc(*words, folder=small)
+    assert first.code == 0 and first.err.count("CPU s") == 2 and "| few | 1 | binoct |" in first.out
+    second = odtc(*words, folder=small)
+    assert second.code == 0 and second.err == "" and second.out == first.out
+    assert odtc("bench", "table", "r.jsonl", folder=small).out == first.out
+    assert odtc("bench", "table", "r.jsonl", "-o", "t.md", folder=small).out == "" and (small / "t.md").read_text() == first.out
+    facts = odtc(*words, "--json", folder=small).facts
+    assert [cell["form"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path):
+    words = ("bench", "models", "--data", MONKS / "monks-1.csv", "--depths", "1,4", "--forms", "flowoct:bottom=flow", "--results", "r.jsonl")
+    with subprocess.Popen(command(*words), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8") as process:
+        path, until = tmp_path / "r.jsonl", time.monotonic() + 60
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(1)
+        os.kill(process.pid, signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 1 and "Traceback" not in said and "interrupted; the finished cells stand in r.jsonl" in said
+    assert [result["depth"] for result in bench.read_results(path)] == [1]
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--data", "no.csv"), "--data: expected a data file, or the name of one in"),
+    (("--forms", "flowact"), "did you mean 'flowoct'"),
+    (("--forms", "cart"), "learns its tree without one"),
+    (("--forms", "flowoct:lamda=1"), "did you mean 'lambda'"),
+    (("--forms", "flowoct:fit"), "NAME:fit for a loop"),
+    (("--depths", "2,x"), "--depths: expected whole numbers between commas, got '2,x'"),
+    (("--depths", "0"), "expected a depth from 1"),
+    (("--solver", "hihgs"), "did you mean 'highs'"),
+    (("--start", "kart"), "did you mean 'cart'"),
+    (("--encoding", "onehat"), "did you mean 'onehot'"),
+    (("--time-limit", "-1"), "--time-limit: expected seconds above 0"),
+    (("--peer-files", "nothing*.lp"), "--peer-files: expected model files, found none for 'nothing*.lp'"),
+    (("--peer-files", "few.csv"), "--peer-files: expected names that end in DATA_dDEPTH.lp"),
+    (("--results", "few.csv"), "one JSON object a line, in 'few.csv', got another line 1"),
+    (("--target", "nosuch"), "expected --target to name a column"),
+])
+def test_bad_input_is_one_sentence(small, words, sentence):
+    given = dict(zip(words[::2], words[1::2]))
+    words = [text for pair in ({"--data": "few.csv", "--depths": "1", "--results": "none.jsonl"} | given).items() for text in pair]
+    assert sentence in refused(odtc("bench", "models", *words, folder=small))
+    assert not (small / "none.jsonl").exists()
+
+
+def test_no_data_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODTC_DATA", str(tmp_path))
+    with pytest.raises(ChoiceError, match="found none of monks-1"):
+        bench.found_data()
+    with pytest.raises(DataError):
+        (tmp_path / "x").write_text("{}\n{}\n")
+        bench.read_results(tmp_path / "x")
+    assert "which is no file" in refused(odtc("bench", "table", "no.jsonl", folder=tmp_path))
