@@ -38,6 +38,7 @@ from odtc.point import RawPoint, read_point, write_point
 from odtc.process import Child, attend, python_environment, quick_output
 from odtc.render import render, render_line
 from odtc.solution import Log, Options, Outcome, Progress, Termination
+from odtc.transcript import PIECE, Transcript
 
 FRACTIONAL = 1e-4  # further from whole than any solver's rounding: a relaxation that poses as a solution
 # The last line of a driver (odtc.drivers), which asks the package itself.
@@ -130,26 +131,27 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         folder = Path(folder)
         names = _lay_out(module, model, options, start, path, folder)
         argv = command_line(module, program, names, options)
-        log, began = [], time.monotonic()
-
-        def hear(event) -> None:
-            log.append(event.text)
-            take(event)
-            if (said := _progress(module, event.text, time.monotonic() - began)) is not None:
-                take(said)
-
+        began = time.monotonic()
         stdin = folder / names["options"] if getattr(module, "STDIN_OPTIONS", False) else Path(os.devnull)
-        try:
-            with stdin.open("rb") as given:
-                child = Child(argv, _lines, folder, os.environ | program.environment, given, merge_stderr=True)
-        except OSError as problem:
-            raise SolverError(f"cannot start {argv[0]!r}: {problem.strerror}") from None
-        try:
-            stopped = attend(child, hear, child.interrupt, options.time_limit, started=True, ends_in=ends_in)
-        finally:
-            child.end()
-        take(_outcome(module, model, "".join(log), folder / names["solution"], start is not None, stopped,
-                      options.gap == 0))
+        with Transcript(folder / names["solution"] if module.SOLUTION == "stdout" else None) as said:
+
+            def hear(event) -> None:
+                said.add(event.text)
+                take(event)
+                if (progress := _progress(module, event.text, time.monotonic() - began)) is not None:
+                    take(progress)
+
+            try:
+                with stdin.open("rb") as given:
+                    child = Child(argv, _lines, folder, os.environ | program.environment, given, merge_stderr=True)
+            except OSError as problem:
+                raise SolverError(f"cannot start {argv[0]!r}: {problem.strerror}") from None
+            try:
+                stopped = attend(child, hear, child.interrupt, options.time_limit, started=True, ends_in=ends_in)
+            finally:
+                child.end()
+            log = said.text()
+        take(_outcome(module, model, log, folder / names["solution"], start is not None, stopped, options.gap == 0))
     return stopped
 
 
@@ -192,8 +194,6 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
     message = ""
     raw = None
     try:
-        if module.SOLUTION == "stdout":
-            solution.write_text(log, encoding="utf-8")
         if solution.exists():
             raw = _by_pattern(module, solution) if hasattr(module, "PATTERN") else read_point(solution)
     except SolutionError as problem:
@@ -258,7 +258,7 @@ def _progress(module, text: str, seconds: float) -> Progress | None:
 
 def _lines(stream, put) -> None:
     try:
-        for line in stream:
+        while line := stream.readline(PIECE):
             put(Log(line.decode("utf-8", "replace")))
     except (OSError, ValueError):
         pass

@@ -15,27 +15,41 @@ from pathlib import Path
 
 NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
 GRACE = 10.0  # seconds it then has to hand in what it found
-POLL = 0.1  # seconds between two looks at the clock, and at whether somebody wants its end
 PATIENCE = 5.0  # seconds for a command that only says its version
+WORDS = 1 << 16  # bytes of it that are heard
+HELD = 256  # events that wait to be fetched; beyond these a program waits in its own print
+# Seconds between two looks at the clock, at whether somebody wants its end, and at Ctrl-C: libraries
+# restore the handler of SIGINT with SA_RESTART, and then it wakes no thread that waits without a timeout.
+POLL = 0.1
 
 
 class Child:
     """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
-    output, and None when the output ends. Raises OSError where it cannot be started."""
+    output, at most HELD at once, and None when the output ends. Raises OSError where it cannot be
+    started."""
 
     def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False):
         self.process = subprocess.Popen(
             argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merge_stderr else None,
             cwd=cwd, env=env, start_new_session=True,
         )
-        self.events = queue.SimpleQueue()
+        self.events = queue.Queue(HELD)
+        self._ended = threading.Event()
         threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
 
     def _hear(self, listen) -> None:
-        try:
-            listen(self.process.stdout, self.events.put)
-        finally:
-            self.events.put(None)
+        # The stream is closed where it is read: closed elsewhere, one that a program's own child
+        # still holds open would be waited for.
+        with self.process.stdout as stream:
+            try:
+                listen(stream, self._put)
+            finally:
+                self._put(None)
+
+    def _put(self, event) -> None:
+        while not self._ended.is_set():
+            with contextlib.suppress(queue.Full):
+                return self.events.put(event, timeout=POLL)
 
     def interrupt(self) -> None:
         """What Ctrl-C would do, to the whole group."""
@@ -50,11 +64,10 @@ class Child:
         """Ends exactly the group that was started, waits for it, and gives its exit code."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        self._ended.set()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        if self.process.stdin is not None:
+            self.close_input()
         return self.process.returncode
 
 
@@ -89,21 +102,21 @@ def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in
                     return stopped
                 ask("time_limit", GRACE)
                 continue
-            event = child.events.get(timeout=min(wait, POLL))
-        except queue.Empty:
-            continue
+            try:
+                event = child.events.get(timeout=min(wait, POLL))
+            except queue.Empty:
+                continue
+            if event is None:
+                return stopped
+            if event == "started":
+                if limit is not None and stopped is None:
+                    deadline = time.monotonic() + limit + NUDGE
+            elif take(event):
+                return stopped
         except KeyboardInterrupt:
             if stopped is not None:
                 return "interrupted"
             ask("interrupted", GRACE)
-            continue
-        if event is None:
-            return stopped
-        if event == "started":
-            if limit is not None and stopped is None:
-                deadline = time.monotonic() + limit + NUDGE
-        elif take(event):
-            return stopped
 
 
 def python_environment() -> dict[str, str]:
@@ -114,15 +127,22 @@ def python_environment() -> dict[str, str]:
 
 
 def quick_output(argv, env) -> str:
-    """What a short command prints, on either stream; what it has printed by the end of PATIENCE
-    where it hangs, an empty text where it cannot be run."""
-    heard: list[bytes] = []
+    """What a short command prints, on either stream, at most WORDS bytes; what it has printed by the
+    end of PATIENCE where it hangs, an empty text where it cannot be run."""
+    heard = bytearray()
+
+    def listen(stream, put):
+        while len(heard) < WORDS and (piece := stream.read1(WORDS - len(heard))):
+            heard.extend(piece)
+
     try:
         # In no folder of the user's: what a program writes when it is merely asked is not wanted there.
-        child = Child(argv, lambda stream, put: heard.extend(stream), tempfile.gettempdir(), env, subprocess.DEVNULL, True)
+        child = Child(argv, listen, tempfile.gettempdir(), env, subprocess.DEVNULL, True)
     except OSError:
         return ""
-    with contextlib.suppress(queue.Empty):
-        child.events.get(timeout=PATIENCE)
-    child.end()
-    return b"".join(heard).decode("utf-8", "replace")
+    try:
+        with contextlib.suppress(queue.Empty):
+            child.events.get(timeout=PATIENCE)
+    finally:
+        child.end()
+    return bytes(heard).decode("utf-8", "replace")

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import command
+from odtc import command, process
 from odtc.described import from_template
 from odtc.errors import SolverError
 from odtc.process import Child, attend, python_environment
@@ -165,8 +165,9 @@ def _feasible(model, x) -> bool:
 
 
 def _in_thread(module, job, run) -> None:
-    """In this process. Ctrl-C asks the solver to stop; a second one leaves it to itself."""
-    events, cancel = queue.SimpleQueue(), threading.Event()
+    """In this process. Ctrl-C asks the solver to stop; a second one, or GRACE seconds without an
+    answer, leave it to itself."""
+    events, cancel, deadline = queue.SimpleQueue(), threading.Event(), float("inf")
 
     def work():
         try:
@@ -175,13 +176,14 @@ def _in_thread(module, job, run) -> None:
             events.put(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
 
     threading.Thread(target=work, daemon=True).start()
-    while run.outcome is None:
+    while run.outcome is None and time.monotonic() < deadline:
         try:
-            run.take(events.get())
+            with contextlib.suppress(queue.Empty):
+                run.take(events.get(timeout=process.POLL))
         except KeyboardInterrupt:
             if cancel.is_set():
                 return
-            run.stopped = Termination.INTERRUPTED
+            run.stopped, deadline = Termination.INTERRUPTED, time.monotonic() + process.GRACE
             cancel.set()
 
 

@@ -4,7 +4,9 @@ The fake solver is found through an entry point, in this process and in the work
 """
 
 import os
+import signal
 import sys
+import threading
 import time
 
 import numpy as np
@@ -126,6 +128,15 @@ def test_a_solver_that_keeps_no_limit_and_has_no_incumbent(fake):
 def test_a_solver_that_stops_when_told(fake):
     found = solve(COVER, "fake", Options(time_limit=0.2, seed=2))
     assert found.termination == "time_limit" and found.has_solution and (found.bound, found.nodes) == (1.5, 4)
+
+
+@pytest.mark.parametrize("limit", [None, 500])
+def test_a_solver_that_is_deaf_to_ctrl_c_is_left_after_the_grace(fake, limit):
+    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    found = solve(COVER, "fake", Options(time_limit=limit, seed=1))
+    timer.join()
+    assert (found.termination, found.objective, found.bound) == ("interrupted", 3, 1)
 
 
 @pytest.mark.parametrize("limit", [None, 60])

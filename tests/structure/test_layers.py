@@ -14,7 +14,7 @@ PACKAGE = Path(catalogue.__file__).parent
 # From the bottom up; a module imports only from its own group's lower ones. A folder counts with its contract file.
 LAYERS = [
     {"errors", "registry", "memory"},
-    {"dataset", "split", "topology", "solution", "output", "words", "dialect", "process"},
+    {"dataset", "split", "topology", "solution", "output", "words", "dialect", "process", "transcript"},
     {"tree", "model"},
     {"column", "reader", "readers", "encoding", "encodings"},
     {"subtree", "heap", "scale", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},

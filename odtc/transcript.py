@@ -1,0 +1,44 @@
+"""What a program prints while it runs, kept in bounded memory however much it is."""
+
+from pathlib import Path
+
+PIECE = 1 << 16  # bytes; a longer line is heard in pieces
+TALK = 4 << 20  # characters that are kept of a log, of its beginning and of its end each
+SHEET = 1 << 30  # bytes that are kept of an output that is the solution itself
+
+
+class Transcript:
+    """The output of one run. Where `path` is given, the output is the solution: it goes to that file
+    whole. Else only its first and last TALK characters are kept: what a log says of the end of a run
+    stands at its end, what it says of a start at its beginning."""
+
+    def __init__(self, path: Path | None = None):
+        self.path = path
+        self._stream = path.open("wb") if path is not None else None
+        self._size, self._head, self._old, self._new = 0, [], [], []
+
+    def add(self, text: str) -> None:
+        begun, self._size = self._size, self._size + len(text)
+        if self._stream is not None:
+            if self._size <= SHEET:
+                self._stream.write(text.encode("utf-8"))
+        elif begun < TALK:
+            self._head.append(text)
+        else:
+            if (begun - TALK) // TALK != (self._size - TALK) // TALK:  # the end is within these two
+                self._old, self._new = self._new, []
+            self._new.append(text)
+
+    def text(self) -> str:
+        """What is kept of it."""
+        if self._stream is None:
+            return "".join([*self._head, *self._old, *self._new])
+        self._stream.flush()
+        return self.path.read_text(encoding="utf-8")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._stream is not None:
+            self._stream.close()
