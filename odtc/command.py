@@ -66,13 +66,13 @@ def locate(module, program: str | None = None) -> Program | None:
         path = shutil.which(program)
         if path is None:
             raise SolverError(f"expected an executable with --program, got {program!r}, which is none")
-        return Program((path,), module.COMMAND, path)
+        return _program(module, path)
     # The scripts of a virtual environment are not on PATH where it is not activated.
     search = os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)])
     for name in module.PROGRAMS:
         if path := shutil.which(name, path=search):
             # A described solver may be a Python program that uses this very package.
-            return Program((path,), module.COMMAND, path, python_environment() if hasattr(module, "ARGUMENTS") else {})
+            return _program(module, path, python_environment() if hasattr(module, "ARGUMENTS") else {})
     package = getattr(module, "PACKAGE", None)
     if package is None or importlib.util.find_spec(package) is None:
         return None
@@ -81,6 +81,11 @@ def locate(module, program: str | None = None) -> Program | None:
         template = getattr(module, "DRIVER_COMMAND", "driver")
         return Program(argv, template, f"package {package}", python_environment())
     return module.bundled()
+
+
+def _program(module, path: str, environment: dict | None = None) -> Program:
+    path = os.path.abspath(path)  # it will not run in this folder
+    return Program((path,), module.COMMAND, path, environment or {})
 
 
 def wanted(module, program: str | None = None) -> str:
