@@ -73,11 +73,13 @@ def fit(
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
     format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.")] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the model and the solution of every round of a loop, as STEM.round01.mps and .sol.")] = False,
     o: Stem = None, as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
     from odtc import files, pipeline
     from odtc.format import FORMATS
+    from odtc.loop import Keeper
     from odtc.solver import Options, find_solver
 
     options = Options(time_limit, threads, seed, gap)
@@ -91,14 +93,21 @@ def fit(
     if hasattr(problem.module, "tree"):
         _finish_fit(pipeline.learn(problem, labelled), stem, [], as_json)
         return
+    loops = pipeline.loop_of(problem)
+    if keep and not loops:
+        raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
+    if format and loops and not keep:
+        raise ChoiceError(f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
+                          f"and `odtc build --model {model}` writes the one that needs no rounds")
     compiled = pipeline.compile_model(problem, cuts)
     begun = pipeline.start(compiled, start)
-    written = files.write_build(compiled, stem, format, gzip)
+    keeper = Keeper(stem, format or "mps", gzip) if keep else None
+    written = files.write_build(compiled, stem, None if loops else format, gzip)
     with screen.live(module.NAME, stem, written) as (progress, log):
         last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log,
-                                      path=written[0] if format and format != "fixed-mps" else None, program=program,
+                                      path=written[0] if format and format != "fixed-mps" else None, program=program, keep=keeper,
                                       time_limit=time_limit, threads=threads, seed=seed, gap=gap)
-    written += files.write_solution(last, solution, options, f"{stem}.sol")
+    written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
     _finish_fit(pipeline.finish(last, solution, labelled), stem, written, as_json)

@@ -11,9 +11,10 @@
 A formulation that does not represent every tree has also `trimmed(problem, heap) -> HeapTree`: a
 tree that it does represent, made of a heuristic's.
 
-A loop has also `fit(problem, solve, start, progress) -> (Model, Solution)`: `odtc fit` calls it
-instead of solving what `build` made once; `solve(model, start=None)` is any solver, handed in with
-the time that is left; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
+A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with what
+`build` made (and the rows of cut families) instead of solving that once; `solve(model, start=None)`
+is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.loop);
+`loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
 `tree(problem) -> HeapTree` and no model at all.
 
 Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to the tree;

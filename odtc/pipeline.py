@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from odtc.errors import ChoiceError, DataError, NoSolutionError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS, grow
+from odtc.loop import Rounds
 from odtc.model import Model
 from odtc.reader import read, read_rows
 from odtc.solution import Options, Progress, Solution, Termination
@@ -130,25 +132,23 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
 
 
 def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, path=None, program=None,
-        time_limit=None, **options) -> tuple[Model, Solution]:
+        time_limit=None, keep=None, **options) -> tuple[Model, Solution]:
     """What `fit` solves: the model once, or the formulation's loop on it, which hands back its last
-    model. All words as for `solve`; the time limit holds for the loop as a whole."""
-    problem = model.problem
-    if not hasattr(problem.module, "fit"):
+    model. All words as for `solve`; the time limit holds for the loop as a whole; `keep` is that of
+    odtc.loop.Rounds."""
+    loop = loop_of(model.problem)
+    if loop is None:
         return model, solve(model, solver, start=start, progress=progress, log=log, path=path, program=program,
                             time_limit=time_limit, **options)
-    began = time.monotonic()
-    families = [(name, CUTS.get(name).rows(problem, model, None)) for name in model.cuts]
+    rounds = Rounds(partial(solve, solver=solver, program=program, log=log, **options), time_limit, progress, log, keep)
+    last, solution = loop(model, rounds.solve, start, rounds.tell)
+    return last, replace(solution, seconds=rounds.seconds)
 
-    def solve_part(part: Model, start=None) -> Solution:
-        for name, rows in families:  # a loop makes its models itself, from the same columns
-            part = cut.append(part, name, rows)
-        left = None if time_limit is None else max(0.1, time_limit - (time.monotonic() - began))
-        return solve(part, solver, start=start, progress=progress, log=log, program=program, time_limit=left, **options)
 
-    # A loop tells of its rounds in lines of text, which belong in the log.
-    last, solution = problem.module.fit(problem, solve_part, start, (lambda line: log(f"{line}\n")) if log else None)
-    return replace(last, problem=problem, cuts=model.cuts), replace(solution, seconds=time.monotonic() - began)
+def loop_of(problem: Problem):
+    """The `fit` of a formulation that solves round after round, with these parameters; else None."""
+    module = problem.module
+    return module.fit if hasattr(module, "fit") and module.loops(problem) else None
 
 
 def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":

@@ -97,7 +97,8 @@ def print_score(facts: dict) -> None:
 
 @contextmanager
 def live(solver: str, stem, files: list):
-    """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log."""
+    """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log. The
+    rounds of a loop are lines that stay, on any stderr."""
     from contextlib import ExitStack
 
     from odtc.output import new_file
@@ -110,7 +111,7 @@ def live(solver: str, stem, files: list):
             files.append(path)
             log = lambda text: stream.write(text.encode("utf-8"))  # noqa: E731
         if not sys.stderr.isatty():
-            yield None, log
+            yield (lambda progress: say(str(progress.round)) if progress.round else None), log
             return
         from rich.console import Console
         from rich.live import Live
@@ -131,4 +132,10 @@ def live(solver: str, stem, files: list):
 
         console = Console(stderr=True)
         stack.enter_context(Live(get_renderable=line, console=console, refresh_per_second=4, transient=True))
-        yield (lambda progress: last.__setitem__(0, progress)), log
+
+        def take(progress) -> None:
+            last[0] = progress
+            if progress.round:
+                console.print(Text(str(progress.round)))
+
+        yield take, log

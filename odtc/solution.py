@@ -24,13 +24,35 @@ NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBL
 
 
 @dataclass(frozen=True)
+class Round:
+    """What one round of a loop came to: a master with `rows` rows of the loop was solved, and its point
+    broke `added` more. `incumbent` is the cost of the best tree so far, `bound` the best lower bound;
+    seconds are wall time since the loop began."""
+
+    number: int
+    phase: str  # "relaxation" or "whole": whether the master asked for whole numbers
+    rows: int
+    added: int
+    incumbent: float | None
+    bound: float | None
+    seconds: float
+
+    def __str__(self) -> str:
+        bound, tree = ("-" if value is None else f"{value:.6g}" for value in (self.bound, self.incumbent))
+        return (f"round {self.number:>2} ({self.phase}): {self.rows:,} rows, {self.added:,} more broken, "
+                f"bound {bound}, best tree {tree}, {self.seconds:.1f} s")
+
+
+@dataclass(frozen=True)
 class Progress:
-    """What a running solver last said; None where it said nothing. Seconds are wall time."""
+    """What a running solver last said; None where it said nothing. Seconds are wall time. `round` is
+    that of a loop, when it has just ended."""
 
     seconds: float
     incumbent: float | None
     bound: float | None
     nodes: int | None
+    round: Round | None = None
 
     @property
     def gap(self) -> float | None:

@@ -18,9 +18,10 @@ from odtc.format import write_model
 from odtc.formulations import bendersoct
 from odtc.heuristic import HEURISTICS
 from odtc.mincut import min_cuts, walk_sets, walk_values, walks
-from odtc.solution import Solution, Termination
+from odtc.solution import Progress, Solution, Termination
 from odtc.solver import find_solver, version
 from odtc.verify import check_point
+from tests.command_line import odtc as command
 from tests.laws.problems import FORMS, form_id, heaps, problems
 from tests.laws.test_optimum import exhaustive_cost
 
@@ -192,7 +193,7 @@ def test_the_loop_has_the_optimum_of_exhaustive_search(form, data):
         heap = data.draw(heaps(problem))
         begun = problem.module.build(problem).join(problem.module.start(problem, heap))
     lines = []
-    model, solution = problem.module.fit(problem, solve, begun, lines.append)
+    model, solution = problem.module.fit(pipeline.compile_model(problem), solve, begun, lines.append)
     assert solution.termination == "optimal" and len(lines) == len(asked) == len(solution.history)
     assert solution.objective == pytest.approx(best, abs=1e-6)
     assert solution.bound == pytest.approx(best, abs=1e-5)
@@ -239,7 +240,7 @@ def test_when_time_is_over_the_best_tree_is_the_answer(data):
 
     heap = data.draw(heaps(problem))
     begun = problem.module.build(problem).join(problem.module.start(problem, heap))
-    model, solution = problem.module.fit(problem, solve, begun)
+    model, solution = problem.module.fit(pipeline.compile_model(problem), solve, begun)
     assume(solution.termination != "optimal")
     assert solution.termination == "time_limit"
     assert solution.objective <= problem.module.objective(problem, heap) + 1e-9
@@ -250,13 +251,15 @@ def test_when_time_is_over_the_best_tree_is_the_answer(data):
 def test_a_solver_that_fails_says_so():
     problem = monks()
     failed = Solution(None, Termination.ERROR, seconds=0.1, message="no licence")
-    _, solution = problem.module.fit(problem, lambda model, start=None: failed)
+    _, solution = problem.module.fit(pipeline.compile_model(problem), lambda model, start=None: failed)
     assert not solution.has_solution and solution.message == "no licence"
 
 
+MONKS = Path(__file__).parents[1] / "examples" / "monks"
+
+
 def monks(**params):
-    data = Path(__file__).parents[1] / "examples" / "monks" / "monks-3.csv"
-    return pipeline.build(data, "bendersoct", 2, params=params).problem
+    return pipeline.build(MONKS / "monks-3.csv", "bendersoct", 2, params=params).problem
 
 
 def test_lazy_rows_stand_in_their_section_where_the_dialect_has_one(tmp_path):
@@ -271,25 +274,54 @@ def test_lazy_rows_stand_in_their_section_where_the_dialect_has_one(tmp_path):
 
 def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
     problem = monks()
-    assert problem.params.cuts == "path"
+    assert problem.params.cuts == "path" and not pipeline.loop_of(problem)
     assert bendersoct.FIT_DEFAULTS == {"cuts": "none"}
+    problem = monks(cuts="none")
     cart = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cost = problem.module.objective(problem, cart)
-    lines = []
-    _, solution = problem.module.fit(problem, by("highs")[0], None, lines.append)
+    rounds = []
+    _, solution = pipeline.loop_of(problem)(pipeline.compile_model(problem), by("highs")[0], None, rounds.append)
     assert solution.objective <= cost and solution.termination == "optimal"
-    assert lines[0].startswith("round 1 (relaxation): ")
+    assert [one.number for one in rounds] == list(range(1, len(rounds) + 1)) and rounds[0].rows == 0 < rounds[0].added
+    assert [one.phase for one in rounds] == sorted(one.phase for one in rounds) and rounds[-1].phase == "whole"
+    assert all(after.rows == before.rows + before.added for before, after in zip(rounds, rounds[1:]))
+    assert rounds[-1].incumbent == pytest.approx(rounds[-1].bound) == pytest.approx(solution.objective)
 
 
 def test_the_rounds_stand_in_the_log_and_progress_gets_records():
-    from pathlib import Path
-
-    from odtc import fit
-    from odtc.solution import Progress
-
     lines, records = [], []
-    data = Path(__file__).parents[1] / "examples" / "monks" / "monks-3.csv"
-    fitted = fit(data, "bendersoct", 1, encoding="onehot", log=lines.append, progress=records.append, threads=1)
-    assert fitted.facts["verified"]
-    assert any("round" in line for line in lines)
-    assert all(isinstance(record, Progress) for record in records)
+    fitted = odtc.fit(MONKS / "monks-3.csv", "bendersoct", 2, encoding="onehot", log=lines.append, progress=records.append, threads=1)
+    assert fitted.facts["verified"] and all(isinstance(record, Progress) for record in records)
+    ended = [record.round for record in records if record.round]
+    assert [str(one) + "\n" for one in ended] == [line for line in lines if line.startswith("round")]
+    # A master's incumbent is no tree's cost, and the loop's bound never falls.
+    best, costs = fitted.facts["objective"], [record.incumbent for record in records if record.incumbent is not None]
+    bounds = [record.bound for record in records if record.bound is not None]
+    assert min(costs) == pytest.approx(best) and max(bounds) == pytest.approx(best) and bounds == sorted(bounds)
+
+
+def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):
+    words = ["fit", MONKS / "monks-3.csv", "--model", "bendersoct", "--encoding", "onehot", "--threads", "1", "--json", "-o", "m"]
+    (tmp_path / "m.round77.sol").write_text("of an earlier run")
+    said = command(*words, "--keep", folder=tmp_path)
+    shown = [line for line in said.err.splitlines() if line.startswith("round")]
+    assert shown and all(line + "\n" in (tmp_path / "m.log").read_text() for line in shown)
+    kept = sorted(path.name for path in tmp_path.glob("m.round*.mps"))
+    assert kept == [f"m.round{number:02}.mps" for number in range(1, len(shown) + 1)]
+    assert {path.name for path in tmp_path.iterdir()} == set(said.facts["files"])
+    assert not (tmp_path / "m.round77.sol").exists()
+    # Each is a model of its own: any solver reads it, and the last one's optimum is the tree's cost.
+    for path in (tmp_path / kept[0], tmp_path / kept[-1]):
+        again = command("solve", path, "--threads", "1", "--json", "-o", tmp_path / "again.sol", folder=tmp_path).facts
+        assert again["termination"] == "optimal"
+    assert again["objective"] == pytest.approx(said.facts["objective"], abs=1e-6) and again["start"] == "accepted"
+    assert not command(*words, folder=tmp_path).err.startswith("odtc") and len(list(tmp_path.glob("m.round*.mps"))) == len(kept)
+
+
+def test_what_no_loop_can_keep_is_refused(tmp_path):
+    data = MONKS / "monks-3.csv"
+    once = command("fit", data, "--keep", folder=tmp_path)
+    assert once.code == 1 and "flowoct is solved once" in once.err
+    assert command("fit", data, "--model", "bendersoct", "-p", "cuts=path", "--keep", folder=tmp_path).code == 1
+    many = command("fit", data, "--model", "bendersoct", "--format", "mps", folder=tmp_path)
+    assert many.code == 1 and "--keep keeps them all" in many.err and not list(tmp_path.iterdir())

@@ -15,6 +15,7 @@ s": the graph ends there, with Σ_f p_{t,f,x_if,y_i} as the capacity to the sink
 many walks and the relaxation is tighter. `bottom=flow` is the printed model.
 """
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle
 from odtc.mincut import min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.solution import Solution, Termination
+from odtc.solution import Round, Solution, Termination
 
 NAME = "bendersoct"
 TITLE = "BendersOCT: min-cut formulation on binary tests, as one file or as a loop that adds cuts"
@@ -179,17 +180,22 @@ def separate(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
     return broken, S[broken]
 
 
-def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solution]:
+def loops(problem: Problem) -> bool:
+    """Not with all walks in the model: an integer point of it breaks no cut."""
+    return problem.params.cuts == "none"
+
+
+def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     """Solves, adds the cuts that the point breaks, solves again, until it breaks none: first the root
     relaxation, then whole numbers. Every master is a relaxation, so every bound holds; every point
     holds a tree, and the best of them is handed back as a point of the last master."""
-    base = replace(build(problem), problem=problem)
+    problem, began = base.problem, time.monotonic()
     if start is not None:
         best = decode(problem, base.split(start))
     else:
         best = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
     rows, S, seen = np.zeros(0, int), np.zeros((0, len(best.test)), bool), set()
-    bound, relaxed, history, nodes, seconds = None, True, [], 0, 0.0
+    bound, relaxed, history, nodes = None, True, [], 0
     while True:
         model = with_cuts(base, problem, rows, S)
         if relaxed:
@@ -199,7 +205,7 @@ def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solu
         finished = found.termination == Termination.OPTIMAL
         claim = found.objective if relaxed and finished else found.bound
         bound = claim if bound is None else max(bound, bound if claim is None else claim)
-        seconds, nodes, new = seconds + (found.seconds or 0.0), nodes + (found.nodes or 0), 0
+        nodes, new = nodes + (found.nodes or 0), 0
         if found.has_solution:
             point = model.split(found.x)
             best = min(best, settle(_asked(problem, point), problem.encoded), key=lambda tree: objective(problem, tree))
@@ -207,11 +213,10 @@ def fit(problem: Problem, solve, start=None, progress=None) -> tuple[Model, Solu
             keys = [(i, s.tobytes()) for i, s in zip(cuts[0].tolist(), cuts[1])]
             fresh = np.array([key not in seen and not seen.add(key) for key in keys], bool)
             rows, S, new = np.append(rows, cuts[0][fresh]), np.vstack([S, cuts[1][fresh]]), int(fresh.sum())
-        cost = objective(problem, best)
+        cost, seconds = objective(problem, best), time.monotonic() - began
         history.append((round(seconds, 3), cost, bound))
-        if progress:
-            progress(f"round {len(history)} ({'relaxation' if relaxed else 'whole'}): {len(rows) - new} cuts, {new} new, "
-                     f"bound {'unknown' if bound is None else f'{bound:.6g}'}, best tree {cost:.6g}")
+        if tell:
+            tell(Round(len(history), "relaxation" if relaxed else "whole", len(rows) - new, new, cost, bound, seconds))
         proven = bound is not None and cost <= bound + BROKEN * max(1.0, cost)
         if proven or found.termination in STOPPED or not relaxed and not (finished and new):
             break

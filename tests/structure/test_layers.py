@@ -20,7 +20,7 @@ LAYERS = [
     {"subtree", "heap", "scale", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
     {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "point", "points"},
     {"command", "described", "script", "solver", "solvers", "drivers"},
-    {"report", "verify", "manifest", "run"},
+    {"report", "verify", "manifest", "run", "loop"},
     {"files", "pipeline", "catalogue", "worker"},
     {"bench", "bench_table"},
     {"screen", "cli_options", "cli_bench", "cli"},
