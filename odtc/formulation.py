@@ -31,7 +31,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "cart", "cart_tuned"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "dpflow", "cart", "cart_tuned"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 
@@ -45,6 +45,8 @@ class Role(StrEnum):
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
     SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
     CORRECT = "correct"  # [row] 1: the row is classified right
+    STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
+    ARC = "arc"  # [state, test] the flow that asks this test at this state
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 
 

@@ -11,7 +11,9 @@ can still be written, column block by column block, and names are computed, neve
 The names are those of scipy.optimize.milp and HiGHS. A model is always a minimisation.
 """
 
+import base64
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -93,11 +95,14 @@ class Block:
 
     def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         """Names of members begin .. end as ASCII, uint8 of shape (end - begin, width)."""
-        end = self.size if end is None else end
-        table = np.empty((end - begin, self.width), dtype=np.uint8)
+        return self._written(np.arange(begin, self.size if end is None else end))
+
+    def _written(self, rest: np.ndarray) -> np.ndarray:
+        """The names of the members at these places of the grid."""
+        table = np.empty((len(rest), self.width), dtype=np.uint8)
         stem = np.frombuffer(self.name.encode("ascii"), dtype=np.uint8)
         table[:, : len(stem)] = stem
-        rest, at = np.arange(begin, end), self.width
+        at = self.width
         for axis in reversed(self.axes):
             rest, label = np.divmod(rest, axis.size)
             label = label + axis.first
@@ -116,6 +121,58 @@ class Block:
     def to_json(self) -> dict:
         axes = [{"name": a.name, "size": a.size, "first": a.first} for a in self.axes]
         return {"name": self.name, "role": self.role, "axes": axes}
+
+
+@dataclass(frozen=True, eq=False)
+class PickedBlock(Block):
+    """A Block that has only some members of its grid: `members` are their places in it, int64, ascending.
+
+    It has one axis of labels, the members from 0 on; the names are those of the grid.
+    """
+
+    members: np.ndarray = None
+
+    def __post_init__(self):
+        self.members.setflags(write=False)
+
+    def __eq__(self, other):
+        return (isinstance(other, PickedBlock) and self.to_json() == other.to_json() and self.start == other.start)
+
+    __hash__ = Block.__hash__
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.members),)
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, labels) -> "Cells":
+        place = np.asarray(labels)
+        if place.size and (place.min() < 0 or place.max() >= self.size):
+            raise ModelError(f"block {self.name!r}: a label is out of range")
+        return Cells(self, (place,))
+
+    def all(self) -> "Cells":
+        return self[np.arange(self.size)]
+
+    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        return self._written(self.members[begin:end])
+
+    def places(self, words: Words) -> np.ndarray:
+        """As of Block."""
+        grid = super().places(words)
+        at = np.searchsorted(self.members, grid)
+        found = (grid >= 0) & (at < self.size)
+        found[found] = self.members[at[found]] == grid[found]
+        return np.where(found, at, -1)
+
+    def to_json(self) -> dict:
+        mask = np.zeros(int(np.prod([axis.size for axis in self.axes], dtype=np.int64)), bool)
+        mask[self.members] = True
+        packed = zlib.compress(np.packbits(mask).tobytes(), 6)
+        return super().to_json() | {"members": base64.b64encode(packed).decode("ascii")}
 
 
 @dataclass(frozen=True)
@@ -348,10 +405,13 @@ class ModelBuilder:
         return m
 
     def columns(self, name: str, *axes: Axis, role: str = "", cost=0.0, lower=0.0, upper=1.0,
-                integer: bool = False) -> Block:
+                integer: bool = False, members: np.ndarray | None = None) -> Block:
         """A new block of columns; cost and bounds broadcast to its shape. A cost that is itself
-        large is given as a function, asked for when there is known to be room for it."""
+        large is given as a function, asked for when there is known to be room for it. `members`
+        picks places of the grid, as in PickedBlock."""
         block = Block(name, axes, self._n_cols, role)
+        if members is not None:
+            block = PickedBlock(name, axes, self._n_cols, role, members)
         self._expect_room(block.stop, self._n_rows)
         cost = cost() if callable(cost) else cost
         self._columns.append(block)
@@ -414,7 +474,12 @@ def blocks_from_json(facts: list[dict]) -> tuple[Block, ...]:
     blocks, start = [], 0
     for fact in facts:
         axes = tuple(Axis(a["name"], int(a["size"]), int(a["first"])) for a in fact["axes"])
-        blocks.append(Block(fact["name"], axes, start, fact["role"]))
+        block = Block(fact["name"], axes, start, fact["role"])
+        if "members" in fact:
+            packed = np.frombuffer(zlib.decompress(base64.b64decode(fact["members"])), np.uint8)
+            members = np.flatnonzero(np.unpackbits(packed, count=block.size))
+            block = PickedBlock(block.name, axes, start, block.role, members)
+        blocks.append(block)
         start = blocks[-1].stop
     return tuple(blocks)
 

@@ -7,7 +7,7 @@ from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.encoding import encode
 from odtc.errors import DataError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.heap import HeapTree, blank, settle
+from odtc.heap import blank, settle
 from odtc.topology import Topology
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
@@ -23,6 +23,7 @@ FORMS = {
         {"binary": "true", "alpha": 0.1, "n_min": 2},
     ],
     "binoct": [{}],
+    "dpflow": [{"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}],
 }
 # Learners have no model: tests/test_learners.py.
 COMPILED = [name for name in FORMULATIONS.names() if hasattr(FORMULATIONS.get(name), "build")]
@@ -84,18 +85,10 @@ def heaps(draw, problem):
         grow(2 * t + 1, depth + 1)
 
     grow(1, 0)
-    return _with_rows(settle(test, problem.encoded, label), problem.encoded, terms(problem)[2])
-
-
-def _with_rows(heap, encoded, least):
-    """The tree without the branch nodes that have a leaf of fewer than `least` data rows."""
-    test, label = heap.test.copy(), heap.label.copy()
-    while True:
-        ends = HeapTree(test.copy(), label.copy()).reach(encoded.X)
-        small = [int(t) for t in np.unique(ends) if encoded.copies[ends == t].sum() < least]
-        if not small:
-            return settle(test, encoded, label)
-        test[max(small) // 2] = -1
+    heap = settle(test, problem.encoded, label)
+    # A formulation that does not represent every tree says which one it makes of it.
+    trimmed = getattr(problem.module, "trimmed", None)
+    return trimmed(problem, heap) if trimmed else heap
 
 
 def _can_be_encoded(dataset) -> bool:

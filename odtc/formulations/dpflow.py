@@ -1,0 +1,181 @@
+"""dpflow: the dynamic program for optimal trees as a flow, whose linear program is its own proof.
+
+A state is a set of rows S that some path of j tests leaves (odtc.states). One unit of flow enters
+the state of all rows; at a state it stops, or asks a test f and enters both S & f and S & ~f:
+
+    min  Σ_{j,S} (1-λ) e(S) t_jS + Σ_{j,S,f} λ u_jSf                     e(S): the least loss of one label
+    t_0R + Σ_f u_0Rf = 1                                                 R: all rows
+    t_jS + Σ_f u_jSf = Σ_{P,g: S in {P & g, P & ~g}} u_{j-1,P,g}         all other states
+    t, u >= 0
+
+Every vertex is a tree. Given a feasible point, draw a tree from the root down, at each state S an
+arc with probability u / inflow(S): the states of one level of a tree are disjoint and not empty, so
+each is visited at most once, with its inflow as probability, and the point is the mean of trees. So
+the model needs no integer columns: any LP solver proves the tree. Below the last level of arcs a
+side costs what its best subtree of `tail` levels does (folded: the compiler has solved it), with
+tail 0 its best label; a state whose best label costs what no tree can avoid is not expanded.
+
+Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming"
+(Operations Research 38) for the integrality; nobody's paper for trees.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.errors import TreeError
+from odtc.formulation import Problem, Role, parameter
+from odtc.heap import HeapTree, blank, settle
+from odtc.model import Axis, Model, ModelBuilder
+from odtc.states import Graph, Rows, generate, program
+from odtc.subtree import Search, graft
+
+NAME = "dpflow"
+TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
+PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
+
+
+@dataclass(frozen=True)
+class Params:
+    lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
+    tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2)",
+                          choices=("auto", "0", "1", "2"))
+    fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded")
+
+
+def tail_of(problem: Problem) -> int:
+    """The levels that are folded."""
+    depth, tail = problem.topology.depth, problem.params.tail
+    return min(depth - 1, max(0, min(2, depth - 2)) if tail == "auto" else int(tail))
+
+
+def build(problem: Problem) -> Model:
+    graph = _program(problem)
+    F = problem.encoded.n_tests
+    m = ModelBuilder(f"{NAME}_d{problem.topology.depth}")
+    flows = []
+    for j, level in enumerate(graph.levels):
+        state, test = Axis("state", level.n_states), Axis("test", F)
+        t = m.columns(f"t{j}", state, role=Role.STOP, cost=level.stop)
+        members = level.state.astype(np.int64) * F + level.test
+        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=level.cost, members=members) if len(members) else None
+        flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
+    for j, (level, (flow, t, u)) in enumerate(zip(graph.levels, flows)):
+        every, arc = np.arange(level.n_states), np.arange(len(level.state))
+        m.add(flow[every], t[every])
+        if u is None:
+            continue
+        m.add(flow[level.state], u[arc])
+        for side in (0, 1):
+            on = np.flatnonzero(level.below[:, side] >= 0)
+            if len(on):
+                m.add(flows[j + 1][0][level.below[on, side]], u[on], -1)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree that `trimmed` made, as a point: leaves have the labels that cost least, and folded parts
+    are the best there are. Raises TreeError for another."""
+    graph, encoded = _program(problem), problem.encoded
+    point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
+    point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
+    cost, stack = 0.0, [(1, 0, 0)]
+    while stack:
+        node, j, state = stack.pop()
+        level = graph.levels[j]
+        if heap.test[node] < 0:
+            point[f"t{j}"][state] = 1
+            cost += level.stop[state]
+            continue
+        arcs = slice(*level.first[state : state + 2])
+        found = np.flatnonzero(level.test[arcs] == heap.test[node])
+        if not len(found):
+            raise TreeError(f"the tree asks a test at node {node} that parts no rows there, or need not be asked; drop it")
+        arc = arcs.start + int(found[0])
+        point[f"u{j}"][arc] = 1
+        cost += level.cost[arc]
+        stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
+    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.weight.sum())):
+        raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
+                        "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
+    return point
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
+    subtrees where the model folds them."""
+    encoded, rows = problem.encoded, _rows(problem)
+    price, last = problem.params.lambda_, problem.topology.depth - tail_of(problem)
+    test = settle(heap.test, encoded).test.copy()
+
+    def walk(t, members, level):
+        loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
+        if level == last and tail_of(problem):
+            _lay_best(rows, price, members, test, t, tail_of(problem))
+        elif problem.params.fold and loss.min() <= floor + rows.near:
+            test[t] = -1
+        elif test[t] >= 0:
+            ones = rows.X[members, test[t]]
+            walk(2 * t, members[~ones], level + 1)
+            walk(2 * t + 1, members[ones], level + 1)
+
+    walk(1, np.arange(len(rows.X)), 0)
+    return settle(test, encoded)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point: at each state the way with the largest flow, as a point within the optimal
+    face mixes optimal trees; folded subtrees are searched for again."""
+    depth, tail, price = problem.topology.depth, tail_of(problem), problem.params.lambda_
+    graph = _skeleton(problem)
+    rows = graph.rows
+    test, _ = blank(problem.topology)
+    stack = [(1, 0, 0, np.arange(len(rows.X)))]
+    while stack:
+        node, j, state, members = stack.pop()
+        level = graph.levels[j]
+        begin, end = level.first[state : state + 2]
+        flow = point[f"u{j}"][begin:end] if end > begin else np.zeros(1)
+        if flow.max() <= point[f"t{j}"][state]:
+            continue
+        arc = int(begin + flow.argmax())
+        test[node] = level.test[arc]
+        ones = rows.X[members, test[node]]
+        for side, part in enumerate((members[~ones], members[ones])):
+            if level.below[arc, side] >= 0:
+                stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
+            elif tail and j == depth - tail - 1:
+                _lay_best(rows, price, part, test, 2 * node + side, tail)
+    return settle(test, problem.encoded)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """(1-λ) · weight of errors + λ · branch nodes."""
+    lam = problem.params.lambda_
+    return (1 - lam) * heap.errors(problem.encoded) + lam * heap.n_branch_nodes
+
+
+def branch_price(problem: Problem) -> float:
+    """λ / (1-λ): the error weight that pays for one branch node."""
+    return problem.params.lambda_ / (1 - problem.params.lambda_)
+
+
+def _rows(problem: Problem) -> Rows:
+    encoded = problem.encoded
+    wrong = np.arange(len(encoded.classes)) != encoded.y[:, None]
+    return Rows.of(encoded.X, (1 - problem.params.lambda_) * encoded.weight[:, None] * wrong, encoded.copies)
+
+
+def _skeleton(problem: Problem) -> Graph:
+    """The states and arcs of the model; those of the last level cost as if both sides stopped."""
+    return generate(_rows(problem), problem.topology.depth - tail_of(problem), problem.params.lambda_, problem.params.fold)
+
+
+def _program(problem: Problem) -> Graph:
+    return program(_rows(problem), problem.topology.depth, problem.params.lambda_, problem.params.fold, tail_of(problem))
+
+
+def _lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
+    """Lays the best subtree of this height for these rows at a node of `test`, in place."""
+    gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
+    graft(test, node, Search(rows.X, gain, price).best(members, height)[1])

@@ -1,0 +1,239 @@
+"""The states of the dynamic program for trees: the distinct sets of rows that paths of tests leave.
+
+A state of level j is a set of rows S that some j tests leave together; at it a tree stops, at the
+cost of its best label, or asks a test f and goes on to S & f and S & ~f. Rows that agree on every
+test are one row here. What a set of rows costs under a label, how many rows it holds and the bound
+that equal rows get one label are sums over its rows, so they come from one product per level; so
+does a hash of the set (four limbs of 27 random bits, exact in float64), by which equal sets are
+found without building them. (The construction: Nijssen & Fromont 2007 for the lattice of itemsets;
+Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.)
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from odtc.memory import expect_room
+
+LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
+CELLS = 4_000_000  # of a table held at once
+NEAR = 1e-9  # relative: sums of weights that differ by less are one
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Distinct rows of tests: X bool (rows, tests), loss float64 (rows, classes), what predicting a
+    class costs on all data rows that are alike; count, how many data rows that are."""
+
+    X: np.ndarray
+    loss: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray) -> "Rows":
+        _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
+        kind = kind.reshape(-1)
+        total = np.stack([np.bincount(kind, column, len(first)) for column in loss.T], axis=1)
+        return cls(X[first], total, np.bincount(kind, count, len(first)))
+
+    @cached_property
+    def floor(self) -> np.ndarray:
+        """float64 (rows,): what no tree can avoid on a row."""
+        return self.loss.min(axis=1)
+
+    @cached_property
+    def near(self) -> float:
+        return NEAR * max(1.0, float(self.loss.sum()))
+
+
+@dataclass(frozen=True)
+class Level:
+    """The states of one level and their arcs, state by state and test by test.
+
+    `cover` packs the rows of each state; `path` holds its tests as literals (test f: 2f where the
+    rows have a 0, 2f + 1 where they have a 1). `below` holds, per arc and side, the state of the
+    next level, -1 where that side stops at once (its cost is in `cost` then).
+    """
+
+    cover: np.ndarray  # uint8 (states, bytes)
+    path: np.ndarray  # int32 (states, level)
+    stop: np.ndarray  # float64 (states,): cost of the best label
+    label: np.ndarray  # int32 (states,)
+    floor: np.ndarray  # float64 (states,): no tree costs less
+    state: np.ndarray  # int32 (arcs,)
+    test: np.ndarray  # int32 (arcs,)
+    below: np.ndarray  # int32 (arcs, 2)
+    cost: np.ndarray  # float64 (arcs,)
+
+    @property
+    def n_states(self) -> int:
+        return len(self.stop)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (states + 1,): where the arcs of each state begin."""
+        return np.searchsorted(self.state, np.arange(self.n_states + 1))
+
+    def members(self, state: int, n_rows: int) -> np.ndarray:
+        """The rows of a state, as indices."""
+        return np.flatnonzero(np.unpackbits(self.cover[state], count=n_rows))
+
+    def values(self, below: np.ndarray | None) -> np.ndarray:
+        """float64 (states,): the least cost of a tree at each state, by those of the next level."""
+        return np.minimum(self.stop, least(self.worth(below), self.first))
+
+    def worth(self, below: np.ndarray | None) -> np.ndarray:
+        """float64 (arcs,): the least cost of a tree that begins with each arc."""
+        if below is None or not len(below):
+            return self.cost
+        padded = np.append(below, 0.0)  # -1 is a side whose cost is the arc's
+        return self.cost + padded[self.below[:, 0]] + padded[self.below[:, 1]]
+
+
+def least(values: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The least of each run values[first[s]:first[s+1]]; infinity where the run is empty."""
+    out = np.full(len(first) - 1, np.inf)
+    filled = first[1:] > first[:-1]
+    if filled.any():
+        out[filled] = np.minimum.reduceat(values, first[:-1][filled])
+    return out
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All levels of the program for trees of a depth; the last may hold arcs that cost whole subtrees."""
+
+    rows: Rows
+    levels: tuple[Level, ...]
+    price: float  # of a branch node
+
+    @cached_property
+    def values(self) -> tuple[np.ndarray, ...]:
+        """Per level, the least cost of a tree at each state."""
+        found = [None]
+        for level in reversed(self.levels):
+            found.append(level.values(found[-1]))
+        return tuple(reversed(found[1:]))
+
+    def folded(self, n_levels: int) -> "Graph":
+        """The same program with `n_levels` levels: what is below costs what its best tree does."""
+        if n_levels >= len(self.levels):
+            return self
+        last = self.levels[n_levels - 1]
+        worth = last.worth(self.values[n_levels])
+        ends = np.full_like(last.below, -1)
+        return replace(self, levels=(*self.levels[: n_levels - 1], replace(last, cost=worth, below=ends)))
+
+
+def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True) -> Graph:
+    """The first levels of the program for all trees over these tests, less those without a state;
+    below the last, both sides of every arc stop. A state that costs what no tree can avoid is not expanded (`fold`): exact as long
+    as nothing but cost counts."""
+    n = len(rows.X)
+    random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
+    sums = np.concatenate([rows.loss, rows.floor[:, None], np.ones((n, 1)), random], axis=1)
+    total = rows.loss.sum(axis=0)
+    states = dict(cover=np.packbits(np.ones((1, n), bool), axis=1), path=np.zeros((1, 0), np.int32),
+                  stop=total.min(keepdims=True), label=np.array([total.argmin()], np.int32),
+                  floor=rows.floor.sum(keepdims=True))
+    levels = []
+    for j in range(n_levels):
+        arcs, below = _arcs(rows, sums, states, price, fold, last=j == n_levels - 1)
+        levels.append(Level(**states, **arcs))
+        if below is None or not len(below["stop"]):
+            break
+        states = below
+    return Graph(rows, tuple(levels), price)
+
+
+def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
+    """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
+    last arcs cost the best subtrees of that height, so that it has depth - tail levels."""
+    if not tail:
+        return generate(rows, depth, price, fold)
+    graph = generate(rows, depth - 1, price, fold)
+    if len(graph.levels) < depth - 1:  # no state there is worth a test
+        return graph.folded(depth - tail)
+    return with_stumps(graph).folded(depth - tail)
+
+
+def _arcs(rows: Rows, sums: np.ndarray, now: dict, price: float, fold: bool, last: bool):
+    """The arcs of a level, and the states that they lead to; at the `last` level both sides stop."""
+    X = rows.X.astype(float)
+    (n, F), K = X.shape, rows.loss.shape[1]
+    opened = np.flatnonzero(now["stop"] > now["floor"] + rows.near) if fold else np.arange(len(now["stop"]))
+    step = max(1, CELLS // max(n, F * sums.shape[1]))
+    found = {key: [] for key in ("state", "test", "stops", "labels", "floors", "hashes")}
+    for begin in range(0, len(opened), step):
+        part = opened[begin : begin + step]
+        member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
+        whole = member @ sums
+        ones = np.stack([(member * column) @ X for column in sums.T], axis=2)
+        sides = np.stack([whole[:, None, :] - ones, ones], axis=2)  # (states, tests, sides, sums)
+        s, f = np.nonzero((sides[..., K + 1] > 0.5).all(axis=2))
+        side = sides[s, f]
+        found["state"].append(part[s])
+        found["test"].append(f)
+        found["stops"].append(side[..., :K].min(axis=2))
+        found["labels"].append(side[..., :K].argmin(axis=2))
+        found["floors"].append(side[..., K])
+        found["hashes"].append(_hash(side[..., K + 2 :]))
+    empty = {"stops": (0, 2), "labels": (0, 2), "floors": (0, 2), "hashes": (0, 2)}
+    joined = {key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
+              for key, parts in found.items()}
+    state, test = joined["state"].astype(np.int32), joined["test"].astype(np.int32)
+    stops, floors = joined["stops"], joined["floors"]
+    goes_on = np.zeros(stops.shape, bool) if last else stops > floors + rows.near if fold else np.ones(stops.shape, bool)
+    below = np.full(stops.shape, -1, np.int32)
+    cost = price + np.where(goes_on, 0.0, stops).sum(axis=1)
+    arcs = dict(state=state, test=test, below=below, cost=cost)
+    if last:
+        return arcs, None
+    arc, side = np.nonzero(goes_on)
+    _, at, below[arc, side] = np.unique(joined["hashes"][arc, side], return_index=True, return_inverse=True)
+    expect_room(len(at) * (now["cover"].shape[1] + 64), f"{len(at):,} states of the dynamic program")
+    parent, f, bit = state[arc[at]], test[arc[at]], side[at]
+    columns = np.packbits(np.stack([~rows.X.T, rows.X.T]), axis=2)
+    cover = now["cover"][parent] & columns[bit, f]
+    path = np.concatenate([now["path"][parent], (2 * f + bit)[:, None]], axis=1).astype(np.int32)
+    states = dict(cover=cover, path=path, stop=stops[arc[at], side[at]],
+                  label=joined["labels"][arc[at], side[at]].astype(np.int32), floor=floors[arc[at], side[at]])
+    return arcs, states
+
+
+def _hash(limbs: np.ndarray) -> np.ndarray:
+    """uint64: sums of random limbs (…, LIMBS) mixed into one number; equal sets have equal ones."""
+    odd = np.random.default_rng(1990).integers(0, 1 << 63, LIMBS, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = (limbs.astype(np.uint64) * odd).sum(axis=-1, dtype=np.uint64)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+def with_stumps(graph: Graph) -> Graph:
+    """The same arcs, those of the last level with the cost of the best tree of one level on either side."""
+    rows, last = graph.rows, graph.levels[-1]
+    cost = last.cost.copy()
+    for s in np.unique(last.state).tolist():
+        arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
+        below = stump_costs(rows.X[members].astype(float), rows.loss[members], graph.price)
+        cost[arcs] = graph.price + below[last.test[arcs]]
+    return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
+
+
+def stump_costs(X: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
+    """float64 (tests,): the cost of the best test, or none, on either side of each test f.
+
+    The losses of the rows on the four sides of all pairs of tests come from one product Xᵀ diag(loss_k) X
+    per class.
+    """
+    K = loss.shape[1]
+    total = loss.sum(axis=0)
+    ones = X.T @ loss  # (tests, classes)
+    on11, on10, on01, on00 = (None,) * 4
+    for k in range(K):
+        both = (X * loss[:, k, None]).T @ X
+        sides = both, ones[:, k, None] - both, ones[:, k] - both, total[k] - ones[:, k, None] - ones[:, k] + both
+        on11, on10, on01, on00 = sides if k == 0 else map(np.minimum, (on11, on10, on01, on00), sides)
+    one = np.minimum(ones.min(axis=1), price + (on11 + on10).min(axis=1))
+    zero = np.minimum((total - ones).min(axis=1), price + (on01 + on00).min(axis=1))
+    return one + zero

@@ -1,0 +1,106 @@
+"""dpflow: known optima to depth 5, folding, and points that are no vertices."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import odtc
+from odtc import pipeline
+from odtc.errors import TreeError
+from odtc.format import read_model, write_model
+from odtc.heuristic import grow
+from odtc.model import Axis, ModelBuilder, blocks_from_json, name_list
+from odtc.solver import find_solver, version
+from odtc.states import Rows, program
+from odtc.words import Words
+from tests.laws.problems import problems
+
+
+def test_a_grid_of_columns_may_have_holes():
+    """Names, places and JSON of a block that has some members of its grid."""
+    m = ModelBuilder("holes")
+    u = m.columns("u", Axis("state", 3), Axis("test", 11), members=np.array([0, 12, 32]))
+    row = m.rows("row", upper=1)
+    m.add(row[()], u[np.array([0, 2])])
+    model = m.finish()
+    assert name_list(model.columns) == ["u_0_00", "u_1_01", "u_2_10"]
+    assert u.places(Words.of(["u_2_10", "u_0_01", "u_1_01", "v_0_00"])).tolist() == [2, -1, 1, -1]
+    assert model.A.toarray().tolist() == [[1, 0, 1]]
+    (back,) = blocks_from_json([u.to_json()])
+    assert back == u and back.names().tobytes() == u.names().tobytes()
+
+
+@pytest.mark.parametrize("form", [{"tail": "0", "fold": "false"}, {}, {"lambda": 0.25, "tail": "1"}], ids=str)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_point_between_optimal_trees_decodes_to_one(form, data):
+    """An interior-point solver without crossover ends within the optimal face."""
+    problem = data.draw(problems(("dpflow", form), depths=(2, 3)))
+    model = problem.module.build(problem)
+    bounds = np.stack([model.col_lower, model.col_upper], axis=1)
+    vertex = linprog(model.c, A_eq=model.A, b_eq=model.row_lower, bounds=bounds, method="highs-ds")
+    points = [vertex.x]
+    for sign in (-1, 1):  # other optima, by a small preference for early or late columns
+        pull = sign * np.linspace(0, 1e-7, model.n_cols)
+        points.append(linprog(model.c + pull, A_eq=model.A, b_eq=model.row_lower, bounds=bounds, method="highs-ds").x)
+    heap = problem.module.decode(problem, model.split(np.mean(points, axis=0)))
+    assert problem.module.objective(problem, heap) == pytest.approx(vertex.fun, abs=1e-6)
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_folding_and_leaving_out_change_no_value(data):
+    """The linear program's value, every tail and the values counted bottom-up are one number."""
+    problem = data.draw(problems(("dpflow", {"lambda": 0.25}), depths=(2, 3, 4)))
+    encoded = problem.encoded
+    loss = encoded.weight[:, None] * (np.arange(len(encoded.classes)) != encoded.y[:, None])
+    rows = Rows.of(encoded.X, loss, encoded.copies)
+    values = [program(rows, problem.topology.depth, 0.3, fold, tail).values[0][0]
+              for fold in (True, False) for tail in range(problem.topology.depth)]
+    assert np.ptp(values) < 1e-9
+
+
+def test_what_the_model_cannot_say_is_refused():
+    """A start whose folded part is not the best is another tree than the model's; trimmed makes it so."""
+    model = pipeline.build("examples/monks/monks-1.csv", "dpflow", 4)
+    problem = model.problem
+    heap = grow("cart", problem.encoded, problem.topology)
+    with pytest.raises(TreeError, match="folded|leaves"):
+        problem.module.start(problem, heap)
+    better = problem.module.trimmed(problem, heap)
+    assert better.errors(problem.encoded) <= heap.errors(problem.encoded)
+    model.join(problem.module.start(problem, better))
+
+
+def test_the_file_has_no_integer_column(tmp_path):
+    model = pipeline.build("examples/monks/monks-1.csv", "dpflow", 3, tail="0")
+    write_model(model, tmp_path / "m.mps", "mps")
+    assert "MARKER" not in (tmp_path / "m.mps").read_text()
+    assert not read_model(tmp_path / "m.mps").integrality.any()
+
+
+# One-hot, λ = 0, training errors at depth 2, 3, 4, 5 (STRENGTH 2.1; three dynamic programs agree).
+KNOWN = {
+    "monks-1": (22, 10, 0), "monks-2": (57, 41, 30, 14), "monks-3": (8, 6, 2), "hayes-roth": (52, 34, 21, 14),
+    "house-votes-84": (7, 5, 1), "balance-scale": (199, 163, 138, 112), "tic-tac-toe": (282, 216, 137),
+    "car-evaluation_papers": (384, 336, 288), "kr-vs-kp": (418, 198, 144), "soybean-small": (0, 0, 0),
+}
+
+
+@pytest.mark.parametrize(("name", "depth"), [(name, at + 2) for name, errors in KNOWN.items() for at in range(len(errors))])
+def test_published_data(name, depth, shared_data):
+    fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, start_from="none")
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["gap"] == 0
+    assert fitted.facts["objective"] == KNOWN[name][depth - 2]
+
+
+@pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip"])
+def test_linear_programs_of_files(solver, shared_data):
+    """The same file gives the same optimum in every solver."""
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    fitted = odtc.fit(shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", solver=solver, tail="0")
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
+    assert fitted.facts["objective"] == 163
