@@ -19,6 +19,7 @@ _HOMES = {
     "fit": "odtc.pipeline",
     "start": "odtc.pipeline",
     "read_tree": "odtc.tree",
+    "import_tree": "odtc.importer",
     "write_model": "odtc.format",
     "render_tree": "odtc.render",
     "Dataset": "odtc.dataset",

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from odtc import __version__, cli_bench, screen
+from odtc import __version__, cli_bench, cli_import, screen
 from odtc.cli_options import (
     Categorical,
     Cuts,
@@ -50,8 +50,6 @@ app = typer.Typer(
     help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
          "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
 )
-
-app.add_typer(cli_bench.bench, name="bench")
 
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
@@ -323,6 +321,10 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     from odtc.catalogue import describe
 
     print(describe(name))
+
+
+app.command("import")(cli_import.import_)
+app.add_typer(cli_bench.bench, name="bench")
 
 
 def main() -> None:

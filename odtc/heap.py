@@ -90,6 +90,10 @@ class HeapTree:
                 return
             found = encoded.find(node.split)
             if found is None:
+                left = node.split.left(encoded.dataset.X)
+                if left.all() or not left.any():  # no row needs the question: a tree of other rows may ask it
+                    place(node.left if left.all() else node.right, t)
+                    return
                 raise TreeError(
                     f"the tree asks {node.split.words(encoded.features)[0]!r}, which no test of the encoding "
                     f"{encoded.scheme!r} asks; use an --encoding that holds it"

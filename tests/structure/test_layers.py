@@ -20,17 +20,17 @@ LAYERS = [
     {"subtree", "states", "heap", "scale", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
     {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "point", "points"},
     {"command", "described", "script", "solver", "solvers", "drivers"},
-    {"report", "verify", "manifest", "run", "loop"},
+    {"report", "verify", "manifest", "run", "importer", "loop"},
     {"files", "pipeline", "catalogue", "worker"},
     {"bench", "bench_table"},
-    {"screen", "cli_options", "cli_bench", "cli"},
+    {"screen", "cli_options", "cli_bench", "cli_import", "cli"},
     {"__main__"},
 ]
 # Within a group: the contract before its collection, and what the contract itself stands on.
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
+ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_import"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}}
+           "sklearn": {"heuristics", "formulations"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}, "joblib": {"importer"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,0 +1,45 @@
+"""`odtc import`: a tree of scikit-learn, or of another run, becomes one of ours over the columns of a data file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc import screen
+from odtc.cli_options import Categorical, Json, Missing, Numeric, Target, Weights, names
+from odtc.errors import ChoiceError
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A tree of odtc (JSON), the text of scikit-learn's export_text, or a pickled "
+                                         "or joblib-dumped DecisionTreeClassifier.")],
+    data: Annotated[Path, typer.Option("--data", metavar="DATA", help="The rows that its leaves count; its columns are found by name.")],
+    target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
+    o: Annotated[Path | None, typer.Option("-o", metavar="TREE.json", help="By default FILE.tree.json in this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make another program's tree one of ours: for show, predict, export, and as --start of a model."""
+    import json
+
+    from odtc import report
+    from odtc.importer import import_tree, read_foreign
+    from odtc.output import write_text
+    from odtc.reader import read
+    from odtc.render import render_tree
+
+    path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
+    if path.exists() and file.exists() and path.samefile(file):
+        raise ChoiceError(f"expected another name for the imported tree than the file that it comes from, {str(file)!r}; name it with -o")
+    source = read_foreign(file, trust)
+    dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    tree = import_tree(source, dataset)
+    write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+    facts = {"data": dataset.name, "n_rows": dataset.n_rows, "n_rows_dropped": dataset.n_dropped, **report.tree_facts(tree),
+             "tree": str(path), "files": [str(path)]}
+    if as_json:
+        screen.print_json(facts)
+        return
+    print(render_tree(tree))
+    print(f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right ({100 * facts['train_accuracy']:.2f} %)")
+    screen.say(f"wrote {path}")

@@ -1,0 +1,261 @@
+"""`odtc import`: trees of scikit-learn and of other runs predict as they did, at ties too, and start a solver."""
+
+import json
+import pickle
+
+import joblib
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
+
+import odtc
+from odtc.errors import TreeError
+from odtc.importer import import_tree, last_left, read_foreign
+from odtc.reader import from_frame, read
+from odtc.split import Missing, Subset, Threshold
+from odtc.tree import Branch
+from tests.command_line import CHECKOUT, MONKS, refused
+from tests.command_line import odtc as command
+
+IRIS = CHECKOUT / "examples" / "iris" / "iris.csv"
+
+
+def classes_of(tree, dataset):
+    return np.array([tree.classes[k] for k in tree.predict(dataset.X)])
+
+
+def frame_of(path):
+    frame = pl.read_csv(path)
+    return frame[:, :-1], frame[:, -1].to_numpy()
+
+
+def assert_counted(tree, dataset):
+    """The leaves' counts are those of the rows that end there, found one by one."""
+    reached, K = tree.apply(dataset.X), len(dataset.classes)
+    for number, leaf in enumerate(tree.leaves()):
+        here = reached == number
+        assert leaf.rows == tuple(np.bincount(dataset.y[here], minlength=K))
+        assert leaf.counts == pytest.approx(np.bincount(dataset.y[here], dataset.weight[here], K))
+
+
+@given(st.floats(-1e38, 1e38, width=64))
+@settings(max_examples=300)
+def test_the_last_number_that_goes_left(threshold):
+    last = last_left(threshold)
+    assert float(np.float32(last)) <= threshold < float(np.float32(np.nextafter(last, np.inf)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_predictions_agree_at_ties_of_32_bits(seed):
+    """Cells that differ by less than 32 bits tell, and cells around every threshold."""
+    draw = np.random.default_rng(seed)
+    base = draw.choice([0.1, 0.3, 1e-30, 2.0**24, 1e9, -0.7], 40)[:, None] * draw.integers(1, 4, (40, 3))
+    X = base * (1 + draw.integers(-3, 4, (40, 3)) * 2.0**-25)
+    y = draw.choice(["u", "v", "w"], 40)
+    frame = pl.DataFrame(X, schema=["a", "b <= c", "d|e"])
+    fitted = DecisionTreeClassifier(random_state=seed).fit(frame, y)
+    dataset = from_frame(frame.with_columns(y=y), "ties")
+    tree = import_tree(fitted, dataset)
+    assert (classes_of(tree, dataset) == fitted.predict(frame)).all()
+    assert_counted(tree, dataset)
+    around = []
+    for t in fitted.tree_.threshold[fitted.tree_.feature >= 0]:
+        ends = [np.float32(t), np.nextafter(np.float32(t), np.float32(np.inf)), np.nextafter(np.float32(t), np.float32(-np.inf)), last_left(t), t]
+        around += [move(float(end)) for end in ends for move in (float, lambda v: np.nextafter(v, np.inf), lambda v: np.nextafter(v, -np.inf))]
+    probes = np.array([[draw.choice(around) for _ in range(3)] for _ in range(2000)])
+    said = fitted.predict(pl.DataFrame(probes, schema=frame.columns))
+    assert (np.array(tree.classes)[tree.predict(probes)] == said).all()
+
+
+def test_the_text_of_export_text_is_the_same_tree(tmp_path):
+    X, y = frame_of(IRIS)
+    fitted, dataset = DecisionTreeClassifier(random_state=0).fit(X, y), read(IRIS)
+    for name, options in (("plain", {"decimals": 17}), ("weights", {"decimals": 17, "show_weights": True}), ("narrow", {"decimals": 17, "spacing": 1})):
+        (tmp_path / name).write_text(export_text(fitted, feature_names=list(X.columns), **options))
+        assert import_tree(tmp_path / name, dataset) == import_tree(fitted, dataset)
+    rounded = tmp_path / "rounded"
+    rounded.write_text("\ufeff" + export_text(fitted, feature_names=list(X.columns)).replace("\n", "\r\n"), encoding="utf-8")
+    assert (classes_of(import_tree(rounded, dataset), dataset) == fitted.predict(X)).all()
+
+
+def test_a_rounded_threshold_among_the_cells_is_refused(tmp_path):
+    frame = pl.DataFrame({"x": [0.43, 0.44, 0.2, 0.7]})
+    fitted = DecisionTreeClassifier(random_state=0).fit(frame, list("abab"))
+    dataset = from_frame(frame.with_columns(y=pl.Series(list("abab"))), "near")
+    path = tmp_path / "tree"
+    path.write_text(export_text(fitted, feature_names=["x"]))
+    with pytest.raises(TreeError, match=r"rounds the threshold of 'x' to 0.4\d, so the cell 0.4\d may go either way.*decimals=17"):
+        import_tree(path, dataset)
+    path.write_text(export_text(fitted, feature_names=["x"], decimals=17))
+    assert (classes_of(import_tree(path, dataset), dataset) == list("abab")).all()
+
+
+@pytest.mark.parametrize("mark", ["=", "_"])
+@pytest.mark.parametrize("drop_first", [False, True])
+def test_one_hot_columns_become_subsets(mark, drop_first):
+    frame, y = frame_of(MONKS / "monks-2.csv")
+    X = frame.to_dummies(separator=mark, drop_first=drop_first)
+    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    for kinds in ({}, {"categorical": frame.columns}):
+        dataset = read(MONKS / "monks-2.csv", **kinds)
+        tree = import_tree(fitted, dataset)
+        assert all(isinstance(node.split, Subset) for node, _ in tree.walk() if isinstance(node, Branch))
+        assert (classes_of(tree, dataset) == fitted.predict(X).astype(str)).all()
+        assert_counted(tree, dataset)
+
+
+def test_words_booleans_and_labels_of_other_types():
+    frame = pl.DataFrame({"colour": list("rgbrgbrg"), "on": [True, False] * 4, "n": [1, 2, 3, 4, 5, 6, 7, 8]})
+    y = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    X = frame.to_dummies("colour", separator="=")
+    for labels in (y, y.astype(bool)):
+        fitted = DecisionTreeClassifier(random_state=0).fit(X, labels)
+        dataset = from_frame(frame.with_columns(y=labels.astype(int) if labels is y else labels), "words")
+        tree = import_tree(fitted, dataset)
+        assert (tree.predict(dataset.X) == labels.astype(int)).all() and tree.classes == (("0", "1") if labels is y else ("false", "true"))
+
+
+def test_columns_without_names_are_taken_by_place():
+    X, y = frame_of(IRIS)
+    fitted, dataset = DecisionTreeClassifier(random_state=0).fit(X.to_numpy(), y), read(IRIS)
+    assert (classes_of(import_tree(fitted, dataset), dataset) == fitted.predict(X.to_numpy())).all()
+    with pytest.raises(TreeError, match="4 of them, got a tree fitted on 3 columns without names"):
+        import_tree(DecisionTreeClassifier().fit(X.to_numpy()[:, :3], y), dataset)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_missing_cells_go_where_scikit_learn_sends_them(seed):
+    draw = np.random.default_rng(seed)
+    X = draw.integers(0, 6, (60, 2)).astype(float)
+    X[draw.random((60, 2)) < 0.2] = np.nan
+    frame, y = pl.DataFrame(X, schema=["a", "b"]), draw.choice(["u", "v"], 60)
+    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, y)
+    dataset = from_frame(frame.fill_nan(None).with_columns(y=y), "gaps", missing="separate")
+    tree = import_tree(fitted, dataset)
+    assert (classes_of(tree, dataset) == fitted.predict(frame)).all()
+    assert_counted(tree, dataset)
+    if fitted.tree_.missing_go_to_left[fitted.tree_.feature >= 0].any():
+        assert any(isinstance(node.split, Missing) for node, _ in tree.walk() if isinstance(node, Branch))
+
+
+def test_a_tree_of_another_run(tmp_path):
+    """Columns in another order, numbers that are categories there, levels that this data lacks."""
+    rows = "k,c,n,y\n1,red,5,a\n2,blue,7,b\n3,green,9,a\n1,green,2,b\n3,red,8,b\n"
+    (tmp_path / "one.csv").write_text(rows)
+    (tmp_path / "two.csv").write_text("n,c,k,y\n5,red,1,b\n7,blue,2,b\n9,red,3,a\n")
+    one, two = read(tmp_path / "one.csv", categorical=["k"]), read(tmp_path / "two.csv")
+    features, codes = one.features, {level: float(code) for code, level in enumerate(one.features[1].levels)}
+    root = Branch(Subset(0, (0.0, 1.0)), Branch(Threshold(2, 6.0), odtc.tree.Leaf(0), odtc.tree.Leaf(1)),
+                  Branch(Subset(1, (codes["green"], codes["red"])), odtc.tree.Leaf(0), odtc.tree.Leaf(1)))
+    tree = import_tree(odtc.Tree(root, features, one.classes, "y"), two)
+    assert tree.features == two.features and list(classes_of(tree, two)) == ["a", "b", "a"]
+    assert_counted(tree, two)
+    again = import_tree(tree, two)
+    assert again == tree
+    back = import_tree(tree, one)  # from numbers to categories
+    assert list(classes_of(back, one)[[0, 1, 4]]) == ["a", "b", "a"]
+
+
+def test_an_imported_tree_starts_a_solver_and_is_shown_and_predicts(tmp_path):
+    X, y = frame_of(IRIS)
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    joblib.dump(fitted, tmp_path / "cart.joblib", compress=3)
+    said = command("import", "cart.joblib", "--data", IRIS, "--trust", "--json", folder=tmp_path)
+    facts = said.facts
+    assert said.code == 0 and facts["files"] == ["cart.tree.json"] and facts["train_correct"] == int((fitted.predict(X) == y).sum())
+    shown = command("show", "cart.tree.json", folder=tmp_path)
+    assert shown.code == 0 and X.columns[fitted.tree_.feature[0]] in shown.out
+    predicted = command("predict", "cart.tree.json", IRIS, folder=tmp_path).out.splitlines()[1:]
+    assert predicted == list(fitted.predict(X))
+    model = odtc.build(IRIS, "flowoct", 2, encoding="auto")
+    heap, point = odtc.start(model, tmp_path / "cart.tree.json")
+    assert model.objective(point) == pytest.approx(len(y) - facts["train_correct"])
+    assert heap.to_tree(model.problem.encoded).leaves() == odtc.read_tree(tmp_path / "cart.tree.json").leaves()
+    # A threshold of the estimator is no midpoint of ours, but it is the same test of these rows.
+    assert command("build", IRIS, "--start", "cart.tree.json", folder=tmp_path).code == 0
+    again = command("import", "cart.tree.json", "--data", IRIS, "-o", "again.json", folder=tmp_path)
+    assert again.code == 0 and (tmp_path / "again.json").read_bytes() == (tmp_path / "cart.tree.json").read_bytes()
+
+
+def test_a_start_may_ask_what_no_row_needs():
+    """A tree fitted on more rows asks what is the same for all of these."""
+    X, y = frame_of(IRIS)
+    fitted = DecisionTreeClassifier(random_state=0).fit(X, y)
+    few = from_frame(pl.read_csv(IRIS).gather_every(10), "few")
+    tree = import_tree(fitted, few)
+    model = odtc.build(few, "flowoct", min(5, tree.depth), encoding="auto")
+    heap = type(odtc.start(model)[0]).from_tree(tree, model.problem.encoded, model.problem.topology)
+    assert heap.errors(model.problem.encoded) == (tree.predict(few.X) != few.y).sum()
+
+
+class Traitor:
+    def __reduce__(self):
+        return (exec, ("open('ran', 'w').close()",))
+
+
+def test_a_pickle_is_not_opened_without_trust(tmp_path):
+    (tmp_path / "bad.pkl").write_bytes(pickle.dumps(Traitor()))
+    sentence = refused(command("import", "bad.pkl", "--data", IRIS, folder=tmp_path))
+    assert "opening a pickle runs the code in it: add --trust" in sentence and not (tmp_path / "ran").exists()
+    assert "expected a fitted DecisionTreeClassifier of scikit-learn, got NoneType" in refused(
+        command("import", "bad.pkl", "--data", IRIS, "--trust", folder=tmp_path))
+
+
+TEXT = "|--- n <= 2.50\n|   |--- class: a\n|--- n >  2.50\n|   |--- class: b\n"
+BAD_TEXTS = [
+    (TEXT.replace("class: b", "truncated branch of depth 2"), "line 4: expected .* got 'truncated branch of depth 2'; print it with a larger max_depth"),
+    (TEXT[:30], "line 2: expected"), (TEXT.replace(">  2.50", ">  2.60"), "line 3: expected the other side of 'n' <= 2.50"),
+    (TEXT + "|   |--- class: b\n", "line 5: expected the end of the tree"), (TEXT + "hello\n", "line 5: expected a line of export_text, got 'hello'"),
+    (TEXT.replace("n <", "m <").replace("n >", "m >"), "asks for a column 'm', which 'a' has not"),
+    (TEXT.replace("n <", "c <").replace("n >", "c >"), "compares the column 'c' with a number, but its cells in 'a' are words.*'c=u'"),
+    (TEXT.replace("n <", "c=z <").replace("n >", "c=z >"), "asks for a column 'c=z'"),
+    (TEXT.replace("class: b", "class: z"), "predicts the class 'z', which the target 'y' of 'a' has not: a, b"),
+    (TEXT.replace("2.50", "nan"), "line 1: expected 'COLUMN <= NUMBER'"), ("hello", "got none of them"), ("", "got none of them"),
+    ("{}", "expected a tree of schema"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), BAD_TEXTS)
+def test_bad_files_are_one_sentence(tmp_path, text, sentence):
+    import re
+
+    (tmp_path / "a.csv").write_text("n,c,y\n1,u,a\n2,v,b\n3,u,a\n4,v,b\n")
+    (tmp_path / "t").write_text(text)
+    assert re.search(sentence, refused(command("import", "t", "--data", "a.csv", folder=tmp_path)))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.csv", "t"]
+
+
+def test_good_text_of_the_same_kind(tmp_path):
+    (tmp_path / "a.csv").write_text("n,c,y\n1,u,a\n2,v,b\n3,u,a\n4,v,b\n")
+    (tmp_path / "t.txt").write_text(TEXT)
+    said = command("import", "t.txt", "--data", "a.csv", folder=tmp_path)
+    assert said.code == 0 and "2 of 4 rows of a right" in said.out and said.err == "wrote t.tree.json\n"
+    assert json.loads((tmp_path / "t.tree.json").read_text())["root"]["left"]["rows"] == [1, 1]
+    assert "name it with -o" in refused(command("import", "t.tree.json", "--data", "a.csv", folder=tmp_path))
+
+
+@pytest.mark.parametrize(("estimator", "sentence"), [
+    (DecisionTreeClassifier(), "got DecisionTreeClassifier"), (RandomForestClassifier(n_estimators=2), "got RandomForestClassifier"),
+    (DecisionTreeRegressor(), "got DecisionTreeRegressor"),
+])
+def test_other_estimators_are_refused(estimator, sentence):
+    X, y = frame_of(IRIS)
+    if not isinstance(estimator, DecisionTreeClassifier):
+        estimator.fit(X, np.unique(y, return_inverse=True)[1])
+    with pytest.raises(TreeError, match=sentence):
+        import_tree(estimator, read(IRIS))
+
+
+def test_two_targets_and_ambiguous_names_are_refused():
+    X, y = frame_of(IRIS)
+    with pytest.raises(TreeError, match="predicts one column, got one that predicts 2"):
+        import_tree(DecisionTreeClassifier().fit(X, np.column_stack([y, y])), read(IRIS))
+    frame = pl.DataFrame({"a": ["b_c", "x"], "a_b": ["c", "y"], "y": ["u", "v"]})
+    with pytest.raises(TreeError, match="may be a level of 'a' or 'a_b'"):
+        import_tree(DecisionTreeClassifier().fit(pl.DataFrame({"a_b_c": [1, 0]}), ["u", "v"]), from_frame(frame, "names"))
+    with pytest.raises(TreeError, match="cannot read the tree"):
+        read_foreign("nowhere.pkl")
