@@ -6,6 +6,8 @@ HEAD = ("data", "depth", "form", "columns", "rows", "nonzeros", "build s", "root
         "CPU s", "wall s", "verified", "nonzeros peer/this", "CPU peer/this")
 # A solve of less is as quick as can be told, and no ratio is made of less.
 LEAST_SECONDS = 0.01
+# A solver that had less of a core when its limit came says little of the formulation.
+BUSY = 0.8
 
 
 def markdown(results: list[dict]) -> str:
@@ -35,6 +37,13 @@ def agree(result: dict, peer: dict) -> bool:
 
 def solved(result: dict) -> bool:
     return result["termination"] == "optimal"
+
+
+def _starved(result: dict) -> str:
+    """A word on a solve that the limit ended while it had less than BUSY of one core."""
+    share = (result["cpu_seconds"] or 0) / max(result["seconds"] or 0, LEAST_SECONDS)
+    limited = result["termination"] == "time_limit" and share < BUSY
+    return f" (had {100 * share:.0f} % of a core)" if limited else ""
 
 
 def _match(result: dict) -> tuple:
@@ -72,7 +81,7 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
             ratios[1] = f"{_faster(result, peer):.2f}" if agree(result, peer) else "OPTIMA DIFFER"
     return [
         result["data"], str(result["depth"]), result["form"] + start, *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
-        _number(result["build_seconds"], 3), lp, result["termination"], _number(result["objective"]), _number(result["bound"]),
+        _number(result["build_seconds"], 3), lp, result["termination"] + _starved(result), _number(result["objective"]), _number(result["bound"]),
         "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %", _whole(result["nodes"]), _number(result["cpu_seconds"], 3),
         _number(result["seconds"], 3), {True: "yes", False: "NO", None: "–"}[result["verified"]], *ratios,
     ]

@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from odtc.bench_table import agree, markdown, paired
 from odtc.errors import ChoiceError, DataError
 from odtc.format import write_model
 from odtc.solution import Options
-from tests.command_line import MONKS, command, environment, odtc, refused
+from tests.command_line import MONKS, environment, odtc, refused
 from tests.exhaustive import cheapest
 
 QUICK = bench.Settings(options=Options(time_limit=30, threads=1))
@@ -150,6 +151,8 @@ def test_geometric_means_are_over_the_pairs_that_both_solve():
     row = next(line for line in markdown(results).splitlines() if line.startswith("| f | 2 |"))
     cells = [text.strip() for text in row.strip("|").split("|")]
     assert cells == ["f", "2", "3", "3", "3", "3", "2", "2", f"{(2 * 2 * 8) ** (1 / 3):.2f}", f"{math.sqrt(2 * 8):.2f}"]
+    assert "time_limit (had" not in markdown(results)
+    assert "time_limit (had 25 % of a core)" in markdown([*results, cell("f", "d", 60.0, "time_limit") | {"cpu_seconds": 15.0}])
     results[3]["objective"] = -41.0
     assert "OPTIMA DIFFER" in markdown(results)
 
@@ -167,8 +170,10 @@ def test_the_command_line_goes_on_where_it_was(small):
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
-    words = ("bench", "models", "--data", MONKS / "monks-1.csv", "--depths", "1,4", "--forms", "flowoct:bottom=flow", "--results", "r.jsonl")
-    with subprocess.Popen(command(*words), cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8") as process:
+    # A shell's background job ignores SIGINT, and so would its children.
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+    words = ["bench", "models", "--data", str(MONKS / "monks-1.csv"), "--depths", "1,4", "--forms", "flowoct:bottom=flow", "--results", "r.jsonl"]
+    with subprocess.Popen([sys.executable, "-c", hear, *words], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8") as process:
         path, until = tmp_path / "r.jsonl", time.monotonic() + 60
         while not path.exists() and time.monotonic() < until:
             time.sleep(0.1)
