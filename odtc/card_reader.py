@@ -45,7 +45,7 @@ class _Reader:
         sign = sense(self.text, self.sections)
         names = (NamedBlock(self.text.words(columns.starts, columns.lengths)),) if len(columns) else ()
         return Model(title(self.text, self.sections), sign * cost + 0.0, sign * offset + 0.0, lower, upper, low, up, whole,
-                     names, blocks, *cut_names(blocks), matrix=matrix)
+                     names, blocks, *cut_names(blocks), matrix=matrix, maximised=sign < 0)
 
     # N|L|G|E name. The first N row (or that of OBJNAME) is the objective, the others are dropped.
     def _rows(self):

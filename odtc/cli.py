@@ -103,7 +103,7 @@ def fit(
     written = files.write_build(compiled, stem, None if loops else format, gzip)
     with screen.live(module.NAME, stem, written) as (progress, log):
         last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log,
-                                      path=written[0] if format and format != "fixed-mps" else None, program=program, keep=keeper,
+                                      path=written[0] if format and not loops else None, program=program, keep=keeper,
                                       time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
     if not solution.has_solution:
@@ -165,7 +165,10 @@ def solve(
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS."""
+    """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS.
+
+    Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
+    """
     from odtc import files, pipeline, report
     from odtc.solver import Options, find_solver
 
@@ -180,17 +183,20 @@ def solve(
     opened = files.open_model(model_file, start)
     written: list[Path] = []
     with screen.live(module.NAME, target.with_suffix("") if target.suffix == ".sol" else None, written) as (progress, log):
-        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=progress, log=log, path=model_file,
+        hear = (lambda said: progress(files.in_own_sense(opened.model, said))) if progress else None
+        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=hear, log=log, path=model_file,
                                   program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     written += files.write_solution(opened.model, solution, options, target)
-    facts = opened.facts | report.solve_facts(solution)
+    solution = files.in_own_sense(opened.model, solution)
+    facts = opened.facts | report.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
     if not solution.has_solution:
         screen.refuse_no_solution(opened.facts, solution, written, as_json)
     facts |= {"files": [str(f) for f in written]}
     if as_json:
         screen.print_json(facts)
         return
-    print(f"{solution.termination}: objective {solution.objective:.10g}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
+    sense = " (maximised)" if opened.model.maximised else ""
+    print(f"{solution.termination}: objective {solution.objective:.10g}{sense}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
     print(f"{target}  (odtc decode {target})")
 
 

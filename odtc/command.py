@@ -12,10 +12,10 @@ What its module in `solvers/` says, beside NAME, SUMMARY, DIALECT and read_log:
     has_point(log)   whether it has a solution at all, where its file does not tell
 
 A run has a folder of its own with plain names in it, so that no solver meets a blank, an accent
-or a stale file; the model is linked there, not copied. No exit code is asked: they say nothing.
+or a stale file; a model file that is as odtc writes it is linked there, any other is written anew
+(odtc.portable). No exit code is asked: they say nothing.
 """
 
-import gzip
 import importlib.metadata
 import importlib.util
 import os
@@ -24,17 +24,18 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from odtc.dataset import show_number
-from odtc.errors import ModelError, SolutionError, SolverError
+from odtc.errors import SolutionError, SolverError
 from odtc.format import FORMATS, write_model
 from odtc.output import write_text
 from odtc.point import RawPoint, read_point, write_point
+from odtc.portable import compare, portable
 from odtc.process import Child, attend, python_environment, quick_output
 from odtc.render import render, render_line
 from odtc.solution import Log, Options, Outcome, Progress, Termination
@@ -134,7 +135,11 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
     program = locate(module, program_name)
     with tempfile.TemporaryDirectory(prefix="odtc-", ignore_cleanup_errors=True) as folder:
         folder = Path(folder)
-        names = _lay_out(module, model, options, start, path, folder)
+        if model.offset:  # no file has it
+            take = _raised(take, model.offset)
+        names, model, note = _lay_out(module, model, options, start, path, folder)
+        if note:
+            take(Log(f"odtc: {note}\n"))
         argv = command_line(module, program, names, options)
         began = time.monotonic()
         stdin = folder / names["options"] if getattr(module, "STDIN_OPTIONS", False) else Path(os.devnull)
@@ -167,25 +172,47 @@ def _facts(names: dict, options: Options) -> dict:
     }
 
 
-def _lay_out(module, model, options, start, path, folder: Path) -> dict:
-    """The files of a run in its own folder; their names in a dict."""
-    dialect = module.DIALECT
-    form, packed = (form_of(path), str(path).endswith(".gz")) if path is not None else (None, False)
-    plain = dialect.cuts or not (model.lazy or model.user_cuts)  # no section that it cannot read
-    if form in dialect.reads and (dialect.gzip or not packed) and plain:
-        name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if packed else "")
+def _lay_out(module, model, options, start, path, folder: Path) -> tuple[dict, object, str]:
+    """(names, model, note): the files of a run in its own folder, the model under the names that it has
+    there, and why it was written anew where it was, in words."""
+    dialect, same, linked, note = module.DIALECT, portable(model), False, ""
+    if path is not None:
+        file = compare(path, model)
+        form = file.form
+        # Nor a section that it cannot read.
+        linked = form in dialect.reads and (dialect.gzip or not file.packed) and (dialect.cuts or not file.cuts)
+        if file.astray:
+            linked = False
+            note = f"{Path(path).name} is written anew for {module.NAME}, as all solvers read it alike: {file.astray}"
+    if linked:
+        name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if file.packed else "")
         (folder / name).symlink_to(Path(path).resolve())
+        same = FORMATS.get(form).renamed(same) if hasattr(FORMATS.get(form), "renamed") else same
     else:
         form = dialect.reads[0]
         name = f"model{FORMATS.get(form).SUFFIX}"
-        write_model(model, folder / name, form, dialect.cuts)
+        write_model(same, folder / name, form, dialect.cuts)
     names = {"model": name, "form": form, "solution": "solution.sol", "start": "", "options": "solver.options"}
     if start is not None and dialect.start:
         names["start"] = f"start{dialect.start_suffix}"
-        write_point(model, start, folder / names["start"], dialect.start)
+        write_point(same, start, folder / names["start"], dialect.start)
     if text := option_text(module, names, options):
         write_text(folder / names["options"], text)
-    return names
+    return names, same, note
+
+
+def _raised(take, offset: float):
+    """`take`, with the objective's constant added to every objective and bound that is told."""
+    more = lambda value: None if value is None else value + offset  # noqa: E731
+
+    def raised(event):
+        if isinstance(event, Progress):
+            event = replace(event, incumbent=more(event.incumbent), bound=more(event.bound))
+        elif isinstance(event, Outcome):
+            event = replace(event, objective=more(event.objective), bound=more(event.bound))
+        return take(event)
+
+    return raised
 
 
 def option_text(module, names, options) -> str:
@@ -274,15 +301,3 @@ def _last_words(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("odtc driver:")]
     cross = [line for line in lines if re.search(r"error|fail|cannot|unable|licen[cs]e|invalid|not found|Traceback", line, re.I)]
     return (cross or lines or ["it printed nothing"])[-1][:300]
-
-
-def form_of(path) -> str:
-    """The format of a model file: "lp", "mps" or "fixed-mps"; raises ModelError for an unknown suffix."""
-    name = str(path).lower().removesuffix(".gz")
-    if name.endswith(".lp"):
-        return "lp"
-    if not name.endswith(".mps"):
-        raise ModelError(f"expected a model file that ends in .mps or .lp (or .gz), got {str(path)!r}")
-    with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as stream:
-        card = re.search(rb"^NAME.*$", stream.read(4096), re.M)
-    return "mps" if card is None or b"FREE" in card[0].split() else "fixed-mps"

@@ -15,7 +15,7 @@ from odtc.output import stem_of
 from odtc.point import RawPoint, read_point, write_point
 from odtc.reader import fingerprint, read
 from odtc.run import read_run, write_run
-from odtc.solution import Options, Solution, Termination
+from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import SOLVERS, find_solver, said_in_log
 
 
@@ -54,11 +54,13 @@ def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
 
 
 def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
-    """The solution file (in the form of HiGHS) and STEM.run.json beside it; the paths.
+    """The solution file (in the form of HiGHS) and STEM.run.json beside it, in the sense of the model's
+    file; the paths.
 
     Where there is no solution, an older file of this name is removed: it would pass for one.
     """
-    path = Path(path)
+    path, solution = Path(path), in_own_sense(model, solution)
+    model = replace(model, c=-model.c, offset=-model.offset) if model.maximised else model
     files = []
     if solution.has_solution:
         files.append(write_point(model, solution.x, path, "highs", solution.termination))
@@ -67,6 +69,18 @@ def write_solution(model: Model, solution: Solution, options: Options, path) -> 
     if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
         files.append(write_run(solution, options, files[0] if files else None, path.with_suffix("")))
     return files
+
+
+def in_own_sense(model: Model, said: Solution | Progress):
+    """What was said of a model, with every objective and bound as its file has them: every Model
+    minimises, so where the file maximises they are negated back, and the bound is an upper one."""
+    if not model.maximised:
+        return said
+    turned = lambda value: None if value is None else 0.0 - value  # noqa: E731
+    if isinstance(said, Progress):
+        return replace(said, incumbent=turned(said.incumbent), bound=turned(said.bound))
+    history = tuple((seconds, turned(incumbent), turned(bound)) for seconds, incumbent, bound in said.history)
+    return replace(said, objective=turned(said.objective), bound=turned(said.bound), claimed=turned(said.claimed), history=history)
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,15 @@ def write_model(model, path, format: str = "mps", cuts: bool = False) -> Path:
 
     With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
     some solvers know (FORMATS §6); without, they are rows like all others. Raises ModelError for
-    what the format cannot say, OutputError where the file cannot be written.
+    what the format cannot say, a constant of the objective among it, OutputError where the file
+    cannot be written.
     """
     module = FORMATS.get(format)
+    if model.offset:
+        raise ModelError(
+            f"the objective has the constant {show_number(model.offset)}, which solvers read in different ways; "
+            "add a column fixed to 1 with this cost (ModelBuilder.constant)"
+        )
     with new_file(path) as stream:
         if str(path).endswith(".gz"):
             # No name and no time in the header: written twice, the same bytes.
@@ -66,7 +72,7 @@ def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
     kind = {block.name: "user" if block.name in model.user_cuts else "lazy" if block.name in model.lazy else "rows"
             for block in model.rows}
     return [(section, blocks) for section in ("rows", "user", "lazy")
-            if (blocks := [block for block in model.rows if kind[block.name] == section])]
+            if (blocks := [block for block in model.rows if kind[block.name] == section]) or section == "rows"]
 
 
 def read_model(path):
@@ -100,6 +106,12 @@ def read_model(path):
             raise as_free from None
 
 
+def form_of(data: bytes, name: str) -> str:
+    """The format of a model file by what it holds: "lp", "mps" or "fixed-mps". Raises ModelError."""
+    kind = _kind(data, name)
+    return "fixed-mps" if kind == "mps" and not FREE_NAME.search(data, 0, 1 << 16) else kind
+
+
 def _kind(data: bytes, name: str) -> str:
     """"mps" or "lp", by the first word; by the suffix where that word says nothing."""
     found = FIRST_WORD.match(data, 0, 1 << 20)
@@ -123,9 +135,10 @@ def name_table(blocks, end: str = "") -> np.ndarray:
     widest = max((block.width for block in blocks), default=1)
     table = np.full((size, widest + len(end)), ord(" "), np.uint8)
     for block in blocks:
-        table[block.start : block.stop, : block.width] = block.names()
+        names = table[block.start : block.stop]
+        names[:, : block.width] = block.names()
         if end:
-            table[block.start : block.stop, block.width] = ord(end)
+            names[np.arange(block.size), (names != ord(" ")).sum(axis=1)] = ord(end)
     return table
 
 

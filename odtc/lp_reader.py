@@ -54,7 +54,7 @@ class _Reader:
         sign = 1.0 if sense == "minimize" else -1.0
         names = (NamedBlock(text.words(self.columns.starts, self.columns.lengths)),) if len(c) else ()
         return Model(self.title, sign * c + 0.0, sign * offset + 0.0, lower, upper, low, up, whole, names, blocks,
-                     *cut_names(blocks), matrix=matrix)
+                     *cut_names(blocks), matrix=matrix, maximised=sign < 0)
 
     # [name:] [constant] {sign} [number] column … [constant]
     def _objective(self, begin, end):

@@ -294,6 +294,7 @@ class Model:
     terms: tuple[Term, ...] = field(default=(), repr=False)
     matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: object = field(default=None, repr=False, compare=False)  # what it was built from
+    maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
 
     def __post_init__(self):
         for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):

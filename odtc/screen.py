@@ -98,18 +98,24 @@ def print_score(facts: dict) -> None:
 @contextmanager
 def live(solver: str, stem, files: list):
     """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log. The
-    rounds of a loop are lines that stay, on any stderr."""
+    rounds of a loop, and the lines of the log that are odtc's own, are lines that stay, on any stderr."""
     from contextlib import ExitStack
 
     from odtc.output import new_file
 
     with ExitStack() as stack:
-        log = None
+        stream = None
         if stem is not None:
             path = Path(f"{stem}.log")
             stream = stack.enter_context(new_file(path))
             files.append(path)
-            log = lambda text: stream.write(text.encode("utf-8"))  # noqa: E731
+
+        def log(text: str) -> None:
+            if text.startswith("odtc: "):  # what odtc itself did with the model, before the solver's own words
+                say(text.rstrip())
+            if stream is not None:
+                stream.write(text.encode("utf-8"))
+
         if not sys.stderr.isatty():
             yield (lambda progress: say(str(progress.round)) if progress.round else None), log
             return

@@ -1,10 +1,12 @@
 """A job that solves a model file elsewhere: the command of `odtc.command` as a shell reads it."""
 
+import gzip
 import shlex
 from pathlib import Path
 
-from odtc.command import Program, command_line, form_of, locate, option_text, wanted
-from odtc.errors import ChoiceError, SolverError
+from odtc.command import Program, command_line, locate, option_text, wanted
+from odtc.errors import ChoiceError, ModelError, SolverError
+from odtc.format import form_of
 from odtc.output import stem_of
 from odtc.registry import did_you_mean
 from odtc.render import render
@@ -39,7 +41,7 @@ def shell_lines(module, path, options: Options, start_path, solution_path, progr
     if program is None:
         raise SolverError(f"{module.NAME} is not on this machine: {wanted(module)}")
     names = {
-        "model": str(path), "form": form_of(path), "solution": str(solution_path),
+        "model": str(path), "form": _form(path), "solution": str(solution_path),
         "start": str(start_path) if start_path and module.DIALECT.start else "",
         "options": f"{stem_of(path)}.{module.COMMAND}.options",
     }
@@ -51,3 +53,13 @@ def shell_lines(module, path, options: Options, start_path, solution_path, progr
     if getattr(module, "STDIN_OPTIONS", False):
         line += f" < {shlex.quote(names['options'])}"
     return [*lines, line + (f" > {shlex.quote(names['solution'])}" if module.SOLUTION == "stdout" else "")]
+
+
+def _form(path) -> str:
+    """The format of a model file that a program is to open by its name; raises ModelError for a name by
+    which programs do not know a model file."""
+    name = str(path).lower()
+    if not name.removesuffix(".gz").endswith((".mps", ".lp")):
+        raise ModelError(f"expected a model file that ends in .mps or .lp (or .gz), as solvers do, got {str(path)!r}; rename it")
+    with (gzip.open if name.endswith(".gz") else open)(path, "rb") as stream:
+        return form_of(stream.read(1 << 20), Path(path).name)

@@ -18,7 +18,7 @@ LAYERS = [
     {"tree", "model"},
     {"column", "reader", "readers", "encoding", "encodings"},
     {"subtree", "states", "heap", "scale", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
-    {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "point", "points"},
+    {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "portable", "point", "points"},
     {"command", "described", "script", "solver", "solvers", "drivers"},
     {"report", "verify", "manifest", "run", "importer", "loop"},
     {"files", "pipeline", "catalogue", "worker"},
