@@ -143,7 +143,7 @@ def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
         return heap
     while True:
         before = heap
-        heap = settle(heap.test, problem.encoded, heap.label)
+        heap = settle(heap.test, problem.encoded, heap.label, heap.beyond)
         for module in modules:
             if hasattr(module, "arrange"):
                 heap = module.arrange(problem, model, heap)

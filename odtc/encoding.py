@@ -67,14 +67,24 @@ class Encoded:
         `left_is_zero` is True where the column is 0 on the split's left side, False where it is
         1 there. Raises DataError for an Encoded without its dataset.
         """
+        left = self.left(split)
+        place = None if left is None else self.place(left)
+        return None if place is None else (place[0], not place[1])
+
+    def left(self, split: Split) -> np.ndarray | None:
+        """bool (rows,): who goes left, None where the split parts data rows that are one row here.
+        Raises DataError for an Encoded without its dataset."""
         if self.dataset is None:
             raise DataError(f"expected the data of {self.name!r} to look up a split, got an encoding without data")
         left = split.left(self.dataset.X)
         merged = left[self._first_rows]
-        if not np.array_equal(left, merged[self.row_of]):
-            return None
-        place = self._places.get(np.packbits(merged ^ merged[0]).tobytes())
-        return None if place is None else (place, bool(self.X[0, place] != merged[0]))
+        return merged if np.array_equal(left, merged[self.row_of]) else None
+
+    def place(self, column: np.ndarray) -> tuple[int, bool] | None:
+        """(test, same): the test that answers this column (bool (rows,)), or its complement where `same`
+        is False; None where no test does."""
+        place = self._places.get(np.packbits(column ^ column[0]).tobytes())
+        return None if place is None else (place, bool(self.X[0, place] == column[0]))
 
     @cached_property
     def _first_rows(self) -> np.ndarray:

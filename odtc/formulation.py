@@ -7,6 +7,14 @@
     decode(problem, point)  -> HeapTree, from the tree's columns alone; `point` is {block: values}
     objective(problem, heap) -> the model's minimised value of this tree, in exact terms
     branch_price(problem)   -> how much error weight a branch node must save to be worth it
+    BEYOND                  optional: True where its trees may ask what no test of the encoding asks
+
+A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are
+splits that the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds
+them as a `Split` in the units of the data and as the answers of the encoded rows. `decode` makes
+those answers from `problem.encoded` alone, `start` takes them as it takes the columns of tests, and
+routing, errors, words, verification and the laws are the same for all. So oblique formulations
+need one class in odtc/split.py and no other tree.
 
 A formulation that does not represent every tree has also `trimmed(problem, heap) -> HeapTree`: a
 tree that it does represent, made of a heuristic's.

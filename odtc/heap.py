@@ -3,6 +3,9 @@
 This is what formulations write and read. Left in a heap tree means "the test's column is 0"
 (FlowOCT, section 2); a split in words may put that side on its right, so the way from and to
 a `Tree` swaps children where `Encoded.ones_left` says so.
+
+A model may find splits that its encoding has no test for: sets of levels, hyperplanes. They stand
+in `beyond`, with the answers of the encoded rows, and are numbered behind the encoding's tests.
 """
 
 from dataclasses import dataclass
@@ -11,17 +14,30 @@ import numpy as np
 
 from odtc.encoding import Encoded
 from odtc.errors import TreeError
+from odtc.split import Split
 from odtc.topology import Topology
 from odtc.tree import Branch, Leaf, Tree
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """Splits that no test of the encoding asks, in the terms of `Encoded`: column j of X (bool, (rows,
+    splits), for the encoded rows) answers tests[j], and is 1 where it goes left if ones_left[j]."""
+
+    tests: tuple[Split, ...]
+    X: np.ndarray
+    ones_left: np.ndarray
+
+
+@dataclass(frozen=True)
 class HeapTree:
     """`test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either
-    test[t] >= 0 (a branch node) or label[t] >= 0 (it predicts), or neither (not in the tree)."""
+    test[t] >= 0 (a branch node) or label[t] >= 0 (it predicts), or neither (not in the tree).
+    Test `n_tests + j` is number j of `beyond`; then the tree is one of these encoded rows alone."""
 
     test: np.ndarray
     label: np.ndarray
+    beyond: Beyond | None = None
 
     def __post_init__(self):
         self.test.setflags(write=False)
@@ -32,7 +48,8 @@ class HeapTree:
         return int((self.test >= 0).sum())
 
     def reach(self, X: np.ndarray) -> np.ndarray:
-        """The node where each row ends: int64 of shape (rows,), for X bool (rows, tests)."""
+        """The node where each row ends: int64 of shape (rows,), for X bool (rows, tests), which is
+        `Encoded.X` itself where the tree asks beyond it."""
         node = np.ones(len(X), dtype=np.int64)
         rows = np.arange(len(X))
         while True:
@@ -40,7 +57,7 @@ class HeapTree:
             moving = test >= 0
             if not moving.any():
                 return node
-            node = np.where(moving, 2 * node + X[rows, np.where(moving, test, 0)], node)
+            node = np.where(moving, 2 * node + _answers(X, self.beyond, rows, np.where(moving, test, 0)), node)
 
     def errors(self, encoded: Encoded) -> float:
         """The weight of the rows that the tree gets wrong."""
@@ -54,7 +71,18 @@ class HeapTree:
             if test[node] < 0:
                 test[node], label[[2 * node, 2 * node + 1]] = 0, label[node]
                 label[node] = -1
-        return HeapTree(test, label)
+        return HeapTree(test, label, self.beyond)
+
+    def split(self, t: int, encoded: Encoded) -> tuple[Split, bool]:
+        """(split, whether its ones go left) of branch node t."""
+        test, own = self.test[t], encoded.n_tests
+        if test < own:
+            return encoded.tests[test], bool(encoded.ones_left[test])
+        return self.beyond.tests[test - own], bool(self.beyond.ones_left[test - own])
+
+    def column(self, t: int, encoded: Encoded) -> np.ndarray:
+        """What the encoded rows answer to branch node t: bool (rows,), 1 for child 2t + 1."""
+        return _answers(encoded.X, self.beyond, np.arange(encoded.n_rows), self.test[t])
 
     def to_tree(self, encoded: Encoded) -> Tree:
         """The tree in original units, with training counts in its leaves."""
@@ -62,33 +90,41 @@ class HeapTree:
         ends = self.reach(encoded.X)
 
         def node(t):
-            test = self.test[t]
-            if test < 0:
+            if self.test[t] < 0:
                 here = ends == t
                 counts = np.bincount(encoded.y[here], encoded.weight[here], K)
                 rows = np.bincount(encoded.y[here], encoded.copies[here], K).astype(int)
                 return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)))
             zero, one = node(2 * t), node(2 * t + 1)
-            left, right = (one, zero) if encoded.ones_left[test] else (zero, one)
-            return Branch(encoded.tests[test], left, right)
+            split, ones_left = self.split(t, encoded)
+            return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
         return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing)
 
     @classmethod
-    def from_tree(cls, tree: Tree, encoded: Encoded, topology: Topology) -> "HeapTree":
-        """Raises TreeError where the tree is deeper than the topology, speaks of other columns
-        or classes, or asks what no test of the encoding asks."""
+    def from_tree(cls, tree: Tree, encoded: Encoded, topology: Topology, beyond: bool = False) -> "HeapTree":
+        """Raises TreeError where the tree is deeper than the topology, speaks of other columns or
+        classes, or asks what no test of the encoding asks, unless it may (`beyond`) and treats alike
+        what the encoding holds for one row."""
         if tree.classes != encoded.classes or tree.features != encoded.features:
             raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
         if tree.depth > topology.depth:
             raise TreeError(f"the tree has depth {tree.depth}, the model only {topology.depth}; raise --depth")
         test, label = blank(topology)
+        others = {}  # splits beyond the encoding, and who goes left
+
+        def number(split):
+            found = encoded.find(split)
+            if found is None and beyond and (left := encoded.left(split)) is not None:
+                others.setdefault(split, left)
+                found = encoded.n_tests + list(others).index(split), False
+            return found
 
         def place(node, t):
             if isinstance(node, Leaf):
                 label[t] = node.label
                 return
-            found = encoded.find(node.split)
+            found = number(node.split)
             if found is None:
                 left = node.split.left(encoded.dataset.X)
                 if left.all() or not left.any():  # no row needs the question: a tree of other rows may ask it
@@ -104,7 +140,8 @@ class HeapTree:
             place(one, 2 * t + 1)
 
         place(tree.root, 1)
-        return cls(test, label)
+        new = Beyond(tuple(others), np.stack([*others.values()], axis=1), np.ones(len(others), bool)) if others else None
+        return cls(test, label, new)
 
 
 def blank(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
@@ -113,14 +150,15 @@ def blank(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
 
 
-def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None) -> HeapTree:
+def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None) -> HeapTree:
     """The tree that asks `test[t]` (-1: predicts) from the root down, without what no training row
-    needs: a branch node with an empty side, or with two children that predict the same class.
+    needs: a branch node with an empty side, or with two children that predict the same class. A
+    split of `beyond` that parts the rows as a test of the encoding does becomes that test.
 
     Where `label` is absent or -1, a node that predicts takes its heaviest class (ties: the first in
     class order), and one without rows its parent's.
     """
-    K = len(encoded.classes)
+    K, own = len(encoded.classes), encoded.n_tests
 
     def walk(t, rows, inherited):
         if not rows.size:
@@ -128,11 +166,16 @@ def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None) 
         best = int(np.bincount(encoded.y[rows], encoded.weight[rows], K).argmax())
         if test[t] < 0:
             return best if label is None or label[t] < 0 else int(label[t])
-        ones = encoded.X[rows, test[t]]
+        ones = _answers(encoded.X, beyond, rows, test[t])
         if ones.all() or not ones.any():
             return walk(2 * t + int(ones[0]), rows, best)
         zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
-        return zero if zero == one and isinstance(zero, int) else (int(test[t]), zero, one)
+        if zero == one and isinstance(zero, int):
+            return zero
+        same = encoded.place(beyond.X[:, test[t] - own]) if test[t] >= own else None
+        if same is None:
+            return int(test[t]), zero, one
+        return same[0], *((zero, one) if same[1] else (one, zero))
 
     tests, labels = np.full(len(test), -1, np.int32), np.full(len(test), -1, np.int32)
 
@@ -145,4 +188,36 @@ def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None) 
             lay(node[2], 2 * t + 1)
 
     lay(walk(1, np.arange(encoded.n_rows), 0), 1)
-    return HeapTree(tests, labels)
+    return HeapTree(tests, labels, _numbered(tests, own, beyond))
+
+
+def with_least(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
+    """The settled tree without the branch nodes that leave a leaf fewer than `least` data rows."""
+    test, label, beyond = heap.test.copy(), heap.label, heap.beyond
+    while True:
+        rows = np.bincount(HeapTree(test.copy(), label, beyond).reach(encoded.X), encoded.copies)
+        few = np.flatnonzero((0 < rows) & (rows < least))
+        few = few[few > 1]
+        if not len(few):
+            return settle(test, encoded, label, beyond)
+        test[few.max() // 2] = -1
+
+
+def _answers(X: np.ndarray, beyond: Beyond | None, rows, test) -> np.ndarray:
+    """What these rows answer to these tests; the arrays broadcast."""
+    if beyond is None:
+        return X[rows, test]
+    own = X.shape[1]
+    return np.where(test < own, X[rows, np.minimum(test, own - 1)], beyond.X[rows, np.maximum(test - own, 0)])
+
+
+def _numbered(test: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | None:
+    """The splits that the tree asks, each once and in the order of its nodes; `test` is changed to match."""
+    asked = {}
+    for t in np.flatnonzero(test >= own):
+        split = beyond.tests[test[t] - own]
+        asked.setdefault(split, int(test[t]) - own)
+        test[t] = own + list(asked).index(split)
+    if not asked:
+        return None
+    return Beyond(tuple(asked), beyond.X[:, [*asked.values()]], beyond.ones_left[[*asked.values()]])

@@ -97,7 +97,7 @@ def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.
         return None
     problem = model.problem
     if str(name).endswith(".json"):
-        heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology)
+        heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False))
     else:
         heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem))
         heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)

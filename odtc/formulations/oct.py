@@ -25,7 +25,7 @@ import numpy as np
 
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role, parameter
-from odtc.heap import HeapTree, blank, settle
+from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.scale import Scales, in_units
 
@@ -168,14 +168,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
-    encoded, test, label = problem.encoded, heap.test.copy(), heap.label
-    while True:
-        rows = np.bincount(HeapTree(test.copy(), label).reach(encoded.X), encoded.copies)
-        few = np.flatnonzero((0 < rows) & (rows < problem.params.n_min))
-        few = few[few > 1]
-        if not len(few):
-            return settle(test, encoded, label)
-        test[few.max() // 2] = -1
+    return with_least(heap, problem.encoded, problem.params.n_min)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
