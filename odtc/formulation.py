@@ -39,7 +39,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "dpflow", "cart", "cart_tuned"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cart", "cart_tuned"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 

@@ -1,5 +1,7 @@
 """The judge: the cheapest tree by trying every one. Plain Python, apart from all code it judges."""
 
+from itertools import combinations
+
 import numpy as np
 
 
@@ -22,3 +24,51 @@ def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, c
         return cost
 
     return best(np.ones(len(y), bool), depth)
+
+
+def every_split(dataset):
+    """bool (rows of the data, splits): every threshold of every number, and every set of levels."""
+    columns = []
+    for values, feature in zip(dataset.X.T, dataset.features):
+        found = sorted(set(values))
+        if feature.kind == "numeric":
+            columns += [values > number for number in found[:-1]]
+        else:
+            columns += [np.isin(values, chosen) for size in range(1, len(found)) for chosen in combinations(found, size)]
+    return np.unique(np.array(columns), axis=0).T
+
+
+def every_labelling(X, n_classes: int, depth: int) -> set[tuple[int, ...]]:
+    """What the trees of this depth at most over the 0/1 columns of X can predict for all rows."""
+    known = {}
+
+    def labellings(rows, depth):
+        if (rows, depth) not in known:
+            found = {(k,) * len(rows) for k in range(n_classes)}
+            for column in X.T if depth and rows else ():
+                ones = tuple(r for r in rows if column[r])
+                zeros = tuple(r for r in rows if not column[r])
+                for one in labellings(ones, depth - 1):
+                    for zero in labellings(zeros, depth - 1):
+                        told = dict(zip(ones + zeros, one + zero))
+                        found.add(tuple(told[r] for r in rows))
+            known[rows, depth] = found
+        return known[rows, depth]
+
+    return labellings(tuple(range(len(X))), depth)
+
+
+def discrimination(group, others, predicted, weight) -> float:
+    """Σ_k Σ_g |P(predicted = k | g) - P(predicted = k)|, among rows that are alike in `others`, averaged over
+    all rows; P by weight."""
+    total = 0.0
+    for alike in {tuple(row) for row in others.tolist()}:
+        here = [r for r in range(len(group)) if tuple(others[r].tolist()) == alike]
+        weight_here = sum(weight[r] for r in here)
+        for g in {group[r] for r in here}:
+            mine = [r for r in here if group[r] == g]
+            for k in set(predicted):
+                among = sum(weight[r] for r in mine if predicted[r] == k) / sum(weight[r] for r in mine)
+                overall = sum(weight[r] for r in here if predicted[r] == k) / weight_here
+                total += weight_here * abs(among - overall)
+    return total / sum(weight)

@@ -1,5 +1,7 @@
 """Small problems for the laws: random data sets, every formulation in all its forms, random trees."""
 
+from itertools import combinations
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -7,8 +9,10 @@ from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.encoding import encode
 from odtc.errors import DataError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.heap import blank, settle
+from odtc.heap import Beyond, blank, settle
+from odtc.split import Subset
 from odtc.topology import Topology
+from tests.exhaustive import discrimination
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
 FORMS = {
@@ -23,6 +27,7 @@ FORMS = {
         {"binary": "true", "alpha": 0.1, "n_min": 2},
     ],
     "binoct": [{}],
+    "fair": [{}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"}],
     "dpflow": [{"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}],
 }
 # Learners have no model: tests/test_learners.py.
@@ -38,7 +43,17 @@ def terms(problem) -> tuple[float, float, int]:
         counts = [float(encoded.weight[encoded.y == k].sum()) for k in range(len(encoded.classes))]
         return 1.0, params.alpha * (sum(counts) - max(counts)), params.n_min
     price = getattr(params, "lambda_", 0.0)
-    return 1 - price, price, 0
+    return 1 - price, price, getattr(params, "n_min", 0)
+
+
+def penalty(problem, predicted) -> float:
+    """What a problem's tree costs beside these terms, for what it predicts for the rows of the data file."""
+    params, dataset = problem.params, problem.encoded.dataset
+    if not getattr(params, "rho", 0.0):
+        return 0.0
+    place = [feature.name for feature in dataset.features].index(params.group)
+    others = np.delete(dataset.X, place, axis=1) if params.index == "treatment" else dataset.X[:, :0]
+    return params.rho * discrimination(dataset.X[:, place], others, predicted, dataset.weight)
 
 
 def form_id(form) -> str:
@@ -47,15 +62,16 @@ def form_id(form) -> str:
 
 
 @st.composite
-def datasets(draw, most_rows=14, most_classes=3):
-    """Numeric and categorical columns with few values, so that rows repeat, tie and contradict."""
+def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None):
+    """Numeric and categorical columns with few values, so that rows repeat, tie and contradict; the first
+    is categorical and called `group` where one is wanted."""
     n = draw(st.integers(3, most_rows))
     kinds = draw(st.lists(st.sampled_from([NUMERIC, CATEGORICAL]), min_size=1, max_size=3))
     columns, features = [], []
-    for place, kind in enumerate(kinds):
-        values = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    for place, kind in enumerate([CATEGORICAL, *kinds[1:]] if group else kinds):
+        values = draw(st.lists(st.integers(0, 2 if kind == NUMERIC else len(levels) - 1), min_size=n, max_size=n))
         columns.append([v * 1.5 - 1 for v in values] if kind == NUMERIC else values)
-        features.append(Feature(f"f{place}", kind, () if kind == NUMERIC else ("a", "b", "c")))
+        features.append(Feature(group if group and not place else f"f{place}", kind, () if kind == NUMERIC else tuple(levels)))
     K = draw(st.integers(2, most_classes))
     y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)), np.int32)
     weight = np.array(draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5]), min_size=n, max_size=n)))
@@ -67,7 +83,11 @@ def datasets(draw, most_rows=14, most_classes=3):
 def problems(draw, form, depths=(1, 2), **of_data):
     """A problem of this form (name, params) on a random data set on which some test tells rows apart."""
     name, params = form
-    dataset = draw(datasets(**of_data).filter(_can_be_encoded))
+    if getattr(FORMULATIONS.get(name), "BEYOND", False):
+        of_data = {"levels": "abcde"} | of_data  # of three levels each set is one level or all but one
+    if "group" in params:  # each way to label the rows is tried
+        of_data |= {"group": params["group"], "most_rows": 8}
+    dataset = draw(datasets(**of_data).filter(_can_be_encoded).filter(lambda data: "group" not in params or len(set(data.X[:, 0])) > 1))
     return Problem(encode(dataset), Topology(draw(st.sampled_from(depths))), name, parse_params(name, params))
 
 
@@ -75,20 +95,33 @@ def problems(draw, form, depths=(1, 2), **of_data):
 def heaps(draw, problem):
     """A random tree on the problem's topology, with the branch nodes that no row needs taken out."""
     test, label = blank(problem.topology)
+    beyond = sets_of_levels(problem.encoded) if getattr(problem.module, "BEYOND", False) else None
+    n_tests = problem.encoded.n_tests + (len(beyond.tests) if beyond else 0)
 
     def grow(t, depth):
         if depth == problem.topology.depth or draw(st.booleans()) and depth:
             label[t] = draw(st.integers(0, len(problem.encoded.classes) - 1))
             return
-        test[t] = draw(st.integers(0, problem.encoded.n_tests - 1))
+        test[t] = draw(st.integers(0, n_tests - 1))
         grow(2 * t, depth + 1)
         grow(2 * t + 1, depth + 1)
 
     grow(1, 0)
-    heap = settle(test, problem.encoded, label)
+    heap = settle(test, problem.encoded, label, beyond)
     # A formulation that does not represent every tree says which one it makes of it.
     trimmed = getattr(problem.module, "trimmed", None)
     return trimmed(problem, heap) if trimmed else heap
+
+
+def sets_of_levels(encoded) -> Beyond | None:
+    """All splits by a set of levels, without the first level that occurs."""
+    splits = []
+    for place, feature in enumerate(encoded.features):
+        values = [] if feature.kind == NUMERIC else sorted(set(encoded.dataset.X[:, place]))[1:]
+        splits += [Subset(place, chosen) for size in range(1, len(values) + 1) for chosen in combinations(values, size)]
+    if not splits:
+        return None
+    return Beyond(tuple(splits), np.stack([encoded.left(split) for split in splits], axis=1), np.ones(len(splits), bool))
 
 
 def _can_be_encoded(dataset) -> bool:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,8 +10,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import pipeline
 from odtc.solver import SOLVERS, find_solver, version
-from tests.exhaustive import cheapest
-from tests.laws.problems import ALL_FORMS, form_id, problems, terms
+from tests.exhaustive import cheapest, every_labelling, every_split
+from tests.laws.problems import ALL_FORMS, form_id, penalty, problems, terms
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
@@ -57,6 +58,12 @@ def test_the_arrays_mean_the_same_to_scipy(form, data):
 
 
 def exhaustive_cost(problem) -> float:
-    encoded, (per_error, per_branch_node, least) = problem.encoded, terms(problem)
-    return cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, per_branch_node, per_error,
-                    encoded.copies, least)
+    encoded, depth, (per_error, per_branch_node, least) = problem.encoded, problem.topology.depth, terms(problem)
+    if not getattr(problem.module, "BEYOND", False):
+        return cheapest(encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least)
+    data = encoded.dataset
+    X, n = every_split(data), data.n_rows
+    if not getattr(problem.params, "rho", 0.0):
+        return cheapest(X, data.y, data.weight, depth, per_branch_node, per_error, np.ones(n, int), least)
+    return min(data.weight[data.y != predicted].sum() + penalty(problem, predicted)
+               for predicted in every_labelling(X, len(data.classes), depth))

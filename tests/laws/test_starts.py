@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.heap import HeapTree
-from tests.laws.problems import ALL_FORMS, COMPILED, FORMS, form_id, heaps, problems, terms
+from tests.laws.problems import (
+    ALL_FORMS,
+    COMPILED,
+    FORMS,
+    form_id,
+    heaps,
+    penalty,
+    problems,
+    terms,
+)
 
 
 def test_every_formulation_is_under_the_laws():
@@ -28,9 +37,10 @@ def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
     # What the tree costs, counted row by row in its words.
     tree = heap.to_tree(encoded)
     dataset = encoded.dataset
-    wrong = sum(w for w, k, p in zip(dataset.weight, dataset.y, tree.predict(dataset.X)) if k != p)
+    predicted = tree.predict(dataset.X)
+    wrong = sum(w for w, k, p in zip(dataset.weight, dataset.y, predicted) if k != p)
     per_error, per_branch_node, _ = terms(problem)
-    cost = per_error * wrong + per_branch_node * tree.n_branch_nodes
+    cost = per_error * wrong + per_branch_node * tree.n_branch_nodes + penalty(problem, predicted)
     assert model.objective(x) == pytest.approx(cost, abs=1e-9)
     assert module.objective(problem, heap) == pytest.approx(cost, abs=1e-9)
     assert_same(module.decode(problem, model.split(x)), heap)
@@ -39,12 +49,13 @@ def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_tree_in_words_and_on_the_heap_are_one(data):
-    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
+    problem = data.draw(problems(data.draw(st.sampled_from([("flowoct", {}), ("fair", {})])), depths=(1, 2, 3)))
     heap = data.draw(heaps(problem))
-    back = HeapTree.from_tree(heap.to_tree(problem.encoded), problem.encoded, problem.topology)
+    back = HeapTree.from_tree(heap.to_tree(problem.encoded), problem.encoded, problem.topology, beyond=problem.formulation == "fair")
     assert_same(back, heap)
 
 
 def assert_same(a: HeapTree, b: HeapTree):
     np.testing.assert_array_equal(a.test, b.test)
     np.testing.assert_array_equal(a.label, b.label)
+    assert (a.beyond and a.beyond.tests) == (b.beyond and b.beyond.tests)
