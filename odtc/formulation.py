@@ -66,6 +66,8 @@ class Problem:
     topology: Topology
     formulation: str
     params: object  # the formulation's own Params
+    # What the formulation worked out of this problem once, by name; never carried to another one.
+    memo: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def module(self):

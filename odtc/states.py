@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.itemsets import Signed, Stumps, fits
 from odtc.memory import expect_room
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
@@ -41,6 +42,19 @@ class Rows:
     def floor(self) -> np.ndarray:
         """float64 (rows,): what no tree can avoid on a row."""
         return self.loss.min(axis=1)
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """What is added up over the rows of a state, float64 (rows, columns): the loss per class, its
+        largest, the floor, one, and the limbs of the hash."""
+        n = len(self.X)
+        random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
+        worst = self.loss.max(axis=1)
+        return np.column_stack([self.loss, worst, self.floor, np.ones(n), random])
+
+    @cached_property
+    def signed(self) -> Signed:
+        return Signed(self.X, self.sums)
 
     @cached_property
     def near(self) -> float:
@@ -116,6 +130,14 @@ class Graph:
             found.append(level.values(found[-1]))
         return tuple(reversed(found[1:]))
 
+    def best(self, j: int, state: int, arcs: slice) -> int | None:
+        """The first of the arcs of a state that begins a best tree, None where the best is to stop."""
+        level = self.levels[j]
+        if level.stop[state] <= self.values[j][state]:
+            return None
+        below = self.values[j + 1] if j + 1 < len(self.levels) else None
+        return int(level.worth(below)[arcs].argmin())
+
     def folded(self, n_levels: int) -> "Graph":
         """The same program with `n_levels` levels: what is below costs what its best tree does."""
         if n_levels >= len(self.levels):
@@ -131,15 +153,13 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True) -
     below the last, both sides of every arc stop. A state that costs what no tree can avoid is not expanded (`fold`): exact as long
     as nothing but cost counts."""
     n = len(rows.X)
-    random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
-    sums = np.concatenate([rows.loss, rows.floor[:, None], np.ones((n, 1)), random], axis=1)
     total = rows.loss.sum(axis=0)
     states = dict(cover=np.packbits(np.ones((1, n), bool), axis=1), path=np.zeros((1, 0), np.int32),
                   stop=total.min(keepdims=True), label=np.array([total.argmin()], np.int32),
                   floor=rows.floor.sum(keepdims=True))
     levels = []
     for j in range(n_levels):
-        arcs, below = _arcs(rows, sums, states, price, fold, last=j == n_levels - 1)
+        arcs, below = _arcs(rows, states, price, fold, last=j == n_levels - 1)
         levels.append(Level(**states, **arcs))
         if below is None or not len(below["stop"]):
             break
@@ -152,33 +172,59 @@ def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail:
     last arcs cost the best subtrees of that height, so that it has depth - tail levels."""
     if not tail:
         return generate(rows, depth, price, fold)
+    K = rows.loss.shape[1]
+    if tail <= 2 and Stumps.room(rows.X.shape[1], K, depth - 2):
+        graph = generate(rows, depth - tail, price, fold)
+        return graph if len(graph.levels) < depth - tail else _with_tables(graph, depth - 2, tail)
     graph = generate(rows, depth - 1, price, fold)
     if len(graph.levels) < depth - 1:  # no state there is worth a test
         return graph.folded(depth - tail)
     return with_stumps(graph).folded(depth - tail)
 
 
-def _arcs(rows: Rows, sums: np.ndarray, now: dict, price: float, fold: bool, last: bool):
+def _with_tables(graph: Graph, size: int, tail: int) -> Graph:
+    """The same arcs, those of the last level with the cost of the best subtrees of `tail` levels, from
+    tables over all signed itemsets of the level above the stumps."""
+    rows, last, signed = graph.rows, graph.levels[-1], graph.rows.signed
+    F, K = rows.X.shape[1], rows.loss.shape[1]
+    n_itemsets = len(signed.itemsets(size).items)
+    stumps = Stumps(signed, rows.loss, graph.price)
+    if tail == 1:
+        table = np.empty((F, 2**size, n_itemsets))
+
+        def keep(first, cost):
+            table[:, :, first : first + cost.shape[2]] = cost
+
+        stumps.best(size, keep)
+        signs, rank = signed.number(last.path)
+        cost = table[last.test, signs[last.state], rank[last.state]]
+    else:
+        table = signed.table(size)[..., :K].min(axis=2)
+
+        def improve(first, cost):
+            part = table[:, first : first + cost.shape[2]]
+            np.minimum(part, cost.min(axis=0), out=part)
+
+        stumps.best(size, improve)
+        cost = np.full(len(last.test), float(graph.price))
+        for side in (0, 1):
+            literals = np.column_stack([last.path[last.state], 2 * last.test + side])
+            cost += table[signed.number(literals)]
+    return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
+
+
+def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     """The arcs of a level, and the states that they lead to; at the `last` level both sides stop."""
-    X = rows.X.astype(float)
-    (n, F), K = X.shape, rows.loss.shape[1]
+    K = rows.loss.shape[1]
     opened = np.flatnonzero(now["stop"] > now["floor"] + rows.near) if fold else np.arange(len(now["stop"]))
-    step = max(1, CELLS // max(n, F * sums.shape[1]))
     found = {key: [] for key in ("state", "test", "stops", "labels", "floors", "hashes")}
-    for begin in range(0, len(opened), step):
-        part = opened[begin : begin + step]
-        member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
-        whole = member @ sums
-        ones = np.stack([(member * column) @ X for column in sums.T], axis=2)
-        sides = np.stack([whole[:, None, :] - ones, ones], axis=2)  # (states, tests, sides, sums)
-        s, f = np.nonzero((sides[..., K + 1] > 0.5).all(axis=2))
-        side = sides[s, f]
+    for part, s, f, side in _sides(rows, now, opened):
         found["state"].append(part[s])
         found["test"].append(f)
         found["stops"].append(side[..., :K].min(axis=2))
         found["labels"].append(side[..., :K].argmin(axis=2))
-        found["floors"].append(side[..., K])
-        found["hashes"].append(_hash(side[..., K + 2 :]))
+        found["floors"].append(side[..., K + 1])
+        found["hashes"].append(_hash(side[..., K + 3 :]))
     empty = {"stops": (0, 2), "labels": (0, 2), "floors": (0, 2), "hashes": (0, 2)}
     joined = {key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
               for key, parts in found.items()}
@@ -200,6 +246,35 @@ def _arcs(rows: Rows, sums: np.ndarray, now: dict, price: float, fold: bool, las
     states = dict(cover=cover, path=path, stop=stops[arc[at], side[at]],
                   label=joined["labels"][arc[at], side[at]].astype(np.int32), floor=floors[arc[at], side[at]])
     return arcs, states
+
+
+def _sides(rows: Rows, now: dict, opened: np.ndarray):
+    """(states, s, f, sums): for pieces of the states, the arcs as places in them and tests, and the sums
+    (arcs, sides, columns) of Rows.sums on either side; only arcs with rows on both sides."""
+    (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
+    width = rows.sums.shape[1]
+    if fits(F, size, 8 * width):
+        table = rows.signed.table(size)
+        step = max(1, CELLS // (F * width))
+        for begin in range(0, len(opened), step):
+            part = opened[begin : begin + step]
+            path = now["path"][part]
+            free = np.ones((len(part), F), bool)
+            free[np.arange(len(part))[:, None], path >> 1] = False
+            s, f = np.nonzero(free)
+            side = np.stack([table[rows.signed.number(np.column_stack([path[s], 2 * f + bit]))] for bit in (0, 1)], axis=1)
+            parted = (side[..., K + 2] > 0.5).all(axis=1)
+            yield part, s[parted], f[parted], side[parted]
+        return
+    X = rows.X.astype(float)
+    step = max(1, CELLS // max(n, F * width))
+    for begin in range(0, len(opened), step):
+        part = opened[begin : begin + step]
+        member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
+        ones = np.stack([(member * column) @ X for column in rows.sums.T], axis=2)
+        sides = np.stack([(member @ rows.sums)[:, None, :] - ones, ones], axis=2)  # (states, tests, sides, sums)
+        s, f = np.nonzero((sides[..., K + 2] > 0.5).all(axis=2))
+        yield part, s, f, sides[s, f]
 
 
 def _hash(limbs: np.ndarray) -> np.ndarray:

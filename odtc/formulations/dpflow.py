@@ -40,25 +40,47 @@ class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
     tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2)",
                           choices=("auto", "0", "1", "2"))
-    fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded")
+    fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
 
 
-def tail_of(problem: Problem) -> int:
-    """The levels that are folded."""
-    depth, tail = problem.topology.depth, problem.params.tail
-    return min(depth - 1, max(0, min(2, depth - 2)) if tail == "auto" else int(tail))
+@dataclass(frozen=True)
+class Shape:
+    """The depth of the trees that the model holds, and how many levels of them are folded."""
+
+    depth: int
+    tail: int
+
+    @property
+    def levels(self) -> int:
+        return self.depth - self.tail
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Shape":
+        """A depth less than the problem's where a tree of that depth costs what no tree can avoid."""
+        depth, params = problem.topology.depth, problem.params
+        if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
+            rows = _rows(problem)
+            met = (less for less in range(1, min(depth, 4)) if Shape._met(rows, less))
+            problem.memo["dpflow depth"] = next(met, depth)
+        depth = problem.memo.get("dpflow depth", depth)
+        return cls(depth, min(depth - 1, max(0, min(2, depth - 2)) if params.tail == "auto" else int(params.tail)))
+
+    @staticmethod
+    def _met(rows: Rows, depth: int) -> bool:
+        value = program(rows, depth, tail=min(2, depth - 1)).values[0][0]
+        return value <= float(rows.floor.sum()) + rows.near
 
 
 def build(problem: Problem) -> Model:
     graph = _program(problem)
-    F = problem.encoded.n_tests
+    F, share = problem.encoded.n_tests, 1 - problem.params.lambda_
     m = ModelBuilder(f"{NAME}_d{problem.topology.depth}")
     flows = []
     for j, level in enumerate(graph.levels):
         state, test = Axis("state", level.n_states), Axis("test", F)
-        t = m.columns(f"t{j}", state, role=Role.STOP, cost=level.stop)
+        t = m.columns(f"t{j}", state, role=Role.STOP, cost=share * level.stop)
         members = level.state.astype(np.int64) * F + level.test
-        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=level.cost, members=members) if len(members) else None
+        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=share * level.cost, members=members) if len(members) else None
         flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
     for j, (level, (flow, t, u)) in enumerate(zip(graph.levels, flows)):
         every, arc = np.arange(level.n_states), np.arange(len(level.state))
@@ -95,6 +117,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         point[f"u{j}"][arc] = 1
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
+    cost *= 1 - problem.params.lambda_
     if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.weight.sum())):
         raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
                         "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
@@ -104,14 +127,15 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
     subtrees where the model folds them."""
-    encoded, rows = problem.encoded, _rows(problem)
-    price, last = problem.params.lambda_, problem.topology.depth - tail_of(problem)
-    test = settle(heap.test, encoded).test.copy()
+    encoded, rows, shape = problem.encoded, _rows(problem), Shape.of(problem)
+    if shape.depth < problem.topology.depth:
+        return _tree(problem, _program(problem).best)
+    price, test = branch_price(problem), settle(heap.test, encoded).test.copy()
 
     def walk(t, members, level):
         loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
-        if level == last and tail_of(problem):
-            _lay_best(rows, price, members, test, t, tail_of(problem))
+        if level == shape.levels and shape.tail:
+            _lay_best(rows, price, members, test, t, shape.tail)
         elif problem.params.fold and loss.min() <= floor + rows.near:
             test[t] = -1
         elif test[t] >= 0:
@@ -126,27 +150,12 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point: at each state the way with the largest flow, as a point within the optimal
     face mixes optimal trees; folded subtrees are searched for again."""
-    depth, tail, price = problem.topology.depth, tail_of(problem), problem.params.lambda_
-    graph = _skeleton(problem)
-    rows = graph.rows
-    test, _ = blank(problem.topology)
-    stack = [(1, 0, 0, np.arange(len(rows.X)))]
-    while stack:
-        node, j, state, members = stack.pop()
-        level = graph.levels[j]
-        begin, end = level.first[state : state + 2]
-        flow = point[f"u{j}"][begin:end] if end > begin else np.zeros(1)
-        if flow.max() <= point[f"t{j}"][state]:
-            continue
-        arc = int(begin + flow.argmax())
-        test[node] = level.test[arc]
-        ones = rows.X[members, test[node]]
-        for side, part in enumerate((members[~ones], members[ones])):
-            if level.below[arc, side] >= 0:
-                stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
-            elif tail and j == depth - tail - 1:
-                _lay_best(rows, price, part, test, 2 * node + side, tail)
-    return settle(test, problem.encoded)
+
+    def way(j, state, arcs):
+        flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
+        return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
+
+    return _tree(problem, way)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -161,18 +170,50 @@ def branch_price(problem: Problem) -> float:
 
 
 def _rows(problem: Problem) -> Rows:
-    encoded = problem.encoded
-    wrong = np.arange(len(encoded.classes)) != encoded.y[:, None]
-    return Rows.of(encoded.X, (1 - problem.params.lambda_) * encoded.weight[:, None] * wrong, encoded.copies)
-
-
-def _skeleton(problem: Problem) -> Graph:
-    """The states and arcs of the model; those of the last level cost as if both sides stopped."""
-    return generate(_rows(problem), problem.topology.depth - tail_of(problem), problem.params.lambda_, problem.params.fold)
+    if "dpflow rows" not in problem.memo:
+        encoded = problem.encoded
+        wrong = np.arange(len(encoded.classes)) != encoded.y[:, None]
+        problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.weight[:, None] * wrong, encoded.copies)
+    return problem.memo["dpflow rows"]
 
 
 def _program(problem: Problem) -> Graph:
-    return program(_rows(problem), problem.topology.depth, problem.params.lambda_, problem.params.fold, tail_of(problem))
+    """The states and arcs of the model with their costs, in units of loss."""
+    if "dpflow program" not in problem.memo:
+        shape = Shape.of(problem)
+        problem.memo["dpflow program"] = program(_rows(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+    return problem.memo["dpflow program"]
+
+
+def _skeleton(problem: Problem) -> Graph:
+    """The same states and arcs, without the cost of what is folded where it is not known already."""
+    if "dpflow program" in problem.memo:
+        return _program(problem)
+    return generate(_rows(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
+
+
+def _tree(problem: Problem, way) -> HeapTree:
+    """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of
+    the state (a slice), or None to stop."""
+    graph, shape, rows = _skeleton(problem), Shape.of(problem), _rows(problem)
+    test, _ = blank(problem.topology)
+    stack = [(1, 0, 0, np.arange(len(rows.X)))]
+    while stack:
+        node, j, state, members = stack.pop()
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2].tolist())
+        choice = way(j, state, arcs)
+        if choice is None:
+            continue
+        arc = arcs.start + choice
+        test[node] = level.test[arc]
+        ones = rows.X[members, test[node]]
+        for side, part in enumerate((members[~ones], members[ones])):
+            if level.below[arc, side] >= 0:
+                stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
+            elif shape.tail and j == shape.levels - 1:
+                _lay_best(rows, branch_price(problem), part, test, 2 * node + side, shape.tail)
+    return settle(test, problem.encoded)
 
 
 def _lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
