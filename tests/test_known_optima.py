@@ -10,6 +10,9 @@ import pytest
 
 import odtc
 from odtc import pipeline
+from odtc.encoding import encode
+from odtc.heuristic import grow
+from odtc.topology import Topology
 from tests.exhaustive import cheapest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -27,6 +30,33 @@ def test_published_data(name, depth, errors, shared_data):
     assert facts["termination"] == "optimal" and facts["verified"] and facts["gap"] == 0
     assert facts["objective"] == errors
     assert facts["n_rows"] - facts["train_correct"] == errors
+
+
+# Errors at depth 2, 3 and 4.
+OPTIMA = {
+    "monks-1": (22, 10, 0), "monks-2": (57, 41, 30), "monks-3": (8, 6, 2), "hayes-roth": (52, 34, 21), "house-votes-84": (7, 5, 1),
+    "balance-scale": (199, 163, 138), "tic-tac-toe": (282, 216, 137), "car-evaluation_papers": (384, 336, 288),
+    "kr-vs-kp": (418, 198, 144), "soybean-small": (0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_the_exact_search_finds_the_published_optima(name, shared_data):
+    dataset = odtc.read(shared_data / f"{name}.csv")
+    encoded = encode(dataset, "onehot")
+    for depth, errors in zip((2, 3, 4), OPTIMA[name]):
+        tree = grow("optimal:seconds=600", encoded, Topology(depth)).to_tree(encoded)
+        assert tree.depth <= depth
+        assert (tree.predict(dataset.X) != dataset.y).sum() == errors, depth
+
+
+@pytest.mark.parametrize("name", ["monks-3", "hayes-roth", "soybean-small"])
+def test_published_optima_by_bendersoct(name, shared_data):
+    model = odtc.build(shared_data / f"{name}.csv", "bendersoct", 2, encoding="onehot")
+    solution = odtc.solve(model, threads=1)
+    decoded = odtc.decode(model, solution)
+    assert solution.termination == "optimal" and decoded.verified and solution.gap == 0
+    assert solution.objective == pytest.approx(OPTIMA[name][0], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["monks-1", "monks-2", "monks-3"])
