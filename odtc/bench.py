@@ -38,7 +38,7 @@ SCHEMA = "odtc.bench.models/1"
 STUDY = ("monks-1", "monks-2", "monks-3", "hayes-roth", "house-votes-84", "balance-scale", "tic-tac-toe",
          "car-evaluation_papers", "kr-vs-kp", "soybean-small")
 ALIASES = {"monk1": "monks-1", "monk2": "monks-2", "monk3": "monks-3", "car_evaluation": "car-evaluation_papers"}
-FORMS = ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct", "fair")
+FORMS = ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct", "fair", "dpflow")
 PEER_FILE = re.compile(r"(.+)_d(\d+)\.(?:lp|mps)(?:\.gz)?$", re.IGNORECASE)
 CHECKOUT = Path(__file__).resolve().parents[1]
 

@@ -48,7 +48,7 @@ def _starved(result: dict) -> str:
 
 def _match(result: dict) -> tuple:
     key = result["key"]
-    return key["data"], str(key["reading"]), key["depth"], key["solver"], key["time_limit"], key["threads"], key["odtc"]
+    return key["data"], str(key["reading"]), key["depth"], key["solver"], key["time_limit"], key["threads"]
 
 
 def _place(result: dict) -> str:
