@@ -78,11 +78,10 @@ def fit(
     from odtc import files, pipeline
     from odtc.format import FORMATS
     from odtc.loop import Keeper
-    from odtc.solver import Options, find_solver
+    from odtc.solver import Options
 
     options = Options(time_limit, threads, seed, gap)
-    solver = str(solver_template or solver)
-    module = find_solver(solver)
+    solver, label, racers = _who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, fitting=True)
@@ -101,8 +100,8 @@ def fit(
     begun = pipeline.start(compiled, start)
     keeper = Keeper(stem, format or "mps", gzip) if keep else None
     written = files.write_build(compiled, stem, None if loops else format, gzip)
-    with screen.live(module.NAME, stem, written) as (progress, log):
-        last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log,
+    with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
+        last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, logs=logs,
                                       path=written[0] if format and not loops else None, program=program, keep=keeper,
                                       time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
@@ -173,19 +172,18 @@ def solve(
     from odtc.solver import Options, find_solver
 
     options = Options(time_limit, threads, seed, gap)
-    solver = str(solver_template or solver)
-    module = find_solver(solver)
-    stem = files.stem_of(model_file)
-    target = o or Path(f"{stem}.sol")
+    target = o or Path(f"{files.stem_of(model_file)}.sol")
     if script or dry_run:
-        _plan(script, module, model_file, options, start, target, program)
+        _plan(script, find_solver(str(solver_template or solver)), model_file, options, start, target, program)
         return
+    solver, label, racers = _who_solves(solver, solver_template, program, threads)
     opened = files.open_model(model_file, start)
     written: list[Path] = []
-    with screen.live(module.NAME, target.with_suffix("") if target.suffix == ".sol" else None, written) as (progress, log):
+    stem = target.with_suffix("") if target.suffix == ".sol" else None
+    with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
         hear = (lambda said: progress(files.in_own_sense(opened.model, said))) if progress else None
-        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=hear, log=log, path=model_file,
-                                  program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
+        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=hear, log=log, logs=logs,
+                                  path=model_file, program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     written += files.write_solution(opened.model, solution, options, target)
     solution = files.in_own_sense(opened.model, solution)
     facts = opened.facts | report.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
@@ -197,6 +195,7 @@ def solve(
         return
     sense = " (maximised)" if opened.model.maximised else ""
     print(f"{solution.termination}: objective {solution.objective:.10g}{sense}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
+    screen.print_race(facts)
     print(f"{target}  (odtc decode {target})")
 
 
@@ -342,6 +341,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except OdtcError as problem:
         screen.say(f"odtc: error: {_one_line(problem)}")
@@ -389,6 +390,23 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
         screen.say(f"dropped {dataset.n_dropped} rows with missing cells of {dataset.n_dropped + dataset.n_rows} "
                    "(--missing separate keeps them)")
     return problem
+
+
+def _who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple[str, ...]]:
+    """The solver, or solvers between commas, with a template's; its name in words; and the names of
+    those in a race. Says who is left out of one."""
+    from odtc import race
+    from odtc.solver import find_solver
+
+    if template is not None:
+        solver = f"{solver},{template}" if race.is_race(solver) else str(template)
+    if not race.is_race(solver):
+        return solver, find_solver(solver).NAME, ()
+    race.refuse_program(program)
+    lineup = race.line_up(solver, threads)
+    for note in lineup.notes:
+        screen.say(note)
+    return solver, ", ".join(lineup.names), lineup.names
 
 
 def _stem(problem, o: str | None, suffix: str = "") -> str:

@@ -18,7 +18,7 @@ Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="C
 Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
 Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
-SolverName = Annotated[str, typer.Option("--solver", help="See `odtc list solvers`.")]
+SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", help="See `odtc list solvers`; several run side by side, and the first proof ends it.")]
 SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]
 ProgramFile = Annotated[str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")]
 DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.")]

@@ -105,6 +105,8 @@ def version(module, program: str | None = None) -> str | None:
         return None
     if found.where.startswith("package ") and getattr(module, "PACKAGE", None):
         return importlib.metadata.version(module.PACKAGE)
+    if not hasattr(module, "VERSION"):  # nobody knows how to ask one that a file describes
+        return "found"
     return _said_version(found.argv, tuple(found.environment.items()), *module.VERSION)
 
 

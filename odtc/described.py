@@ -57,7 +57,7 @@ def from_template(path):
     return SimpleNamespace(
         NAME=facts.get("name", Path(path).stem), SUMMARY=f"described by {path}",
         DIALECT=Dialect((facts.get("model", "mps"),), False, facts.get("start")),
-        PROGRAMS=(program,), VERSION=((), r"(?!)"), COMMAND=Path(path).stem, SOLUTION=facts.get("solution", "file"),
+        PROGRAMS=(program,), COMMAND=Path(path).stem, SOLUTION=facts.get("solution", "file"),
         ARGUMENTS=facts["command"][1:], FOLDER=here, read_log=read_log, **patterns,
     )
 

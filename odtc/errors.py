@@ -8,6 +8,7 @@
     ├── ManifestError    a manifest that is missing, foreign, or of other data
     ├── TreeError        a tree file, or a tree that a formulation cannot represent
     ├── SolverError      a solver that could not be run
+    │   └── ContradictionError   solvers that cannot both be right
     ├── NoSolutionError  the solver ended without a point (exit code 3)
     └── OutputError      a file that cannot be written
 """
@@ -44,6 +45,10 @@ class TreeError(OdtcError):
 
 
 class SolverError(OdtcError):
+    pass
+
+
+class ContradictionError(SolverError):
     pass
 
 

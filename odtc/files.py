@@ -80,7 +80,9 @@ def in_own_sense(model: Model, said: Solution | Progress):
     if isinstance(said, Progress):
         return replace(said, incumbent=turned(said.incumbent), bound=turned(said.bound))
     history = tuple((seconds, turned(incumbent), turned(bound)) for seconds, incumbent, bound in said.history)
-    return replace(said, objective=turned(said.objective), bound=turned(said.bound), claimed=turned(said.claimed), history=history)
+    racers = tuple(replace(racer, objective=turned(racer.objective), bound=turned(racer.bound)) for racer in said.race)
+    return replace(said, objective=turned(said.objective), bound=turned(said.bound), claimed=turned(said.claimed),
+                   history=history, race=racers)
 
 
 @dataclass(frozen=True)

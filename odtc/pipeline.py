@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import cut, report
+from odtc import cut, race, report
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
 from odtc.encoding import encode
@@ -106,12 +106,17 @@ def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.
 
 
 def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable[[Progress], None] | None = None,
-          log: Callable[[str], None] | None = None, path=None, program: str | None = None, **options) -> Solution:
-    """Solves a model by any solver of `odtc list solvers`, or one described by a TOML file.
+          log: Callable[[str], None] | None = None, logs: Callable[[str, str], None] | None = None, path=None,
+          program: str | None = None, **options) -> Solution:
+    """Solves a model by any solver of `odtc list solvers`, or one described by a TOML file, or by
+    several side by side: "highs,scip,my.toml" (odtc.race, which also says what `logs` are).
 
     `options` are those of `Options` (time_limit, threads, seed, gap); `start` is a point of shape
     (columns,); `path` and `program` as in odtc.solver.solve. Raises SolverError, ChoiceError.
     """
+    if race.is_race(solver):
+        race.refuse_program(program)
+        return race.run(model, solver, Options(**options), start, progress, log, logs, path)
     return run_solver(model, solver, Options(**options), start, progress, log, path, program)
 
 
@@ -131,16 +136,16 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     return Decoded(heap, tree, checks, solution)
 
 
-def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, path=None, program=None,
+def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, logs=None, path=None, program=None,
         time_limit=None, keep=None, **options) -> tuple[Model, Solution]:
     """What `fit` solves: the model once, or the formulation's loop on it, which hands back its last
     model. All words as for `solve`; the time limit holds for the loop as a whole; `keep` is that of
     odtc.loop.Rounds."""
     loop = loop_of(model.problem)
     if loop is None:
-        return model, solve(model, solver, start=start, progress=progress, log=log, path=path, program=program,
-                            time_limit=time_limit, **options)
-    rounds = Rounds(partial(solve, solver=solver, program=program, log=log, **options), time_limit, progress, log, keep)
+        return model, solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path,
+                            program=program, time_limit=time_limit, **options)
+    rounds = Rounds(partial(solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep)
     last, solution = loop(model, rounds.solve, start, rounds.tell)
     return last, replace(solution, seconds=rounds.seconds)
 

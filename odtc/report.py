@@ -39,7 +39,7 @@ def solve_facts(solution: Solution) -> dict:
         "nodes": solution.nodes,
         "seconds": round(solution.seconds, 3) if solution.seconds is not None else None,
         "start": solution.start,
-    }
+    } | ({"race": [racer.to_json() for racer in solution.race]} if solution.race else {})
 
 
 def tree_facts(tree: Tree) -> dict:

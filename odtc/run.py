@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from odtc.output import write_text
-from odtc.solution import Options, Solution, Termination
+from odtc.solution import Options, Racer, Solution, Termination
 
 SCHEMA = "odtc.run/1"
 
@@ -34,6 +34,8 @@ def write_run(solution: Solution, options: Options, solution_path, stem) -> Path
         "message": solution.message,
         "history": solution.history,
     }
+    if solution.race:
+        facts["race"] = [racer.to_json() for racer in solution.race]
     write_text(path, json.dumps(facts, indent=1) + "\n")
     return path
 
@@ -50,6 +52,7 @@ def read_run(solution_path) -> Solution | None:
                 None, Termination(facts["termination"]), facts["objective"], facts["bound"], facts["seconds"],
                 facts["solver"], facts["nodes"], facts["claimed"], facts["start"],
                 tuple(tuple(entry) for entry in facts["history"]), facts["message"],
+                race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
             )
         except (OSError, ValueError, KeyError, TypeError):
             continue  # a record that cannot be read is no record

@@ -35,8 +35,11 @@ def refuse_no_solution(facts, solution, files, as_json) -> None:
     from odtc import pipeline, report
     from odtc.errors import NoSolutionError
 
+    facts = facts | report.solve_facts(solution) | {"files": [str(f) for f in files]}
     if as_json:
-        print_json(facts | report.solve_facts(solution) | {"files": [str(f) for f in files]})
+        print_json(facts)
+    else:
+        print_race(facts)
     raise NoSolutionError(pipeline.no_solution_text(solution))
 
 
@@ -54,6 +57,7 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
         nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
         print(f"{proved}: objective {facts['objective']:.10g}{bound}{nodes}{seconds}, {facts['solver']}")
+        print_race(facts)
         print(f"training  {facts['train_correct']} of {facts['n_rows']} right ({100 * facts['train_accuracy']:.2f} %), "
               f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %)")
         if facts.get("test_accuracy") is not None:
@@ -95,24 +99,80 @@ def print_score(facts: dict) -> None:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
 
 
+def print_race(facts: dict) -> None:
+    """A line for each solver of a race, where there was one: how it ended, with what."""
+    racers = facts.get("race", ())
+    width = max((len(racer["name"]) for racer in racers), default=0)
+    for at, racer in enumerate(racers):
+        if not racer["solver"]:
+            words = f"left out: {racer['message']}"
+        else:
+            has = [f"{what} {racer[what]:.10g}" for what in ("objective", "bound") if racer[what] is not None]
+            ended = {"interrupted": "stopped", "error": f"failed ({racer['message']})"}.get(
+                racer["termination"], racer["termination"].replace("_", " "))
+            gave = f"; it gave the {' and the '.join(racer['gave'])}" if racer["won"] else ""
+            words = f"{ended} after {racer['seconds']:.2f} s with {', '.join(has) or 'neither point nor bound'}{gave}"
+        print(f"{'' if at else 'race':<8}  {racer['name']:<{width}}  {words}")
+
+
 @contextmanager
-def live(solver: str, stem, files: list):
+def _log_files(paths, files: list):
+    """Binary streams, which become files also where solvers contradict each other: as evidence."""
+    from contextlib import ExitStack
+
+    from odtc.errors import ContradictionError
+    from odtc.output import new_file
+
+    crossed = None
+    with ExitStack() as stack:
+        streams = [stack.enter_context(new_file(path)) for path in paths]
+        files.extend(paths)
+        try:
+            yield streams
+        except ContradictionError as problem:
+            crossed = problem
+    if crossed is not None:
+        raise crossed
+
+
+@contextmanager
+def race_logs(stem, names, files: list):
+    """What hears the logs of the solvers of a race, each in its STEM.NAME.log (nowhere for stem None);
+    None where there is no race."""
+    if not names:
+        yield None
+        return
+    with _log_files([Path(f"{stem}.{name}.log") for name in names] if stem is not None else [], files) as streams:
+        heard = dict(zip(names, streams))
+
+        def hear(name: str, text: str) -> None:
+            _say_own(text, f"{name}: ")
+            if name in heard:
+                heard[name].write(text.encode("utf-8"))
+
+        yield hear
+
+
+def _say_own(text: str, whose: str = "") -> None:
+    """Says a line of a log that is odtc's own: what it did with the model, before the solver's words."""
+    if text.startswith("odtc: "):
+        say(whose + text.rstrip())
+
+
+@contextmanager
+def live(solver: str, stem, files: list, racers=()):
     """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log. The
     rounds of a loop, and the lines of the log that are odtc's own, are lines that stay, on any stderr."""
     from contextlib import ExitStack
 
-    from odtc.output import new_file
-
     with ExitStack() as stack:
         stream = None
         if stem is not None:
-            path = Path(f"{stem}.log")
-            stream = stack.enter_context(new_file(path))
-            files.append(path)
+            (stream,) = stack.enter_context(_log_files([Path(f"{stem}.log")], files))
 
         def log(text: str) -> None:
-            if text.startswith("odtc: "):  # what odtc itself did with the model, before the solver's own words
-                say(text.rstrip())
+            if not racers:
+                _say_own(text)
             if stream is not None:
                 stream.write(text.encode("utf-8"))
 

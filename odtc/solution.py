@@ -1,6 +1,6 @@
 """What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -125,6 +125,34 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Racer:
+    """One solver's part in a race: how it ended, with what, after how many seconds, and what of the
+    result it `gave`: "proof", or "incumbent" and "bound", or nothing."""
+
+    name: str
+    solver: str
+    termination: Termination
+    objective: float | None = None
+    bound: float | None = None
+    seconds: float | None = None
+    gave: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def won(self) -> bool:
+        return bool(self.gave)
+
+    def to_json(self) -> dict:
+        return asdict(self) | {"termination": str(self.termination), "won": self.won, "gave": list(self.gave)}
+
+    @classmethod
+    def from_json(cls, facts: dict) -> "Racer":
+        """Raises KeyError, TypeError or ValueError for facts of another kind."""
+        facts = {key: value for key, value in facts.items() if key != "won"}
+        return cls(**facts | {"termination": Termination(facts["termination"]), "gave": tuple(facts["gave"])})
+
+
+@dataclass(frozen=True)
 class Solution:
     """`x` is float64 of shape (columns,), or None; `objective` is c·x + offset computed from it,
     `claimed` what the solver said it is; `bound` is a lower bound (minimisation). `history` holds
@@ -144,6 +172,7 @@ class Solution:
     history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
     message: str = ""  # what the solver said, where the termination is `error`
     cpu_seconds: float | None = None
+    race: tuple[Racer, ...] = ()  # one of each solver, where several ran side by side
 
     @property
     def has_solution(self) -> bool:

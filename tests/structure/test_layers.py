@@ -19,7 +19,7 @@ LAYERS = [
     {"column", "reader", "readers", "encoding", "encodings"},
     {"subtree", "itemsets", "states", "heap", "scale", "features", "fairness", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
     {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "portable", "point", "points"},
-    {"command", "described", "script", "solver", "solvers", "drivers"},
+    {"command", "described", "script", "race", "solver", "solvers", "drivers"},
     {"report", "verify", "manifest", "run", "importer", "loop"},
     {"files", "pipeline", "catalogue", "worker"},
     {"bench", "bench_table"},
