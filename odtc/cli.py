@@ -51,6 +51,7 @@ app = typer.Typer(
          "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
 )
 
+INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
@@ -344,6 +345,8 @@ def main() -> None:
         if code == 130:  # what typer makes of Ctrl-C
             raise KeyboardInterrupt
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
     except OdtcError as problem:
         screen.say(f"odtc: error: {_one_line(problem)}")
         code = problem.exit_code

@@ -451,3 +451,14 @@ def test_a_fault_of_our_own_is_a_sentence_that_asks_for_a_report(monkeypatch):
     monkeypatch.setenv("ODTC_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         odtc("list", "models")
+
+
+def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
+    """Also where typer swallows it and only hands back 130."""
+    from odtc import catalogue
+
+    def interrupted(kind):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(catalogue, "members", interrupted)
+    assert refused(odtc("list", "models")).startswith("interrupted before there was a result")
