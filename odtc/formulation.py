@@ -55,6 +55,7 @@ class Role(StrEnum):
     CORRECT = "correct"  # [row] 1: the row is classified right
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
     ARC = "arc"  # [state, test] the flow that asks this test at this state
+    SUM = "sum"  # a sum of other columns, which its own rows define (odtc.answers); nobody reads it
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.answers import BY, BranchSums, StumpSums
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle
@@ -33,6 +34,8 @@ class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
     literal: bool = parameter(False, "the printed model (1.1)-(1.13), term by term, with continuous flows")
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
+    sums: str = parameter("auto", "how sums over tests are written: an entry per test, about one per original feature "
+                          "with columns for partial sums, or (auto) as has fewer entries", choices=BY)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Shape:
 
 def build(problem: Problem) -> Model:
     encoded, tree, params = problem.encoded, problem.topology, problem.params
-    X, y, weight, lam = encoded.X, encoded.y, encoded.weight, params.lambda_
+    y, weight, lam = encoded.y, encoded.weight, params.lambda_
     n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
     shape = Shape.of(problem)
     B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
@@ -77,8 +80,12 @@ def build(problem: Problem) -> Model:
     b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
     if len(shape.label):
         w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=params.literal)
+    sends, right = sums(problem)
+    if len(forks):
+        sends.add(m, b, nodes(forks))
     if shape.stump:
         p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
+        right.add(m, p, nodes(bottom))
     if len(shape.flow):
         pays = np.isin(shape.flow, shape.paid)
         z = m.columns("z", row, nodes(shape.flow), role=Role.FLOW, cost=lambda: gain * pays)
@@ -87,7 +94,6 @@ def build(problem: Problem) -> Model:
     m.constant((1 - lam) * float(weight.sum()))
 
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
-    zero, one = ([labels[:, None] for labels in np.nonzero(bits)] for bits in (~X, X))  # the (i, f) of either value
 
     # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2)
     fork = m.rows("fork", nodes(B), lower=1, upper=1)
@@ -122,11 +128,11 @@ def build(problem: Problem) -> Model:
 
     # z_{t,2t}   ≤ Σ_{f: x_if = 0} b_tf                t ∈ B, i                         (1.7)
     # z_{t,2t+1} ≤ Σ_{f: x_if = 1} b_tf                t ∈ B, i                         (1.8)
-    for name, child, (at, asked) in (("left", 0, zero), ("right", 1, one)):
-        if len(forks):
-            turn = m.rows(name, row, nodes(forks), upper=0)
-            m.add(turn[i, forks], z[i, 2 * forks + child])
-            m.add(turn[at, forks], b[forks, asked], -1)
+    for value, name in enumerate(("left", "right") if len(forks) else ()):
+        turn = m.rows(name, row, nodes(forks), upper=0)
+        m.add(turn[i, forks], z[i, 2 * forks + value])
+        for at, cells, coef in sends.entries(value, forks):
+            m.add(turn[at, forks], cells, -coef)
 
     # z_{t,sink} ≤ w_{t,y_i}                           t ∈ B ∪ L, i                     (1.9)
     for name, t, flow in (("sink", shape.sink, "zs"), ("hit", () if shape.stump else shape.paid, "z")):
@@ -146,8 +152,15 @@ def build(problem: Problem) -> Model:
         m.add(stump[i, bottom], z[i, bottom])
         if not shape.full:
             m.add(stump[i, bottom], w[bottom, y[:, None]], -1)
-        m.add(stump[i[:, None], bottom], p[bottom, f[:, None], X[:, :, None].view(np.uint8), y[:, None, None]], -1)
+        for at, cells, coef in right.entries(bottom):
+            m.add(stump[at, bottom], cells, -coef)
     return m.finish()
+
+
+def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
+    """The right sides of (1.7), (1.8), and of the rows of stumps."""
+    by = "tests" if problem.params.literal else problem.params.sums
+    return BranchSums(problem.encoded, by), StumpSums(problem.encoded, by)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
@@ -170,6 +183,9 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         sides = heap.label[np.stack([2 * bottom, 2 * bottom + 1], axis=1)]
         right = sides[:, None, :, None] == np.arange(K)
         point["p"] = b[bottom - 1][:, :, None, None] * right
+        point |= sums(problem)[1].values(point["p"])
+    forks = tree.inner if shape.stump else B
+    point |= sums(problem)[0].values(b[forks - 1])
     end = heap.reach(encoded.X)
     correct = heap.label[end] == encoded.y
     # A row flows through all nodes from the root to its end, if it is classified right there.

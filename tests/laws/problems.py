@@ -19,6 +19,8 @@ FORMS = {
     "flowoct": [
         {}, {"bottom": "flow"}, {"literal": True},
         {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}, {"lambda": 0.25, "literal": True},
+        # The data sets drawn here are too small for auto to take it.
+        {"sums": "features"}, {"lambda": 0.25, "bottom": "flow", "sums": "features"},
     ],
     "bendersoct": [{}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}],
     # No data set drawn here is all binary but by chance, so the forms for such data are asked for.

@@ -17,7 +17,7 @@ LAYERS = [
     {"dataset", "split", "topology", "solution", "output", "words", "dialect", "process", "transcript"},
     {"tree", "model"},
     {"column", "reader", "readers", "encoding", "encodings"},
-    {"subtree", "itemsets", "states", "heap", "scale", "features", "fairness", "mincut", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
+    {"subtree", "itemsets", "states", "heap", "scale", "features", "fairness", "mincut", "answers", "formulation", "formulations", "cut", "cuts", "selection", "selections", "heuristic", "heuristics"},
     {"render", "format", "formats", "cards", "card_fields", "card_reader", "model_text", "lp_reader", "lp_words", "portable", "point", "points"},
     {"command", "described", "script", "race", "solver", "solvers", "drivers"},
     {"report", "verify", "manifest", "run", "importer", "loop"},
