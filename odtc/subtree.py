@@ -15,6 +15,7 @@ from odtc.encoding import Encoded
 from odtc.errors import OdtcError
 
 CELLS = 2_000_000  # of a table of pairs held at once
+CALL = 1e6  # multiplications that take as long as what a product needs beside them
 NEAR = 1e-9  # values nearer than this are one: sums of weights are rounded
 
 
@@ -53,6 +54,7 @@ class Search:
         self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
         self.until = None if seconds is None else time.monotonic() + seconds
         self.memo = {}
+        self.work = 0.0  # multiplications so far: rows · tests² per product of all pairs, and what a call costs
 
     def best(self, rows: np.ndarray, depth: int) -> tuple[float, np.ndarray]:
         """`rows` are indices in ascending order."""
@@ -71,9 +73,14 @@ class Search:
             self.memo[key] = (self._pair if depth == 2 else self._deep)(rows, leaf, tests)
         return self.memo[key]
 
-    def _stump(self, rows, leaf, tests):
+    def stumps(self, rows) -> np.ndarray:
+        """What a tree is worth that asks each test, and no other."""
         ones, zeros = self._sides(rows)
-        value = ones.max(axis=1) + zeros.max(axis=1) - self.price
+        self.work += CALL / 10 + 10 * len(rows) * self.X.shape[1]  # one pass over memory, so slower a product
+        return ones.max(axis=1) + zeros.max(axis=1) - self.price
+
+    def _stump(self, rows, leaf, tests):
+        value = self.stumps(rows)
         f = int(value.argmax())
         if value[f] > leaf + NEAR:
             leaf, tests[1] = float(value[f]), f
@@ -86,12 +93,22 @@ class Search:
         return ones, gain.sum(axis=0) - ones
 
     def _pair(self, rows, leaf, tests):
-        """Depth 2: the best stump on either side of every test, from the gains of all pairs of tests."""
+        """Depth 2: the best test of all, over the best stumps on its sides."""
+        value, below = self.pairs(rows)
+        f = int(value.argmax())
+        if value[f] > leaf + NEAR:
+            leaf, tests[1:4] = float(value[f]), (f, *below[f])
+        return leaf, tests
+
+    def pairs(self, rows) -> tuple[np.ndarray, np.ndarray]:
+        """(value, below) of every test: what a tree of depth 2 is worth that asks it first, and the tests
+        of its children, -1 where they predict; from the gains of all pairs of tests."""
         X, gain = self.X[rows].astype(float), self.gain[rows]
         ones, zeros = self._sides(rows)
         F, K = ones.shape
+        self.work += CALL + len(rows) * F * F
         classes = [(X[held := gain[:, k] != 0], gain[held, k, None]) for k in range(K)]
-        best, choice = leaf, None
+        total, tests = np.empty(F), np.empty((F, 2), np.int32)
         for begin in range(0, F, step := max(1, CELLS // F)):
             if self.until is not None and time.monotonic() > self.until:
                 raise OutOfTime("the search for the best tree ran out of time")
@@ -101,19 +118,14 @@ class Search:
                 both = (Xk[:, f] * weight).T @ Xk
                 sides = both, ones[f, k, None] - both, ones[:, k] - both, zeros[f, k, None] - ones[:, k] + both
                 on11, on10, on01, on00 = sides if k == 0 else map(np.maximum, (on11, on10, on01, on00), sides)
-            below = []  # per side (0, 1): the value of its best subtree, and the test, -1 for none
-            for split, alone in ((on01 + on00, zeros[f].max(axis=1)), (on11 + on10, ones[f].max(axis=1))):
+            total[f] = -self.price
+            for side, (split, alone) in enumerate(((on01 + on00, zeros[f].max(axis=1)), (on11 + on10, ones[f].max(axis=1)))):
                 g = split.argmax(axis=1)
                 value = split[np.arange(len(g)), g] - self.price
                 worth = value > alone + NEAR
-                below.append((np.where(worth, value, alone), np.where(worth, g, -1)))
-            value = below[0][0] + below[1][0] - self.price
-            at = int(value.argmax())
-            if value[at] > best + NEAR:
-                best, choice = float(value[at]), (begin + at, below[0][1][at], below[1][1][at])
-        if choice is not None:
-            tests[1:4] = choice
-        return best, tests
+                total[f] += np.where(worth, value, alone)
+                tests[f, side] = np.where(worth, g, -1)
+        return total, tests
 
     def _deep(self, rows, leaf, tests):
         best, lower = self.best(rows, 2)

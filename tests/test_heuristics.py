@@ -11,6 +11,7 @@ from odtc import encoding, pipeline, read
 from odtc.errors import ChoiceError
 from odtc.heap import settle
 from odtc.heuristic import HEURISTICS, grow
+from odtc.heuristics import local_search
 from odtc.subtree import Search, gains_of, merged
 from odtc.topology import Topology
 from tests.exhaustive import cheapest
@@ -49,7 +50,7 @@ def test_local_search_lies_between_cart_and_the_best(data, price):
     cart, found, best = (grow(name, encoded, topology, price) for name in ("cart", "local_search", "optimal"))
     assert cost(found, encoded, price) <= cost(cart, encoded, price) + 1e-9
     assert cost(found, encoded, price) >= cost(best, encoded, price) - 1e-9
-    if topology.depth <= 2:
+    if topology.depth <= local_search.LEVELS:
         assert cost(found, encoded, price) == pytest.approx(cost(best, encoded, price), abs=1e-9)
     assert_settled(found, encoded)
     again = grow("local_search", encoded, topology, price)
@@ -74,16 +75,40 @@ def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
     assert value == pytest.approx(worth(1, rows), abs=1e-9)
 
 
+@pytest.mark.parametrize(("name", "depth", "errors"), [("monks-1", 3, 10), ("hayes-roth", 3, 34), ("hayes-roth", 4, 21),
+                                                       ("tic-tac-toe", 3, 216), ("tic-tac-toe", 4, 137)])
+def test_local_search_leaves_a_bad_root(name, depth, errors, shared_data):
+    """Where CART's root is not the best one: these are the known optima."""
+    encoded = encoding.encode(read(shared_data / f"{name}.csv"), "onehot")
+    assert grow("cart", encoded, Topology(depth)).errors(encoded) > errors
+    assert grow("local_search", encoded, Topology(depth)).errors(encoded) == errors
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=40, **SLOW)
+def test_other_roots_only_make_it_better(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(3, 4)))
+    encoded, topology = problem.encoded, problem.topology
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_search, "LEVELS", data.draw(st.integers(1, 2)))
+        whole = grow("local_search", encoded, topology, price)
+        patch.setattr(local_search, "WORK", -1)
+        first = grow("local_search", encoded, topology, price)
+    best = grow("optimal", encoded, topology, price)
+    assert cost(best, encoded, price) - 1e-9 <= cost(whole, encoded, price) <= cost(first, encoded, price) + 1e-9
+    assert cost(first, encoded, price) <= cost(grow("cart", encoded, topology, price), encoded, price) + 1e-9
+
+
 def test_wide_data_is_searched_in_parts(monkeypatch):
     """The same answer whatever part of the table of pairs is held at once."""
     from odtc import subtree
-    from odtc.heuristics import local_search
 
     encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
     whole = [grow(name, encoded, Topology(3)).errors(encoded) for name in ("optimal", "local_search")]
     monkeypatch.setattr(subtree, "CELLS", 100)
     monkeypatch.setattr(local_search, "CELLS", 100)
     assert [grow(name, encoded, Topology(3)).errors(encoded) for name in ("optimal", "local_search")] == whole
+    assert whole[0] == whole[1]
     monkeypatch.setattr(local_search, "PRODUCTS", 0)
     single = grow("local_search", encoded, Topology(3))
     assert whole[1] <= single.errors(encoded) <= grow("cart", encoded, Topology(3)).errors(encoded)

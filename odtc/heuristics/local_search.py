@@ -1,4 +1,8 @@
-"""CART, polished: every subtree of depth 1 and 2 put in its best form until none gets better.
+"""CART, polished: every subtree of few levels put in its best form until none gets better; then again from other roots.
+
+A polished tree is one that no subtree of up to LEVELS levels improves, nor the first tests above
+subtrees that stay. What keeps it from the optimum is nearly always its root, so every other test is
+tried there, the most promising first: its sides begin empty and are polished in the same way.
 
 At a node the tests of the node and of its children are chosen anew, all at once and exactly, while
 what stands below them stays. With r_00 … r_11 the gain of a row under each of the four subtrees below:
@@ -6,9 +10,10 @@ what stands below them stays. With r_00 … r_11 the gain of a row under each of
     max_f  max_g Σ_{x_f=0} (x_g = 0 ? r_00 : r_01)  +  max_h Σ_{x_f=1} (x_h = 0 ? r_10 : r_11)
 
 and one product per side counts that for all pairs of tests. Every node, also one that predicts
-though it need not, is tried with the best tree of up to two levels in its place (odtc.subtree).
-Deterministic; a step is only taken when it saves weight, so it ends, never worse than CART.
-Where pairs of tests are too many to count (thousands of thresholds), single tests are chosen.
+though it need not, is tried with the best tree of up to LEVELS levels in its place (odtc.subtree).
+Deterministic, as work is counted and not timed; a step is only taken when it saves weight, so it
+ends, never worse than CART. Up to depth LEVELS the result is the best tree of all. Where sets of tests
+are too many to count (thousands of thresholds), smaller subtrees are chosen.
 """
 
 import numpy as np
@@ -16,37 +21,61 @@ import numpy as np
 from odtc.encoding import Encoded
 from odtc.heap import HeapTree, settle
 from odtc.heuristic import HEURISTICS
-from odtc.subtree import CELLS, NEAR, Search, gains_of, graft, merged
+from odtc.subtree import CALL, CELLS, NEAR, Search, gains_of, graft, merged
 from odtc.topology import Topology
 
 NAME = "local_search"
-SUMMARY = "CART, its subtrees of depth 1 and 2 re-optimised exactly until none improves"
+SUMMARY = "CART and other roots, subtrees of up to 3 levels re-optimised exactly until none improves"
 
-PRODUCTS = 2e9  # rows · tests² that one step may count: about a second
+LEVELS = 3  # of a subtree that is replaced as a whole
+PRODUCTS = 2e9  # rows · tests^levels that one step may count: about a second
+WORK = 6e9  # multiplications after which no other root is begun
 
 
 def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
     X, gain = merged(encoded.X, gains_of(encoded))
-    state = _State(X, gain, price, HEURISTICS.get("cart").tree(encoded, topology, price).test.copy())
-    levels = 2 if len(X) * X.shape[1] ** 2 <= PRODUCTS else 1
-    improved = True
-    while improved:
-        improved = False
-        for t in topology.branch_nodes[::-1].tolist():
-            height = topology.depth - t.bit_length() + 1
-            improved |= state.improve(t, min(levels, height))
-            if height > levels:
-                improved |= state.improve_above(t, levels)
-    return settle(state.test, encoded)
+    n, F = X.shape
+    levels = next((h for h in range(min(LEVELS, topology.depth), 1, -1) if n * F**h <= PRODUCTS), 1)
+    search = Search(X, gain, price)
+    best = _State(search, HEURISTICS.get("cart").tree(encoded, topology, price).test.copy()).polished(topology, levels)
+    if topology.depth > levels:
+        most = float(search.most.sum())
+        for f in _roots(search, levels):
+            if search.work > WORK or best.value(1) >= most - NEAR:
+                break
+            test = np.full_like(best.test, -1)
+            test[1] = f
+            state = _State(search, test).polished(topology, levels)
+            if state.value(1) > best.value(1) + NEAR:
+                best = state
+    return settle(best.test, encoded)
+
+
+def _roots(search: Search, levels: int) -> np.ndarray:
+    """The tests, those first that are worth most with the best stumps below them, or alone."""
+    rows = np.arange(len(search.X))
+    return np.argsort(-(search.pairs(rows)[0] if levels > 1 else search.stumps(rows)), kind="stable")
 
 
 class _State:
     """The tests of the tree, and which rows come to each of its nodes."""
 
-    def __init__(self, X, gain, price, test):
-        self.X, self.gain, self.price, self.test = X, gain, price, test
-        self.search = Search(X, gain, price)
+    def __init__(self, search: Search, test: np.ndarray):
+        self.search, self.test = search, test
+        self.X, self.gain, self.price = search.X, search.gain, search.price
         self._route()
+
+    def polished(self, topology: Topology, levels: int) -> "_State":
+        """Itself, when no step makes it better."""
+        improved = True
+        while improved:
+            improved = False
+            for t in topology.branch_nodes[::-1].tolist():
+                height = topology.depth - t.bit_length() + 1
+                improved |= self.improve(t, min(levels, height))
+                if height > levels:
+                    improved |= self.improve_above(t, min(levels, 2))
+        return self
 
     def _route(self) -> None:
         none = np.zeros(0, np.int64)
@@ -80,7 +109,7 @@ class _State:
         return True
 
     def improve_above(self, t: int, levels: int) -> bool:
-        """Chooses the tests of the first one or two levels anew, above subtrees that stay."""
+        """Chooses the tests of the first one or two levels anew, exactly, above subtrees that stay."""
         rows = self.rows[t]
         if not len(rows) or self.test[t] < 0:
             return False
@@ -90,6 +119,7 @@ class _State:
             zero, one = self._under(2 * t, rows), self._under(2 * t + 1, rows)
             self.test[t] = (X.T @ (one - zero)).argmax()
         else:
+            self.search.work += CALL + len(rows) * X.shape[1] ** 2
             self.test[[t, 2 * t, 2 * t + 1]] = _three(X, *(self._under(4 * t + j, rows) for j in range(4)))
         self._route()
         if self.value(t) > before + NEAR:
