@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from odtc import __version__, cli_bench, cli_import, screen
+from odtc import __version__, cli_bench, cli_certify, cli_import, screen
 from odtc.cli_options import (
     Categorical,
     Cuts,
@@ -223,14 +223,20 @@ def decode(
 
 @app.command()
 def verify(
-    solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol")], manifest: ManifestFile = None,
+    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None, manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="DATA", help="The data file, where it is no longer where the manifest says.")] = None,
+    certificate: Annotated[Path | None, typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
     from odtc import files, pipeline
 
+    if (solution_file is None) == (certificate is None):
+        raise ChoiceError("expected a solution file, or --certificate with the file of one")
+    if certificate is not None:
+        cli_certify.verify_certificate(certificate, data, as_json)
+        return
     model, solution, opened = files.open_solution(solution_file, manifest, log)
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
@@ -329,6 +335,7 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
     print(describe(name))
 
 
+app.command()(cli_certify.certify)
 app.command("import")(cli_import.import_)
 app.add_typer(cli_bench.bench, name="bench")
 

@@ -7,6 +7,7 @@
     ├── SolutionError    a solution file, or a point that is not of this model
     ├── ManifestError    a manifest that is missing, foreign, or of other data
     ├── TreeError        a tree file, or a tree that a formulation cannot represent
+    ├── CertificateError  a certificate that does not prove its tree on the data
     ├── SolverError      a solver that could not be run
     │   └── ContradictionError   solvers that cannot both be right
     ├── NoSolutionError  the solver ended without a point (exit code 3)
@@ -41,6 +42,10 @@ class ManifestError(OdtcError):
 
 
 class TreeError(OdtcError):
+    pass
+
+
+class CertificateError(OdtcError):
     pass
 
 

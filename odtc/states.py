@@ -148,68 +148,82 @@ class Graph:
         return replace(self, levels=(*self.levels[: n_levels - 1], replace(last, cost=worth, below=ends)))
 
 
-def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True) -> Graph:
-    """The first levels of the program for all trees over these tests, less those without a state;
-    below the last, both sides of every arc stop. A state that costs what no tree can avoid is not expanded (`fold`): exact as long
-    as nothing but cost counts."""
-    n = len(rows.X)
+def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, ends: bool = False) -> Graph:
+    """The first levels of the program for all trees over these tests, less those without a state; below
+    the last, both sides of every arc stop, or with `ends` one more level holds their states, without arcs.
+
+    A state that costs what no tree can avoid is not expanded (`fold`): exact as long as nothing but
+    cost counts.
+    """
     total = rows.loss.sum(axis=0)
-    states = dict(cover=np.packbits(np.ones((1, n), bool), axis=1), path=np.zeros((1, 0), np.int32),
+    states = dict(cover=np.packbits(np.ones((1, len(rows.X)), bool), axis=1), path=np.zeros((1, 0), np.int32),
                   stop=total.min(keepdims=True), label=np.array([total.argmin()], np.int32),
                   floor=rows.floor.sum(keepdims=True))
     levels = []
     for j in range(n_levels):
-        arcs, below = _arcs(rows, states, price, fold, last=j == n_levels - 1)
+        arcs, below = _arcs(rows, states, price, fold, last=j == n_levels - 1 and not ends)
         levels.append(Level(**states, **arcs))
         if below is None or not len(below["stop"]):
             break
         states = below
+    if ends and len(levels) == n_levels and len(below["stop"]):
+        none = np.zeros(0, np.int32)
+        levels.append(Level(**below, state=none, test=none, below=np.zeros((0, 2), np.int32), cost=np.zeros(0)))
     return Graph(rows, tuple(levels), price)
 
 
 def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
     """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
     last arcs cost the best subtrees of that height, so that it has depth - tail levels."""
-    if not tail:
+    if tail == 0:
         return generate(rows, depth, price, fold)
-    K = rows.loss.shape[1]
-    if tail <= 2 and Stumps.room(rows.X.shape[1], K, depth - 2):
-        graph = generate(rows, depth - tail, price, fold)
-        return graph if len(graph.levels) < depth - tail else _with_tables(graph, depth - 2, tail)
-    graph = generate(rows, depth - 1, price, fold)
-    if len(graph.levels) < depth - 1:  # no state there is worth a test
-        return graph.folded(depth - tail)
-    return with_stumps(graph).folded(depth - tail)
-
-
-def _with_tables(graph: Graph, size: int, tail: int) -> Graph:
-    """The same arcs, those of the last level with the cost of the best subtrees of `tail` levels, from
-    tables over all signed itemsets of the level above the stumps."""
-    rows, last, signed = graph.rows, graph.levels[-1], graph.rows.signed
-    F, K = rows.X.shape[1], rows.loss.shape[1]
-    n_itemsets = len(signed.itemsets(size).items)
-    stumps = Stumps(signed, rows.loss, graph.price)
     if tail == 1:
-        table = np.empty((F, 2**size, n_itemsets))
+        return _with_stumps(generate(rows, depth - 1, price, fold), depth)
+    return valued(rows, depth, price, fold).folded(depth - tail)
+
+
+def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
+    """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
+    known; these may have no arcs."""
+    size = depth - 2
+    if size < 1 or not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
+        return _with_stumps(generate(rows, max(1, depth - 1), price, fold), depth)
+    graph = generate(rows, size, price, fold, ends=True)
+    if len(graph.levels) < depth - 1:
+        return graph
+    table = rows.signed.table(size)[..., : rows.loss.shape[1]].min(axis=2)
+
+    def improve(first, cost):
+        part = table[:, first : first + cost.shape[2]]
+        np.minimum(part, cost.min(axis=0), out=part)
+
+    Stumps(rows.signed, rows.loss, price).best(size, improve)
+    last = graph.levels[-1]
+    return replace(graph, levels=(*graph.levels[:-1], replace(last, stop=table[rows.signed.number(last.path)])))
+
+
+def _with_stumps(graph: Graph, depth: int) -> Graph:
+    """The same arcs, those of the level with two levels left with the cost of the best tree of one level
+    on either side."""
+    if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a test
+        return graph
+    rows, last, size = graph.rows, graph.levels[-1], depth - 2
+    if not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
+        cost = last.cost.copy()
+        for s in np.unique(last.state).tolist():
+            arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
+            below = stump_costs(rows.X[members].astype(float), rows.loss[members], graph.price)
+            cost[arcs] = graph.price + below[last.test[arcs]]
+    else:
+        signed = rows.signed
+        table = np.empty((rows.X.shape[1], 2**size, len(signed.itemsets(size).items)))
 
         def keep(first, cost):
             table[:, :, first : first + cost.shape[2]] = cost
 
-        stumps.best(size, keep)
+        Stumps(signed, rows.loss, graph.price).best(size, keep)
         signs, rank = signed.number(last.path)
         cost = table[last.test, signs[last.state], rank[last.state]]
-    else:
-        table = signed.table(size)[..., :K].min(axis=2)
-
-        def improve(first, cost):
-            part = table[:, first : first + cost.shape[2]]
-            np.minimum(part, cost.min(axis=0), out=part)
-
-        stumps.best(size, improve)
-        cost = np.full(len(last.test), float(graph.price))
-        for side in (0, 1):
-            literals = np.column_stack([last.path[last.state], 2 * last.test + side])
-            cost += table[signed.number(literals)]
     return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
 
 
@@ -282,17 +296,6 @@ def _hash(limbs: np.ndarray) -> np.ndarray:
     odd = np.random.default_rng(1990).integers(0, 1 << 63, LIMBS, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     mixed = (limbs.astype(np.uint64) * odd).sum(axis=-1, dtype=np.uint64)
     return mixed ^ (mixed >> np.uint64(29))
-
-
-def with_stumps(graph: Graph) -> Graph:
-    """The same arcs, those of the last level with the cost of the best tree of one level on either side."""
-    rows, last = graph.rows, graph.levels[-1]
-    cost = last.cost.copy()
-    for s in np.unique(last.state).tolist():
-        arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
-        below = stump_costs(rows.X[members].astype(float), rows.loss[members], graph.price)
-        cost[arcs] = graph.price + below[last.test[arcs]]
-    return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
 
 
 def stump_costs(X: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:

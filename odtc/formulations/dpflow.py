@@ -27,7 +27,7 @@ from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.states import Graph, Rows, generate, program
+from odtc.states import Graph, Rows, generate, program, valued
 from odtc.subtree import Search, graft
 
 NAME = "dpflow"
@@ -129,7 +129,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     subtrees where the model folds them."""
     encoded, rows, shape = problem.encoded, _rows(problem), Shape.of(problem)
     if shape.depth < problem.topology.depth:
-        return _tree(problem, _program(problem).best)
+        return optimal(problem)
     price, test = branch_price(problem), settle(heap.test, encoded).test.copy()
 
     def walk(t, members, level):
@@ -177,11 +177,26 @@ def _rows(problem: Problem) -> Rows:
     return problem.memo["dpflow rows"]
 
 
+def known(problem: Problem) -> Graph:
+    """The program down to the states with two levels left, with the value of every state, in units of loss."""
+    if "dpflow known" not in problem.memo:
+        problem.memo["dpflow known"] = valued(_rows(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold)
+    return problem.memo["dpflow known"]
+
+
+def optimal(problem: Problem) -> HeapTree:
+    """The best tree, by the values of the states."""
+    return _tree(problem, _program(problem).best)
+
+
 def _program(problem: Problem) -> Graph:
     """The states and arcs of the model with their costs, in units of loss."""
     if "dpflow program" not in problem.memo:
         shape = Shape.of(problem)
-        problem.memo["dpflow program"] = program(_rows(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+        problem.memo["dpflow program"] = (
+            known(problem).folded(shape.levels) if shape.tail == 2
+            else program(_rows(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+        )
     return problem.memo["dpflow program"]
 
 

@@ -1,0 +1,250 @@
+"""A certificate: a tree, and few numbers by which anyone can check that no tree over these tests is better.
+
+    {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
+     "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C, "tree": {...}, "targets": [...]}
+
+All numbers are whole: a row of class k and weight w costs w W loss[k][c] where c is predicted, a branch
+node P, and the tree C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one
+per state of level j: t is the least that any tree of D - j levels costs on the rows which the j literals
+leave; literal 2f means the right side of test f, 2f + 1 its left side.
+
+The check needs the data file and nothing of the compiler: it counts the tree's cost row by row; and for
+every state with a target t, from the last level up, that no label costs less than t and that for every
+test the two sides cost at least t - P together. A side costs what its own target says, or what rows that
+answer all tests alike cannot avoid; with two levels left its best test is tried out. Then the target of
+the root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from odtc.dataset import NUMERIC, Dataset
+from odtc.errors import CertificateError
+
+SCHEMA = "odtc.certificate/1"
+SUFFIX = ".certificate.json"
+EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a certificate that was checked says: no tree of this depth over these tests has a lower objective."""
+
+    objective: float
+    depth: int
+    n_tests: int
+    n_rows: int
+    n_targets: int
+
+
+def read_certificate(path) -> dict:
+    """The JSON object of a certificate; raises CertificateError."""
+    try:
+        facts = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise CertificateError(f"cannot read the certificate {str(path)!r}: {problem.strerror}") from None
+    except (ValueError, RecursionError):
+        raise CertificateError(f"expected a certificate in JSON in {str(path)!r}, got text that is not JSON") from None
+    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+        raise CertificateError(f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got none; make it with `odtc certify`")
+    return facts
+
+
+def check(facts: dict, dataset: Dataset) -> Proof:
+    """Raises CertificateError with the first thing that is not so."""
+    try:
+        return _check(facts, dataset)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
+        raise CertificateError(f"the certificate is not whole ({type(problem).__name__}: {problem}); make it again") from None
+
+
+def _check(facts: dict, dataset: Dataset) -> Proof:
+    depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "price", "claim", "scale"))
+    if not 1 <= depth <= 20 or scale < 1:
+        raise ValueError("its depth or its scale is no number that can be")
+    loss = _loss(facts, dataset)
+    columns = np.stack([_left(test, dataset) for test in facts["tests"]])
+    for test, column in zip(facts["tests"], columns):
+        for other in (*test.get("same", ()), *test.get("complement", ())):
+            left = _left(other, dataset)
+            if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
+                raise CertificateError(f"the certificate leaves out the test {_words(other)} as one of {_words(test)}, which parts the rows otherwise")
+    cost = _tree_cost(facts["tree"], dataset, loss, price, depth)
+    if cost != claim:
+        raise CertificateError(f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims {claim / scale:.10g}")
+    # Rows that answer all tests alike are one row: no tree parts them.
+    _, kind = np.unique(np.packbits(columns, axis=0), axis=1, return_inverse=True)
+    kind = kind.reshape(-1)
+    _, first = np.unique(kind, return_index=True)
+    merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
+    bound = _Bound(facts, columns[:, first], merged, price, depth)
+    least = bound.of_root()
+    if least != claim:
+        raise CertificateError(f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
+                               "the root has no such target")
+    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets)
+
+
+class _Bound:
+    """The targets of a certificate, checked from the last level up. X is bool (tests, rows)."""
+
+    def __init__(self, facts, X, loss, price, depth):
+        self.X, self.price, self.depth = X, float(price), depth
+        # Sums of whole numbers are exact below 2^24 in float32, which multiplies twice as fast.
+        real = np.float32 if float(loss.sum()) < 2**24 else np.float64
+        self.tests, self.real, self.loss = facts["tests"], np.ascontiguousarray(X.T).astype(real), loss.astype(real)
+        self.floor = self.loss.min(axis=1)
+        self.packed = np.packbits(X, axis=1)
+        self.outside = np.packbits(~X, axis=1)
+        texts = facts["targets"]
+        if len(texts) > max(1, depth - 1):
+            raise ValueError("it has targets below the last level but one")
+        self.levels = [[[int(word) for word in entry.split(",")] for entry in text.split(";") if entry] for text in texts]
+        self.n_targets = sum(map(len, self.levels))
+
+    def of_root(self) -> float:
+        below = {}
+        for j in range(len(self.levels) - 1, -1, -1):
+            here = {}
+            for target, *literals in self.levels[j]:
+                if len(literals) != j or len({at >> 1 for at in literals}) != j or not all(0 <= at < 2 * len(self.X) for at in literals):
+                    raise ValueError(f"a state of level {j} has other than {j} literals of different tests")
+                cover = np.ones(self.X.shape[1], bool)
+                for at in literals:
+                    cover &= self.X[at >> 1] == bool(at & 1)
+                rows = np.flatnonzero(cover)
+                self._hold(target, rows, np.packbits(cover), self.depth - j, below, literals)
+                key = np.packbits(cover).tobytes()
+                here[key] = max(here.get(key, 0), target)
+            below = here
+        whole = np.packbits(np.ones(self.X.shape[1], bool)).tobytes()
+        return max(float(self.floor.sum()), below.get(whole, 0))
+
+    def _hold(self, target, rows, packed, height, below, literals) -> None:
+        """Raises where a target does not follow from the data and the targets of the next level."""
+        if not len(rows):
+            raise ValueError("a state holds no rows")
+        alone = self.loss[rows].sum(axis=0).min()
+        if alone < target:
+            raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, "
+                                   f"but one label alone costs {alone:.0f}")
+        X, loss = self.real[rows], self.loss[rows]  # (rows, tests), (rows, classes)
+        count = X.sum(axis=0)
+        parts = np.flatnonzero((count > 0) & (count < len(rows)))
+        if height == 1:
+            sides = X.T @ loss
+            worth = sides.min(axis=1) + (loss.sum(axis=0) - sides).min(axis=1)
+        elif height == 2:
+            worth = self._stumps(X, loss)
+        else:
+            floor = X.T @ self.floor[rows]
+            whole = float(self.floor[rows].sum())
+            ones, zeros = packed & self.packed, packed & self.outside
+            worth = np.zeros(len(floor))
+            for f in parts.tolist():
+                worth[f] = max(floor[f], below.get(ones[f].tobytes(), 0)) + max(whole - floor[f], below.get(zeros[f].tobytes(), 0))
+        short = parts[worth[parts] + self.price < target]
+        if len(short):
+            f = int(short[0])
+            raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
+                                   f"asking {_words(self.tests[f])} leaves {worth[f] + self.price:.0f}")
+
+    def _stumps(self, X, loss) -> np.ndarray:
+        """Per test, the least cost of both sides, each with one more test or none."""
+        total, ones = loss.sum(axis=0), X.T @ loss
+        if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
+            gap = loss[:, 0] - loss[:, 1]
+            both, one = (X * gap[:, None]).T @ X, X.T @ gap
+            one, zero = (self._halves(sums.sum(axis=1), own, table) for sums, own, table in (
+                (ones, one, both), (total - ones, gap.sum() - one, one - both)))
+            return one + zero
+        most = [np.full((X.shape[1], X.shape[1]), np.inf) for _ in range(4)]
+        for k in range(loss.shape[1]):
+            both = (X * loss[:, k, None]).T @ X
+            for table, side in zip(most, (both, ones[:, k, None] - both, ones[:, k] - both,
+                                          total[k] - ones[:, k, None] - ones[:, k] + both)):
+                np.minimum(table, side, out=table)
+        one = np.minimum(ones.min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
+        zero = np.minimum((total - ones).min(axis=1), (most[2] + most[3]).min(axis=1) + self.price)
+        return one + zero
+
+    def _halves(self, total, gap, table) -> np.ndarray:
+        """Per test, the least cost of one side with one more test or none: `table` holds the gap between the
+        two classes on that side, parted by each other test."""
+        parted = (np.abs(table) + np.abs(gap[:, None] - table)).max(axis=1)
+        return (total - np.maximum(np.abs(gap), parted - 2 * self.price)) / 2
+
+    def _place(self, literals) -> str:
+        said = " and ".join(("" if at & 1 else "not ") + _words(self.tests[at >> 1]) for at in literals)
+        return f"where {said}," if said else "at the root"
+
+
+def _whole(value, what) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{what} is no whole number")
+    return value
+
+
+def _loss(facts, dataset) -> np.ndarray:
+    """float64 of whole numbers (rows, classes): what each label costs on each row."""
+    classes = facts["classes"]
+    if sorted(classes) != sorted(dataset.classes):
+        raise CertificateError(f"the certificate is of the classes {', '.join(classes)}, the data has {', '.join(dataset.classes)}")
+    prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
+    if prices.shape != (len(classes),) * 2 or prices.diagonal().any():
+        raise ValueError("its losses are no square table with zeros where the label is right")
+    place = np.array([classes.index(name) for name in dataset.classes])
+    weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
+    whole = np.rint(weight)
+    if np.abs(weight - whole).max(initial=0) > 1e-6:
+        raise CertificateError("the weights of the data are no whole numbers at the certificate's scale; it is of other weights")
+    loss = whole[:, None] * prices[place[dataset.y]]
+    if loss.sum() >= EXACT:
+        raise ValueError("its numbers are too large to be added exactly")
+    return loss
+
+
+def _left(test, dataset) -> np.ndarray:
+    """The rows that a test sends left, bool (rows,)."""
+    names = [feature.name for feature in dataset.features]
+    if test["feature"] not in names:
+        raise CertificateError(f"the certificate asks the column {test['feature']!r}, which the data has not")
+    feature = dataset.features[at := names.index(test["feature"])]
+    cells = dataset.X[:, at]
+    if test["kind"] == "threshold":
+        return cells <= float(test["threshold"])
+    if test["kind"] == "missing":
+        return np.isnan(cells)
+    if test["kind"] != "subset":
+        raise ValueError(f"a test is of no known kind: {test['kind']!r}")
+    values = [float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
+              for value in test["values"]]
+    return np.isin(cells, values)
+
+
+def _tree_cost(tree, dataset, loss, price, depth) -> int:
+    """The cost of a tree, row by row."""
+    classes = list(dataset.classes)
+
+    def cost(node, rows, left):
+        if "label" in node:
+            return float(loss[rows, classes.index(node["label"])].sum())
+        if not left:
+            raise CertificateError(f"the tree of the certificate is deeper than {depth}")
+        goes = _left(node["split"], dataset)[rows]
+        return price + cost(node["left"], rows[goes], left - 1) + cost(node["right"], rows[~goes], left - 1)
+
+    found = cost(tree["root"], np.arange(dataset.n_rows), depth)
+    if not math.isfinite(found):
+        raise ValueError("the tree costs no number")
+    return int(found)
+
+
+def _words(test) -> str:
+    if test["kind"] == "threshold":
+        return f"{test['feature']} <= {test['threshold']:.10g}"
+    return f"{test['feature']} is missing" if test["kind"] == "missing" else f"{test['feature']} in {{{', '.join(map(str, test['values']))}}}"

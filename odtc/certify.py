@@ -1,0 +1,77 @@
+"""From a problem to its certificate: the best tree, and targets of the dynamic program that prove it."""
+
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+import odtc
+from odtc.certificate import EXACT, SCHEMA
+from odtc.errors import ChoiceError
+from odtc.formulation import FORMULATIONS, Problem
+from odtc.targets import targets
+
+MOST_DIGITS = 6  # of a weight behind its point
+
+
+def certify(problem: Problem) -> dict:
+    """The certificate of a problem of the model "dpflow", as a JSON object (odtc.certificate).
+
+    Raises ChoiceError where the weights have more digits than whole numbers can hold.
+    """
+    dpflow = FORMULATIONS.get("dpflow")
+    encoded = problem.encoded
+    graph = dpflow.known(problem)
+    heap = dpflow.optimal(problem)
+    tree = heap.to_tree(encoded)
+    weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
+    branch = Fraction(str(problem.params.lambda_))
+    wrong = 1 - np.eye(len(encoded.classes), dtype=int)
+    price = 1 - branch
+    whole = lcm(branch.denominator, price.denominator)
+    scale = weight_scale * whole
+    if float(encoded.weight.sum()) * scale >= EXACT:
+        raise ChoiceError("a certificate counts in whole numbers below 2^53; the weights and lambda have too many digits for that")
+    unit = float(scale * price)  # of the graph's loss, in whole numbers
+    source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
+    return {
+        "schema": SCHEMA, "odtc": odtc.__version__,
+        "data": {"name": encoded.name, "n_rows": int(encoded.copies.sum()), "target": encoded.target, "missing": encoded.missing,
+                 **{key: value for key, value in source.items() if key != "path"}},
+        "classes": list(encoded.classes), "encoding": encoded.scheme,
+        "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
+        "depth": int(problem.topology.depth), "weight_scale": weight_scale,
+        "loss": (int(whole * price) * wrong).tolist(), "price": int(scale * branch), "scale": scale,
+        "claim": round(dpflow.objective(problem, heap) * scale),
+        "tree": tree.to_json(),
+        "targets": [_entries(level, wanted, unit, encoded.ones_left) for level, wanted in zip(graph.levels, targets(graph))],
+    }
+
+
+def _entries(level, wanted, unit, ones_left) -> str:
+    kept = np.flatnonzero(wanted > -np.inf)
+    target = np.rint(wanted[kept] * unit).astype(np.int64)
+    # A literal of a column's 1 is one of the split's left side where the column is 1 there.
+    path = level.path[kept]
+    literals = path ^ ~ones_left[path >> 1]
+    return ";".join(map(",".join, np.column_stack([target, literals]).astype(str).tolist()))
+
+
+def _test(encoded, f) -> dict:
+    """The split of a test, with those merged into it, as JSON."""
+    merged = encoded.stands_for[f]
+    facts = encoded.tests[f].to_json(encoded.features)
+    for key, kind in (("same", True), ("complement", False)):
+        others = [split.to_json(encoded.features) for split, same in merged if same == kind]
+        facts |= {key: others} if others else {}
+    return facts
+
+
+def _weight_scale(weight) -> int:
+    """The least power of ten that makes all weights whole."""
+    for digits in range(MOST_DIGITS + 1):
+        scaled = weight * 10**digits
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-6:
+            return 10**digits
+    raise ChoiceError(f"a certificate counts in whole numbers: expected weights of at most {MOST_DIGITS} digits behind the point, "
+                      f"got {weight[np.abs(weight * 10**MOST_DIGITS - np.rint(weight * 10**MOST_DIGITS)).argmax()]:.12g}; round them")

@@ -1,0 +1,63 @@
+"""`odtc certify`: the best tree with few numbers by which anyone can check it; `verify --certificate` does."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc import screen
+from odtc.cli_options import Categorical, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, names
+
+
+def certify(
+    data: DataFile, depth: Depth = 2, target: Target = None, encoding: Encoding = "auto", categorical: Categorical = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    lambda_: Annotated[float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")] = 0.0,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
+    import json
+    import os
+
+    from odtc import pipeline
+    from odtc.certificate import SUFFIX
+    from odtc.certify import certify as prove
+    from odtc.output import write_text
+
+    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading)
+    path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
+    facts = prove(problem)
+    facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
+    write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    objective = facts["claim"] / facts["scale"]
+    entries = sum(text.count(";") + 1 for text in facts["targets"] if text)
+    if as_json:
+        screen.print_json({"objective": objective, "depth": depth, "n_tests": len(facts["tests"]), "n_targets": entries, "files": [str(path)]})
+        return
+    print(f"no tree of depth {depth} over these {len(facts['tests'])} tests costs less than {objective:.10g}")
+    print(f"{path}  {path.stat().st_size:,} bytes, {entries:,} targets; check it with `odtc verify --certificate {path}`")
+
+
+def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
+    """The check of a certificate against its data file, read anew."""
+    from odtc.certificate import check, read_certificate
+    from odtc.errors import CertificateError
+    from odtc.reader import read
+
+    facts = read_certificate(path)
+    try:
+        source = facts["data"]
+        file = data or path.resolve().parent / source["path"]
+        how = source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights")
+    except (KeyError, TypeError) as problem:
+        raise CertificateError(f"the certificate {str(path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
+                               "make it again") from None
+    proof = check(facts, read(file, *how))
+    if as_json:
+        screen.print_json({"verified": True, "objective": proof.objective, "depth": proof.depth, "n_tests": proof.n_tests,
+                           "n_rows": proof.n_rows, "n_targets": proof.n_targets})
+        return
+    print(f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests costs less than {proof.objective:.10g} on "
+          f"{proof.n_rows} rows; {proof.n_targets:,} targets checked in whole numbers")

@@ -1,0 +1,59 @@
+"""Few bounds that prove a tree: for some states of the dynamic program a number that no tree there beats.
+
+A set of targets t(S) is a proof when every state with one has, for each test f that parts its rows,
+t(S & f) + t(S & ~f) + price >= t(S), where a state without a target counts as what no tree can avoid,
+and no label costs less than t(S). The fewer states, the smaller the proof: the target of the root is
+what the tree costs, and an arc that two free sides do not carry asks for a target of one of them,
+of that which most arcs ask for.
+"""
+
+import numpy as np
+
+from odtc.states import Graph
+
+ROUNDS = 8
+
+
+def targets(graph: Graph) -> list[np.ndarray]:
+    """Per level of a `valued` Graph, float64 (states,): the target of each state; -inf where none is needed."""
+    values = graph.values
+    wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
+    near = graph.rows.near
+    if values[0][0] > graph.levels[0].floor[0] + near:
+        wanted[0][0] = values[0][0]
+    for j in range(len(graph.levels) - 1):
+        level, below = graph.levels[j], graph.levels[j + 1]
+        arcs = np.flatnonzero(wanted[j][level.state] > -np.inf)
+        sides = level.below[arcs]
+        need = wanted[j][level.state[arcs]] - level.cost[arcs]
+        # The last entry stands for a side that stops, whose cost is the arc's.
+        value, floor = np.append(values[j + 1], 0.0), np.append(below.floor, 0.0)
+        given = floor.copy()
+        for last in [False] * ROUNDS + [True]:
+            short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
+            if not len(short):
+                break
+            side, lack = sides[short], need[short]
+            alone = value[side] + given[side[:, ::-1]] >= lack[:, None] - near
+            asked = np.bincount(side[alone], minlength=len(value)).astype(float)
+            votes = np.where(alone, asked[side], -1.0)
+            pick = votes.argmax(axis=1)
+            neither = ~alone.any(axis=1)  # both sides must give: the first all it can
+            row = np.arange(len(short))
+            chosen, other = side[row, pick], side[row, 1 - pick]
+            ask = np.where(neither, value[chosen], lack - given[other])
+            now = neither | (votes[row, pick] >= votes.max() / 4) | last
+            np.maximum.at(given, chosen[now], ask[now])
+        while True:  # what both sides together do not carry yet, the second side must
+            short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
+            if not len(short):
+                break
+            side = sides[short]
+            slack = value[side] - given[side]
+            pick = slack.argmax(axis=1)
+            row = np.arange(len(short))
+            chosen = side[row, pick]
+            np.maximum.at(given, chosen, np.minimum(value[chosen], need[short] - given[side[row, 1 - pick]]))
+        raised = given[:-1] > below.floor + near
+        wanted[j + 1][raised] = given[:-1][raised]
+    return wanted

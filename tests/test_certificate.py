@@ -1,0 +1,122 @@
+"""Certificates: what is claimed is what exhaustive search finds, and no corrupted one proves what is false."""
+
+import copy
+import json
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc import pipeline
+from odtc.certificate import check
+from odtc.certify import certify
+from odtc.dataset import Dataset
+from odtc.errors import CertificateError
+from tests.command_line import MONKS as EXAMPLES
+from tests.command_line import odtc as command
+from tests.exhaustive import cheapest
+from tests.laws.problems import problems
+
+MONKS = EXAMPLES / "monks-1.csv"
+
+
+@pytest.mark.parametrize("form", [{}, {"lambda": 0.25}], ids=str)
+@given(data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_the_claim_is_the_optimum(form, data):
+    problem = data.draw(problems(("dpflow", form), depths=(1, 2, 3)))
+    proof = check(json.loads(json.dumps(certify(problem))), problem.encoded.dataset)
+    price = form.get("lambda", 0)
+    encoded = problem.encoded
+    best = cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price)
+    assert proof.objective == pytest.approx(best, abs=1e-9)
+
+
+def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
+    """A copy with one thing changed: a target, a literal, an entry, the tree, the claim, a cell or a label."""
+    facts = copy.deepcopy(facts)
+    kind = rnd.choice(["target", "target", "target", "literal", "entry", "label", "split", "claim", "cell", "y", "loss", "depth", "text"])
+    level = rnd.randrange(len(facts["targets"]))
+    entries = facts["targets"][level].split(";")
+    at = rnd.randrange(len(entries))
+    words = entries[at].split(",")
+    if kind in ("target", "literal") and words != [""]:
+        place = 0 if kind == "target" or len(words) == 1 else rnd.randrange(1, len(words))
+        words[place] = str(int(words[place]) + rnd.choice([-3, -1, 1, 2, 7]))
+        entries[at] = ",".join(words)
+    elif kind == "entry":
+        del entries[at]
+    elif kind == "text":
+        entries[at] = rnd.choice(["", "x", "1,", "-1", "9,9,9,9", entries[at] * 2])
+    facts["targets"][level] = ";".join(entries)
+    nodes = [facts["tree"]["root"]]
+    for node in nodes:
+        nodes += [node[side] for side in ("left", "right") if side in node]
+    if kind == "label":
+        leaf = rnd.choice([node for node in nodes if "label" in node])
+        leaf["label"] = rnd.choice(facts["classes"])
+    if kind == "split":
+        branch = rnd.choice([node for node in nodes if "split" in node])
+        branch["split"] = {key: value for key, value in rnd.choice(facts["tests"]).items() if key not in ("same", "complement")}
+    if kind in ("claim", "depth"):
+        facts[kind] += rnd.choice([-2, -1, 1, 2])
+    if kind == "loss":
+        facts["loss"][0][1] += rnd.choice([-1, 1])
+    X, y = dataset.X.copy(), dataset.y.copy()
+    if kind == "cell":
+        X[rnd.randrange(len(X)), rnd.randrange(X.shape[1])] = rnd.randrange(4)
+    if kind == "y":
+        y[rnd.randrange(len(y))] ^= 1
+    return facts, Dataset(dataset.name, X, y, dataset.features, dataset.classes, dataset.weight, dataset.target)
+
+
+def test_a_thousand_corruptions_are_refused_or_still_true():
+    dataset = odtc.read(MONKS)
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding="onehot"))))
+    assert facts["claim"] == check(facts, dataset).objective
+    rnd, refused, truth = random.Random(1), 0, {}
+    for _ in range(1000):
+        changed, rows = corrupted(facts, dataset, rnd)
+        try:
+            proof = check(changed, rows)
+        except CertificateError as problem:
+            assert "\n" not in str(problem)
+            refused += 1
+            continue
+        # Accepted: then it must be the optimum of these very rows, losses and depth.
+        key = (rows.X.tobytes(), rows.y.tobytes(), str(changed["loss"]), changed["depth"])
+        if key not in truth:
+            truth[key] = _best(changed, rows)
+        assert proof.objective == truth[key]
+    assert refused > 500
+
+
+def _best(facts, rows) -> float:
+    """The optimum by the search that the starts use, with the certificate's own losses and tests."""
+    from odtc.split import split_from_json
+    from odtc.subtree import Search
+
+    X = np.stack([split_from_json(test, rows.features).left(rows.X) for test in facts["tests"]], axis=1)
+    loss = np.array(facts["loss"], float)[rows.y]
+    gain = loss.max() - loss
+    return float(gain.max() * len(X) + (loss.max() - gain.max()) * len(X) - Search(X, gain).best(np.arange(len(X)), facts["depth"])[0])
+
+
+def test_command_line(tmp_path):
+    file = tmp_path / "m.certificate.json"
+    solved = odtc.fit(MONKS, "dpflow", 3, encoding="onehot", tail="0").facts["objective"]
+    made = command("certify", MONKS, "--depth", 3, "--encoding", "onehot", "-o", file, "--json")
+    assert made.code == 0 and made.facts["objective"] == solved
+    checked = command("verify", "--certificate", file, "--json")
+    assert checked.code == 0 and checked.facts["verified"] and checked.facts["objective"] == solved
+    facts = json.loads(file.read_text())
+    facts["targets"][0] = str(int(solved) + 1)
+    file.write_text(json.dumps(facts))
+    refused = command("verify", "--certificate", file)
+    assert refused.code == 1 and "at the root" in refused.err and "Traceback" not in refused.err
+    assert command("verify").code == 1
+    other = command("verify", "--certificate", MONKS)
+    assert other.code == 1 and "certificate in JSON" in other.err
