@@ -16,6 +16,8 @@ import typer
 from odtc import __version__, cli_bench, cli_certify, cli_import, screen
 from odtc.cli_options import (
     Categorical,
+    ClassWeight,
+    Cost,
     Cuts,
     DataFile,
     Depth,
@@ -66,7 +68,7 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
 def fit(
     data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
     solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
@@ -85,7 +87,7 @@ def fit(
     solver, label, racers = _who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, fitting=True)
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, fitting=True)
     labelled = pipeline.test_rows(problem, test) if test else None
     stem = _stem(problem, o)
     if hasattr(problem.module, "tree"):
@@ -121,7 +123,7 @@ def _finish_fit(done, stem: str, written: list, as_json: bool) -> None:
 def build(
     data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
     format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None, o: Stem = None, as_json: Json = False,
@@ -136,7 +138,7 @@ def build(
         reads = find_solver(dialect).DIALECT.reads
         if format not in reads:
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights)
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost)
     compiled = pipeline.compile_model(problem, cuts)
     begun = pipeline.start(compiled, start)
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
@@ -382,7 +384,7 @@ def main() -> None:
     sys.exit(code or 0)
 
 
-def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, fitting=False):
+def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, fitting=False):
     """The Problem that the options pose; says how many rows went."""
     from odtc import pipeline
 
@@ -394,7 +396,8 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
         params[key] = value
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
-    problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting)
+    problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting,
+                            class_weight=class_weight, cost=cost)
     dataset = problem.encoded.dataset
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} rows with missing cells of {dataset.n_dropped + dataset.n_rows} "

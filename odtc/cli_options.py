@@ -17,6 +17,8 @@ Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B",
 Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
 Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
+ClassWeight = Annotated[str | None, typer.Option("--class-weight", metavar="balanced|CLASS=W,…", help="What an error on a row of each class costs.")]
+Cost = Annotated[str | None, typer.Option("--cost", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", help="What each wrong prediction costs.")]
 Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
 SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", help="See `odtc list solvers`; several run side by side, and the first proof ends it.")]
 SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.cost import unit_cost
 from odtc.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, DataError
 from odtc.registry import Registry, did_you_mean
@@ -48,9 +49,14 @@ class Encoded:
     stands_for: tuple[tuple[tuple[Split, bool], ...], ...]
     scheme: str
     dataset: Dataset | None = None
+    # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.cost);
+    # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
+    cost: np.ndarray | None = None
 
     def __post_init__(self):
-        for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left):
+        if self.cost is None:
+            object.__setattr__(self, "cost", unit_cost(len(self.classes)))
+        for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left, self.cost):
             array.setflags(write=False)
 
     @property
@@ -60,6 +66,29 @@ class Encoded:
     @property
     def n_tests(self) -> int:
         return self.X.shape[1]
+
+    @cached_property
+    def loss(self) -> np.ndarray:
+        """float64 (rows, classes): what it costs to predict this class for this row."""
+        return self.weight[:, None] * self.cost[self.y]
+
+    @cached_property
+    def class_price(self) -> np.ndarray | None:
+        """float64 (classes,): what a unit of weight costs that is predicted wrong, whatever it is predicted
+        as; None where that depends on the class predicted."""
+        off = ~np.eye(len(self.cost), dtype=bool)
+        highest, lowest = self.cost.max(axis=1), self.cost.min(axis=1, where=off, initial=np.inf)
+        return highest if np.minimum(lowest, highest).tolist() == highest.tolist() else None
+
+    @property
+    def price(self) -> np.ndarray | None:
+        """float64 (rows,): what an error on this row costs; None as of `class_price`."""
+        return None if self.class_price is None else self.weight * self.class_price[self.y]
+
+    def cheapest(self, rows: np.ndarray) -> int:
+        """The class that costs least for all of these rows together; of equals the first."""
+        of_class = np.bincount(self.y[rows], self.weight[rows], len(self.classes))
+        return int((of_class @ self.cost).argmin())
 
     def find(self, split: Split) -> tuple[int, bool] | None:
         """(test, left_is_zero) of the test that parts the data rows as this split does, else None.

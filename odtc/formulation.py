@@ -6,7 +6,9 @@
     start(problem, heap)    -> {column block: values}, a complete feasible point for this tree
     decode(problem, point)  -> HeapTree, from the tree's columns alone; `point` is {block: values}
     objective(problem, heap) -> the model's minimised value of this tree, in exact terms
-    branch_price(problem)   -> how much error weight a branch node must save to be worth it
+    branch_price(problem)   -> how much loss a branch node must save to be worth it
+    ANY_COST = True         where the price of an error may depend on the class predicted (Encoded.cost);
+                            others take `price_of_errors`
     BEYOND                  optional: True where its trees may ask what no test of the encoding asks
 
 A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are
@@ -32,6 +34,8 @@ the optimum is that of an exhaustive search; decoding from the manifest is decod
 import dataclasses
 from dataclasses import dataclass
 from enum import StrEnum
+
+import numpy as np
 
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError
@@ -73,6 +77,19 @@ class Problem:
     @property
     def module(self):
         return FORMULATIONS.get(self.formulation)
+
+
+def price_of_errors(problem: Problem) -> np.ndarray:
+    """float64 (rows,): what an error on each row costs. Raises ChoiceError where that depends on the class
+    predicted, which a formulation that counts a row only as right or wrong cannot say."""
+    price = problem.encoded.price
+    if price is None:
+        able = [name for name in FORMULATIONS.names() if getattr(FORMULATIONS.get(name), "ANY_COST", False)]
+        raise ChoiceError(
+            f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on the class "
+            f"predicted; use --model {' or '.join(able)}, or costs by true class alone (--class-weight)"
+        )
+    return price
 
 
 def parameter(default, help: str, least=None, below=None, choices=None):

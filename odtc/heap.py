@@ -63,6 +63,11 @@ class HeapTree:
         """The weight of the rows that the tree gets wrong."""
         return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())
 
+    def loss(self, encoded: Encoded) -> float:
+        """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, where every error costs 1."""
+        predicted = self.label[self.reach(encoded.X)]
+        return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
+
     def filled(self, depth: int) -> "HeapTree":
         """The same predictions with every branch node down to `depth` asking something: below a
         node that predicts, test 0 is asked and its label repeated."""
@@ -155,15 +160,15 @@ def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, 
     needs: a branch node with an empty side, or with two children that predict the same class. A
     split of `beyond` that parts the rows as a test of the encoding does becomes that test.
 
-    Where `label` is absent or -1, a node that predicts takes its heaviest class (ties: the first in
-    class order), and one without rows its parent's.
+    Where `label` is absent or -1, a node that predicts takes the class that costs least (ties: the first
+    in class order), and one without rows its parent's.
     """
-    K, own = len(encoded.classes), encoded.n_tests
+    own = encoded.n_tests
 
     def walk(t, rows, inherited):
         if not rows.size:
             return inherited
-        best = int(np.bincount(encoded.y[rows], encoded.weight[rows], K).argmax())
+        best = encoded.cheapest(rows)
         if test[t] < 0:
             return best if label is None or label[t] < 0 else int(label[t])
         ones = _answers(encoded.X, beyond, rows, test[t])

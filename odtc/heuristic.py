@@ -1,7 +1,7 @@
 """What a heuristic is: a function from encoded rows and a depth to a tree, without a solver.
 
     NAME, SUMMARY
-    tree(encoded, topology, price) -> HeapTree     price: how much error a branch node must save
+    tree(encoded, topology, price) -> HeapTree     price: how much loss a branch node must save
     OPTIONS                                        optional, as in encoding.py: more keywords of `tree`
 
 Used for MIP starts and to stand beside every result.

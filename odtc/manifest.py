@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from odtc.cost import cost_matrix
 from odtc.dataset import Feature
 from odtc.encoding import Encoded
 from odtc.errors import ManifestError, OdtcError, SolutionError
@@ -123,6 +124,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
         },
+        "cost": encoded.cost.tolist(),
         "model": {
             "name": model.name,
             "formulation": problem.formulation,
@@ -204,7 +206,7 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
 
 
 def _problem(facts: dict) -> Problem:
-    features = tuple(Feature.from_json(f) for f in facts["features"])
+    features, classes = tuple(Feature.from_json(f) for f in facts["features"]), tuple(facts["classes"])
     tests = facts["encoding"]["tests"]
     rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
     bits = _unpack(rows["X"], np.uint8).reshape(n, -1)
@@ -218,7 +220,7 @@ def _problem(facts: dict) -> Problem:
         tests=tuple(split_from_json(test, features) for test in tests),
         ones_left=np.array([test["ones_left"] for test in tests], dtype=bool),
         features=features,
-        classes=tuple(facts["classes"]),
+        classes=classes,
         target=facts["data"]["target"],
         missing=facts["data"]["missing"],
         stands_for=tuple(
@@ -228,6 +230,8 @@ def _problem(facts: dict) -> Problem:
         ),
         scheme=facts["encoding"]["scheme"],
         dataset=None,
+        # Manifests of the first version know no costs: every error is 1.
+        cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")

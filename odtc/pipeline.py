@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc import cut, race, report
+from odtc.cost import cost_matrix
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
 from odtc.encoding import encode
@@ -57,14 +58,19 @@ class Fit:
 
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
-         params: dict | None = None, reading: dict | None = None, fitting: bool = False, **keys) -> Problem:
+         params: dict | None = None, reading: dict | None = None, fitting: bool = False, class_weight=None, cost=None,
+         **keys) -> Problem:
     """Data, a formulation and its parameters as a Problem; the words are those of `build`."""
     module = FORMULATIONS.get(model)
     defaults = getattr(module, "FIT_DEFAULTS", {}) if fitting else {}
     settings = parse_params(model, defaults | (params or {}) | keys)
     topology = Topology(depth)
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
-    return Problem(encode(dataset, encoding), topology, model, settings)
+    encoded = encode(dataset, encoding)
+    if class_weight is not None or cost is not None:
+        of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+        encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
+    return Problem(encoded, topology, model, settings)
 
 
 def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> Model:
@@ -80,14 +86,16 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None) -
 
 def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
           params: dict | None = None, reading: dict | None = None, cuts: str | tuple[str, ...] | None = None,
-          **keys) -> Model:
+          class_weight=None, cost=None, **keys) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     `data` is a Dataset or the path of a file, read with `reading` (the keywords of `odtc.read`);
     parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`); `cuts` as in
-    `compile_model`. Raises DataError, ChoiceError or ModelError.
+    `compile_model`, `class_weight` and `cost` as in `odtc.cost.cost_matrix`. Raises DataError, ChoiceError
+    or ModelError.
     """
-    return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading, **keys), cuts)
+    return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading,
+                              class_weight=class_weight, cost=cost, **keys), cuts)
 
 
 def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.ndarray] | None:
@@ -161,11 +169,11 @@ def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
     began = time.monotonic()
     heap = problem.module.tree(problem)
     tree = heap.to_tree(problem.encoded)
-    errors = heap.errors(problem.encoded)
+    paid = problem.module.objective(problem, heap)
     seconds = time.monotonic() - began
-    solution = Solution(None, Termination.UNKNOWN, errors, None, seconds, problem.module.NAME)
-    if proves(problem, heap, errors):
-        solution = replace(solution, termination=Termination.OPTIMAL, bound=errors)
+    solution = Solution(None, Termination.UNKNOWN, paid, None, seconds, problem.module.NAME)
+    if proves(problem, heap, paid):
+        solution = replace(solution, termination=Termination.OPTIMAL, bound=paid)
     decoded = Decoded(heap, tree, verify_tree(problem, heap, tree, problem.encoded.dataset), solution)
     facts = model_facts(problem) | report.solve_facts(solution) | {"has_solution": True}
     return _with_figures(None, problem, decoded, facts, labelled)
@@ -174,12 +182,13 @@ def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
 def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
         params: dict | None = None, reading: dict | None = None, solver: str = "highs", start_from="cart",
         test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
-        cuts: str | tuple[str, ...] | None = None, **keys) -> "Fit":
-    """Data to a checked tree: build, start, solve, decode, verify. Raises NoSolutionError where the
+        cuts: str | tuple[str, ...] | None = None, class_weight=None, cost=None, **keys) -> "Fit":
+    """Data to a checked tree: build, start, solve, decode, verify; the words are those of `build`. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
-    problem = pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=True, **keys)
+    problem = pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=True,
+                   class_weight=class_weight, cost=cost, **keys)
     labelled = test_rows(problem, test) if test is not None else None
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled)
@@ -200,7 +209,7 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
 def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
-    facts = facts | report.tree_facts(decoded.tree) | report.cart_facts(problem, greedy)
+    facts = facts | report.tree_facts(decoded.tree, problem.encoded.cost) | report.cart_facts(problem, greedy)
     if labelled is not None:
         facts |= {"test_accuracy": report.score(decoded.tree, labelled)["accuracy"],
                   "cart_test_accuracy": report.score(cart, labelled)["accuracy"],

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from odtc.cost import unit_cost
 from odtc.dataset import Dataset
 from odtc.formulation import Problem
 from odtc.heap import HeapTree
@@ -22,6 +23,7 @@ def model_facts(problem: Problem, n_cols: int, n_rows: int, nnz: int, n_dropped:
         "n_features": len(encoded.features),
         "n_features_encoded": encoded.n_tests,
         "n_classes": len(encoded.classes),
+        "cost": None if (encoded.cost == unit_cost(len(encoded.classes))).all() else encoded.cost.tolist(),
         "n_cols": n_cols,
         "n_model_rows": n_rows,
         "nnz": nnz,
@@ -42,8 +44,9 @@ def solve_facts(solution: Solution) -> dict:
     } | ({"race": [racer.to_json() for racer in solution.race]} if solution.race else {})
 
 
-def tree_facts(tree: Tree) -> dict:
-    """From the training counts in the leaves: rows right, and their share."""
+def tree_facts(tree: Tree, cost: np.ndarray) -> dict:
+    """From the training counts in the leaves: rows right, their share, and what the errors cost by weight
+    (`Encoded.cost`)."""
     right = sum(leaf.rows[leaf.label] for leaf in tree.leaves())
     rows = sum(sum(leaf.rows) for leaf in tree.leaves())
     weight = sum(sum(leaf.counts) for leaf in tree.leaves())
@@ -51,6 +54,8 @@ def tree_facts(tree: Tree) -> dict:
     facts = {
         "train_correct": right,
         "train_accuracy": right / rows,
+        "train_balanced_accuracy": _balanced(tree),
+        "loss": float(sum(np.dot(leaf.counts, cost[:, leaf.label]) for leaf in tree.leaves())),
         "n_branch_nodes": tree.n_branch_nodes,
         "n_leaves": tree.n_leaves,
         "tree_depth": tree.depth,
@@ -60,11 +65,20 @@ def tree_facts(tree: Tree) -> dict:
     return facts
 
 
+def _balanced(tree: Tree) -> float:
+    """The mean over the classes of the share of their weight that is predicted right."""
+    held = np.sum([leaf.counts for leaf in tree.leaves()], axis=0)
+    right = np.zeros(len(held))
+    for leaf in tree.leaves():
+        right[leaf.label] += leaf.counts[leaf.label]
+    return float((right[held > 0] / held[held > 0]).mean())
+
+
 def cart_facts(problem: Problem, cart: HeapTree) -> dict:
     """CART's numbers on the same tests at the same depth."""
     encoded = problem.encoded
     right = int(encoded.copies[cart.label[cart.reach(encoded.X)] == encoded.y].sum())
-    return {"cart_train_correct": right, "cart_train_accuracy": right / int(encoded.copies.sum())}
+    return {"cart_train_correct": right, "cart_train_accuracy": right / int(encoded.copies.sum()), "cart_loss": cart.loss(encoded)}
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:
@@ -73,11 +87,13 @@ def score(tree: Tree, labelled: Dataset) -> dict:
     predicted, true = tree.predict(labelled.X[known]), labelled.y[known]
     K = len(tree.classes)
     table = np.bincount(true * K + predicted, minlength=K * K).reshape(K, K)
+    of_class = table.sum(axis=1)
     return {
         "n_rows": int(known.sum()),
         "n_rows_without_known_label": int((~known).sum()),
         "correct": int(np.trace(table)),
         "accuracy": float(np.trace(table) / known.sum()) if known.any() else None,
+        "balanced_accuracy": float((np.diagonal(table) / of_class)[of_class > 0].mean()) if known.any() else None,
         "classes": list(tree.classes),
         "confusion": table.tolist(),
     }

@@ -50,11 +50,18 @@ class Scales:
         return cls(scale, place, np.bincount(scale), rank)
 
 
-def in_units(weight: np.ndarray) -> tuple[np.ndarray, float, bool]:
-    """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so
-    that every sum of weights is one, too; (weight, 1.0, False) where the total is more than MOST of it."""
+def in_units(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
+    """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
+    sum of weights is one, too; (weight, 1.0, False) where their `total` (by default of all) is more than MOST of it."""
     parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
     denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
     unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
-    whole = 0 < weight.sum() <= MOST * unit
+    whole = 0 < (weight.sum() if total is None else total) <= MOST * unit
     return (weight / float(unit), float(unit), True) if whole else (weight, 1.0, False)
+
+
+def priced(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
+    """(weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
+    whole number of it)."""
+    (weight, grain, _), (_, unit, whole) = in_units(encoded.weight), in_units(encoded.loss, encoded.loss.max(axis=1).sum())
+    return weight, encoded.cost * (grain / unit), unit, whole

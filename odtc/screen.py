@@ -60,6 +60,8 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         print_race(facts)
         print(f"training  {facts['train_correct']} of {facts['n_rows']} right ({100 * facts['train_accuracy']:.2f} %), "
               f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %)")
+        if facts["cost"] is not None:
+            print(f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy {100 * facts['train_balanced_accuracy']:.2f} %")
         if facts.get("test_accuracy") is not None:
             print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
                   f"CART {100 * facts['cart_test_accuracy']:.2f} %"

@@ -24,9 +24,12 @@ class OutOfTime(OdtcError):
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
-    """float64 (rows, classes): what a row is worth (its weight) where the class is its own, else 0."""
+    """float64 (rows, classes), 0 or more: what predicting the class saves of the row's highest loss, so its
+    weight for its own class and else 0 where every error costs 1. With `worth` (rows,) that for its own class."""
+    if worth is None:
+        return encoded.loss.max(axis=1, keepdims=True) - encoded.loss
     gain = np.zeros((encoded.n_rows, len(encoded.classes)))
-    gain[np.arange(encoded.n_rows), encoded.y] = encoded.weight if worth is None else worth
+    gain[np.arange(encoded.n_rows), encoded.y] = worth
     return gain
 
 

@@ -84,10 +84,10 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     """The checks that need no model: of any tree, also a learner's."""
     encoded = problem.encoded
     floor = equivalent_points(encoded)
-    errors = heap.errors(encoded)
+    errors, loss = heap.errors(encoded), heap.loss(encoded)
     checks = [Check(
-        "equivalent points", errors >= floor - TOLERANCE * max(1, floor),
-        f"no tree over these tests errs less than {floor:.10g}, this one errs {errors:.10g}",
+        "equivalent points", loss >= floor - TOLERANCE * max(1, floor),
+        f"no tree over these tests loses less than {floor:.10g}, this one loses {loss:.10g}",
     )]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
     labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
@@ -96,39 +96,41 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
     ))
     if dataset is not None:
-        checks.append(_against_data(tree, dataset, errors))
+        checks.append(_against_data(tree, dataset, encoded.cost.tolist(), errors, loss))
     return checks
 
 
 def equivalent_points(encoded) -> float:
-    """The weight that no tree over these tests can get right: rows that agree on every test, less
-    the heaviest class of each such group."""
+    """What every tree over these tests loses at least: rows that agree on every test are predicted
+    alike, so each such group costs what its cheapest class does."""
     packed = np.ascontiguousarray(np.packbits(encoded.X, axis=1))
     _, group = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
-    return float((weights.sum(axis=1) - weights.max(axis=1)).sum())
+    return float((weights @ encoded.cost).min(axis=1).sum())
 
 
 def proves(problem: Problem, heap: HeapTree, paid: float) -> bool:
-    """Whether a tree of this cost is optimal whatever a solver says: it errs as little as equivalent
+    """Whether a tree of this cost is optimal whatever a solver says: it loses as little as equivalent
     points force, and branch nodes cost nothing or there are none."""
-    errors = heap.errors(problem.encoded)
-    return errors <= equivalent_points(problem.encoded) and math.isclose(paid, errors)
+    loss, floor = heap.loss(problem.encoded), equivalent_points(problem.encoded)
+    return (loss <= floor or math.isclose(loss, floor, rel_tol=1e-12)) and math.isclose(paid, loss)
 
 
-def _against_data(tree: Tree, dataset: Dataset, errors: float) -> Check:
+def _against_data(tree: Tree, dataset: Dataset, cost: list[list[float]], errors: float, loss: float) -> Check:
     names = [feature.name for feature in dataset.features]
-    wrong = 0.0
+    wrong = lost = 0.0
     for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
         node = tree.root
         while isinstance(node, Branch):
             node = node.left if _goes_left(node.split, cells) else node.right
         if node.label != label:
             wrong += weight
+            lost += weight * cost[label][node.label]
     return Check(
-        "data", _close(wrong, errors),
-        f"{dataset.n_rows} rows of the data file, {len(names)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows",
+        "data", _close(wrong, errors) and _close(lost, loss),
+        f"{dataset.n_rows} rows of the data file, {len(names)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"
+        + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
     )
 
 

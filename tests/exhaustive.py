@@ -5,14 +5,16 @@ from itertools import combinations
 import numpy as np
 
 
-def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0) -> float:
-    """min share · (weight of errors) + price · (branch nodes) over all trees of this depth at most
-    that ask the 0/1 columns of X, and whose leaves stand for no row of the data or for `least`."""
-    n_classes = int(y.max()) + 1
+def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0, cost=None) -> float:
+    """min share · (loss) + price · (branch nodes) over all trees of this depth at most that ask the
+    0/1 columns of X, and whose leaves stand for no row of the data or for `least`. The loss is the
+    weight of the errors, or what `cost[true][predicted]` says of a unit of it."""
+    n_classes = len(cost) if cost is not None else int(y.max()) + 1
+    prices = [[cost[k][c] if cost is not None else k != c for c in range(n_classes)] for k in range(n_classes)]
 
     def best(rows, depth):
         weights = [float(weight[rows & (y == k)].sum()) for k in range(n_classes)]
-        cost = share * (sum(weights) - max(weights))
+        cost = share * min(sum(w * prices[k][c] for k, w in enumerate(weights)) for c in range(n_classes))
         if least and 0 < copies[rows].sum() < least:
             return float("inf")
         if depth == 0:

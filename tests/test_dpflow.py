@@ -58,8 +58,7 @@ def test_folding_and_leaving_out_change_no_value(data):
     """The linear program's value, every tail and the values counted bottom-up are one number."""
     problem = data.draw(problems(("dpflow", {"lambda": 0.25}), depths=(2, 3, 4)))
     encoded = problem.encoded
-    loss = encoded.weight[:, None] * (np.arange(len(encoded.classes)) != encoded.y[:, None])
-    rows = Rows.of(encoded.X, loss, encoded.copies)
+    rows = Rows.of(encoded.X, encoded.loss, encoded.copies)
     values = []
     for room in (itemsets.MOST_BYTES, 0):  # with tables of all itemsets, and state by state
         with patch.object(itemsets, "MOST_BYTES", room):

@@ -23,7 +23,7 @@ PRICES = st.sampled_from([0.0, 0.0, 0.25, 1.0])
 
 
 def cost(heap, encoded, price) -> float:
-    return heap.errors(encoded) + price * heap.n_branch_nodes
+    return heap.loss(encoded) + price * heap.n_branch_nodes
 
 
 def assert_settled(heap, encoded):
@@ -38,7 +38,7 @@ def test_the_optimal_start_is_that_of_exhaustive_search(data, price):
     problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
     encoded, depth = problem.encoded, problem.topology.depth
     heap = HEURISTICS.get("optimal").tree(encoded, problem.topology, price)
-    assert cost(heap, encoded, price) == pytest.approx(cheapest(encoded.X, encoded.y, encoded.weight, depth, price), abs=1e-9)
+    assert cost(heap, encoded, price) == pytest.approx(cheapest(encoded.X, encoded.y, encoded.weight, depth, price, cost=encoded.cost.tolist()), abs=1e-9)
     assert_settled(heap, encoded)
 
 

@@ -7,7 +7,7 @@ rows of pairwise different classes:
     Σ_{i∈H} z_{i,2t+1} + b_tf ≤ 1      H ⊆ {i : x_if = 0}
 
 If t asks f, these rows go to the other side; if not, the leaf has one label. Static: the eligible
-rows are parted into sets with one row per class, heaviest row with heaviest row. Separated: the
+rows are parted into sets with one row per class, dearest row with dearest row. Separated: the
 set with the largest sum is the row with the largest flow of each class.
 """
 
@@ -36,7 +36,7 @@ def _static(problem, model):
     F, K = encoded.n_tests, len(encoded.classes)
     if K < 2:
         return ()
-    order = np.argsort(-encoded.weight, kind="stable")
+    order = np.argsort(-encoded.loss.max(axis=1), kind="stable")
     X, y = encoded.X[order], encoded.y[order]
     # The place of a row among the eligible ones of its class is the number of its set.
     number = np.empty(X.shape, np.int32)

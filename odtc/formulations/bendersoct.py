@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.errors import TreeError
-from odtc.formulation import Problem, Role, parameter
+from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.mincut import min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
@@ -74,14 +74,15 @@ def build(problem: Problem) -> Model:
     def nodes(which):
         return Axis("node", len(which), int(which[0]))
 
-    # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1                           (8.1), (8.5)
+    # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
+    price = price_of_errors(problem)
     b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
     if len(graph.label):
         w = m.columns("w", nodes(graph.label), klass, role=Role.LABEL, integer=not graph.stump)
     if graph.stump:
         p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
-    g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * encoded.weight)
-    m.constant((1 - lam) * float(encoded.weight.sum()))
+    g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * price)
+    m.constant((1 - lam) * float(price.sum()))
 
     # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (8.3)
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
@@ -280,11 +281,11 @@ def _asked(problem: Problem, point) -> np.ndarray:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · weight of errors + λ · branch nodes, (8.1) as a minimum."""
+    """(1-λ) · loss + λ · branch nodes, (8.1) as a minimum."""
     lam = problem.params.lambda_
-    return (1 - lam) * heap.errors(problem.encoded) + lam * heap.n_branch_nodes
+    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
 
 
 def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the error weight that pays for one branch node."""
+    """λ / (1-λ): the loss that pays for one branch node."""
     return problem.params.lambda_ / (1 - problem.params.lambda_)

@@ -15,8 +15,13 @@ so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c
   so rows s, s + low(s + 1), ..., whose zero-bits s lacks all, cover s < ρ < T; the row of the
   last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
 Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
+
+Costs. The prices of errors on class k rise in steps, from 0 to its lowest, to its next, and so on; a
+leaf pays a step for all its rows of class k if its label is one priced that high. There is one step
+for each class, and the model is the paper's, where the price does not depend on the class predicted.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +36,8 @@ NAME = "binoct"
 TITLE = "BinOCT: thresholds by binary search, its binaries independent of the number of rows"
 PAPER = "Verwer & Zhang (2019), Learning optimal classification trees using a binary linear program formulation"
 
+ANY_COST = True
+
 
 @dataclass(frozen=True)
 class Params:
@@ -42,19 +49,21 @@ def build(problem: Problem) -> Model:
     y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
     weight, unit, whole = in_units(encoded.weight)  # whole errors: a solver rounds its bound up
     F, p, Q = encoded.n_tests, scales.n, _n_bits(scales)
+    of_step, rise, dear = _steps(encoded.cost)
     B, L = tree.branch_nodes, tree.leaves
     row, node, leaf = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L))
     feature, klass, test = Axis("feature", p), Axis("class", K), Axis("test", F)
+    step = Axis("class" if of_step.tolist() == list(range(K)) else "step", len(rise))
     of_class = np.bincount(y, weight, K)
     m = ModelBuilder(f"{NAME}_d{D}")
 
-    # min Σ_lk e_lk
+    # min Σ_ls rise_s e_ls
     f = m.columns("f", node, feature, integer=True)
     if Q:
         tau = m.columns("tau", node, Axis("bit", Q, 1), integer=True)
     label = m.columns("p", leaf, klass, role=Role.LABEL, integer=True)
     l = m.columns("l", row, leaf)  # noqa: E741, the paper's letter
-    wrong = m.columns("wrong", leaf, klass, cost=unit, upper=of_class, integer=whole)
+    wrong = m.columns("wrong", leaf, step, cost=unit * rise, upper=of_class[of_step], integer=whole)
 
     i, j, k, t, bit = np.arange(n)[:, None], np.arange(p), np.arange(K), B[:, None], np.arange(Q)
 
@@ -96,12 +105,13 @@ def build(problem: Problem) -> Model:
             leaves = (2 * at + wrong_side << D - 1 - level) + np.arange(1 << D - 1 - level)
             m.add(turn[at, cut], l[r, leaves])
 
-    # Σ_{r: y_r = k} w_r l_rl - W_k p_lk ≤ e_lk                        l, k
-    miss = m.rows("miss", leaf, klass, upper=0)
-    heavy, classes = np.flatnonzero(weight)[:, None], np.flatnonzero(of_class)
-    m.add(miss[L, y[heavy]], l[heavy, L], weight[heavy])
-    m.add(miss[L[:, None], classes], label[L[:, None], classes], -of_class[classes])
-    m.add(miss[L[:, None], k], wrong[L[:, None], k], -1)
+    # Σ_{r: y_r = k} w_r l_rl - W_k Σ_{c: cost_kc below the step} p_lc ≤ e_ls      l, s a step of class k
+    miss, s = m.rows("miss", leaf, step, upper=0), np.arange(len(rise))
+    heavy, of = (found[:, None] for found in np.nonzero((y[:, None] == of_step) & (weight > 0)[:, None]))
+    m.add(miss[L, of], l[heavy, L], weight[heavy])
+    of, cheap = np.nonzero(~dear & (of_class[of_step] > 0)[:, None])
+    m.add(miss[L[:, None], of], label[L[:, None], cheap], -of_class[of_step[of]])
+    m.add(miss[L[:, None], s], wrong[L[:, None], s], -1)
     return m.finish()
 
 
@@ -112,13 +122,14 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
     heap = heap.filled(tree.depth)
     test, label, K, Q = heap.test[tree.branch_nodes], heap.label[tree.leaves], len(encoded.classes), _n_bits(scales)
+    of_step, _, dear = _steps(encoded.cost)
     l = heap.reach(encoded.X)[:, None] == tree.leaves  # noqa: E741
     count = l.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
     point = {
         "f": scales.scale[test][:, None] == np.arange(scales.n),
         "p": label[:, None] == np.arange(K),
         "l": l,
-        "wrong": np.where(label[:, None] == np.arange(K), 0, count),
+        "wrong": np.where(dear[:, label].T, count[:, of_step], 0),
     }
     return point | ({"tau": scales.place[test][:, None] >> Q - 1 - np.arange(Q) & 1} if Q else {})
 
@@ -135,13 +146,20 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The weight of errors."""
-    return heap.errors(problem.encoded)
+    """The loss."""
+    return heap.loss(problem.encoded)
 
 
 def branch_price(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
+
+
+def _steps(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(class, rise, dear) of each step of the prices, dear bool (steps, classes): the labels that pay it."""
+    found = [(k, high - low, cost[k] >= high) for k in range(len(cost))
+             for low, high in itertools.pairwise(np.unique([0.0, *cost[k]]))]
+    return tuple(np.array(part) for part in zip(*found))
 
 
 def _n_bits(scales: Scales) -> int:

@@ -10,6 +10,8 @@ NAME = "cart"
 TITLE = "CART: greedy Gini splits by scikit-learn; a learner without a model"
 PAPER = "Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees"
 
+ANY_COST = True
+
 
 @dataclass(frozen=True)
 class Params:
@@ -22,5 +24,5 @@ def tree(problem: Problem) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The weight of the errors."""
-    return heap.errors(problem.encoded)
+    """The loss."""
+    return heap.loss(problem.encoded)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.cost import unit_cost
 from odtc.formulation import Problem, parameter
 from odtc.heap import HeapTree, settle
 from odtc.heuristic import tests_of
@@ -23,6 +24,7 @@ GRID = {
     "min_samples_leaf": [0.01, 0.05, 0.1, 0.2, 1],
     "class_weight": ["balanced", None],
 }
+ANY_COST = True
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Params:
 
 def tree(problem: Problem) -> HeapTree:
     """The tree of the best setting. Labels are those CART gives, which with balanced classes need
-    not be the heaviest by count."""
+    not be the heaviest by count; with costs given, the cheapest."""
     from sklearn.model_selection import GridSearchCV, KFold
     from sklearn.tree import DecisionTreeClassifier
 
@@ -41,9 +43,19 @@ def tree(problem: Problem) -> HeapTree:
     # Merged rows are rows again, or a fold would hold all copies of a row or none.
     rows = np.repeat(np.arange(encoded.n_rows), encoded.copies)
     X, y = encoded.X[rows].astype(np.float32), encoded.y[rows]
-    weight = (encoded.weight / np.maximum(encoded.copies, 1))[rows]
+    # A row weighs what an error on it costs on average; where errors are not alike, a fold is scored by its loss.
+    mean = encoded.cost.sum(axis=1) / (len(encoded.classes) - 1)
+    weight = (encoded.weight * mean[encoded.y] / np.maximum(encoded.copies, 1))[rows]
+    alike = (encoded.cost == unit_cost(len(encoded.classes))).all()
+
+    def score(model, X, y, sample_weight=None):
+        lost = encoded.cost[y, model.predict(X)]
+        if sample_weight is None:
+            return -lost.mean()
+        return -(lost / np.where(mean > 0, mean, 1)[y] * sample_weight).mean()
+
     folds = KFold(min(problem.params.folds, len(rows)), shuffle=True, random_state=problem.params.seed)
-    search = GridSearchCV(DecisionTreeClassifier(max_depth=problem.topology.depth, random_state=0), GRID, cv=folds)
+    search = GridSearchCV(DecisionTreeClassifier(max_depth=problem.topology.depth, random_state=0), GRID, cv=folds, scoring=None if alike else score)
     search.fit(X, y, sample_weight=weight)
     best = search.best_estimator_
     test = tests_of(best, problem.topology)
@@ -53,9 +65,9 @@ def tree(problem: Problem) -> HeapTree:
     ends, first = np.unique(reached, return_index=True)
     label = label.copy()
     label[ends] = best.predict(encoded.X[first].astype(np.float32))
-    return settle(test, encoded, label)
+    return settle(test, encoded, label if alike else None)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """The weight of the errors."""
-    return heap.errors(problem.encoded)
+    """The loss."""
+    return heap.loss(problem.encoded)

@@ -34,6 +34,8 @@ NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
+ANY_COST = True
+
 
 @dataclass(frozen=True)
 class Params:
@@ -118,7 +120,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost *= 1 - problem.params.lambda_
-    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.weight.sum())):
+    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.loss.sum())):
         raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
                         "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
     return point
@@ -159,21 +161,20 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · weight of errors + λ · branch nodes."""
+    """(1-λ) · loss + λ · branch nodes."""
     lam = problem.params.lambda_
-    return (1 - lam) * heap.errors(problem.encoded) + lam * heap.n_branch_nodes
+    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
 
 
 def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the error weight that pays for one branch node."""
+    """λ / (1-λ): the loss that pays for one branch node."""
     return problem.params.lambda_ / (1 - problem.params.lambda_)
 
 
 def _rows(problem: Problem) -> Rows:
     if "dpflow rows" not in problem.memo:
         encoded = problem.encoded
-        wrong = np.arange(len(encoded.classes)) != encoded.y[:, None]
-        problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.weight[:, None] * wrong, encoded.copies)
+        problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.loss, encoded.copies)
     return problem.memo["dpflow rows"]
 
 

@@ -12,7 +12,8 @@ hold n_min rows. What differs from the paper loses no tree:
 * the first level of a feature goes left: the two sides of a split have no names of their own;
 * left and right are two rows per row of data and node for all leaves below together, not one per
   leaf and kind of feature, and the differences g⁺ and g⁻ are eliminated;
-* a node may ask nothing (d = 0) and send every row left, as in OCT to the right.
+* a node may ask nothing (d = 0) and send every row left, as in OCT to the right;
+* errors are priced, L_l by the cost of each class where the label of l is predicted.
 
 The index of discrimination, disparate impact or treatment, is that of odtc/fairness.py.
 """
@@ -27,17 +28,18 @@ from odtc.features import Features
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import Beyond, HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.scale import in_units
+from odtc.scale import priced
 
 NAME = "fair"
 TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a price of discrimination"
 PAPER = "Aghaei, Azizi & Vayanos (2019), Learning optimal and fair decision trees for non-discriminative decision-making"
 BEYOND = True
+ANY_COST = True
 
 
 @dataclass(frozen=True)
 class Params:
-    rho: float = parameter(0.0, "price of discrimination: min errors + ρ index", least=0, below=float("inf"))
+    rho: float = parameter(0.0, "price of discrimination: min loss + ρ index", least=0, below=float("inf"))
     group: str = parameter("", "the protected column: its levels, or intervals between thresholds, are the groups")
     index: str = parameter("impact", "what ρ prices: disparate impact or disparate treatment", choices=("impact", "treatment"))
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
@@ -49,7 +51,7 @@ def build(problem: Problem) -> Model:
         raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
     kind, first = _kinds(encoded)
     x, n, K, D = Features.of(encoded), len(first), len(encoded.classes), tree.depth
-    weight, unit, whole = in_units(encoded.weight)  # whole errors: a solver rounds its bound up
+    weight, cost, unit, whole = priced(encoded)  # whole losses: a solver rounds its bound up
     of_class = np.bincount(encoded.y, weight, K)
     B, L = tree.branch_nodes, tree.leaves
     row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", K)
@@ -70,7 +72,7 @@ def build(problem: Problem) -> Model:
     z = m.columns("z", row, leaf)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     count = m.columns("N", leaf, klass, upper=of_class)
-    loss = m.columns("loss", leaf, cost=unit, upper=of_class.sum(), integer=whole)
+    loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
 
     i, t, l, k = np.arange(n)[:, None], B[:, None], L[:, None], np.arange(K)
     j, a = np.arange(x.n), np.arange(len(x.size))  # all features, and the numeric ones, which come first
@@ -142,15 +144,15 @@ def build(problem: Problem) -> Model:
         m.add(reach[i, L], used[L], -1)
 
     # N_kl = Σ_{i: y_i = k} w_i z_il;   Σ_k c_kl = 1
-    # L_l ≥ N_l - N_kl - M_k (1 - c_kl),   M_k = Σ_{i: y_i ≠ k} w_i
+    # L_l ≥ Σ_j cost_jk N_jl - M_k (1 - c_kl),   M_k = Σ_i w_i cost_{y_i,k}
     tally, heavy = m.rows("tally", leaf, klass, lower=0, upper=0), np.flatnonzero(weight)[:, None]
     m.add(tally[l, k], count[l, k], -1)
     m.add(tally[L, encoded.y[heavy]], z[kind[heavy], L], weight[heavy])
     label = m.rows("label", leaf, lower=1, upper=1)
     m.add(label[l], c[l, k])
-    M = np.array([np.delete(of_class, out).sum() for out in k])
-    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(~np.eye(K, dtype=bool)), np.flatnonzero(M)
-    m.add(wrong[l, own], count[l, other])
+    M = of_class @ cost
+    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
+    m.add(wrong[l, own], count[l, other], cost[other, own])
     m.add(wrong[l, k], loss[l], -1)
     m.add(wrong[l, big], c[l, big], M[big])
     if contrast := _contrast(problem, kind, first):
@@ -190,13 +192,14 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     for _ in range(tree.depth):
         end = 2 * end + ~w[np.arange(len(end)), end - 1]
     z, c = end[:, None] == tree.leaves, label[tree.leaves, None] == np.arange(K)
+    weight, cost, _, _ = priced(encoded)
     count = np.zeros((len(tree.leaves), K))
-    np.add.at(count, (end[kind] - len(tree.leaves), encoded.y), in_units(encoded.weight)[0])
+    np.add.at(count, (end[kind] - len(tree.leaves), encoded.y), weight)
     numbers = p[:, : len(x.size)]
     profiles = np.unique(x.rank[first], axis=0)[:, None]
     point = {
         "p": p, "d": p.any(axis=1), "q": (numbers / x.size).sum(axis=1) * cut, "s": s, "w": w, "z": z, "c": c, "N": count,
-        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2), "loss": (count * ~c).sum(axis=1), "u": z.any(axis=0),
+        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2), "loss": (count @ cost * c).sum(axis=1), "u": z.any(axis=0),
     }
     if contrast := _contrast(problem, kind, first):
         y = label[end][:, None] == np.arange(K)
@@ -231,13 +234,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Weight of errors + ρ index."""
+    """Loss + ρ index."""
     encoded, (kind, first) = problem.encoded, _kinds(problem.encoded)
-    errors, contrast = heap.errors(encoded), _contrast(problem, kind, first)
+    loss, contrast = heap.loss(encoded), _contrast(problem, kind, first)
     if contrast is None:
-        return errors
+        return loss
     label = heap.label[heap.reach(encoded.X)][first]
-    return errors + problem.params.rho * float(contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1))
+    return loss + problem.params.rho * float(contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1))
 
 
 def branch_price(problem: Problem) -> float:

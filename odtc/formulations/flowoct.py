@@ -18,7 +18,7 @@ import numpy as np
 
 from odtc.answers import BY, BranchSums, StumpSums
 from odtc.errors import TreeError
-from odtc.formulation import Problem, Role, parameter
+from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.model import Axis, Model, ModelBuilder
 
@@ -64,7 +64,7 @@ class Shape:
 
 def build(problem: Problem) -> Model:
     encoded, tree, params = problem.encoded, problem.topology, problem.params
-    y, weight, lam = encoded.y, encoded.weight, params.lambda_
+    y, price, lam = encoded.y, price_of_errors(problem), params.lambda_
     n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
     shape = Shape.of(problem)
     B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
@@ -75,8 +75,8 @@ def build(problem: Problem) -> Model:
     def nodes(which):
         return Axis("node", len(which), int(which[0]))
 
-    # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf                             (1.1)
-    gain = -(1 - lam) * weight[:, None]
+    # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
+    gain = -(1 - lam) * price[:, None]
     b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
     if len(shape.label):
         w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=params.literal)
@@ -91,7 +91,7 @@ def build(problem: Problem) -> Model:
         z = m.columns("z", row, nodes(shape.flow), role=Role.FLOW, cost=lambda: gain * pays)
     if len(shape.sink):
         zs = m.columns("zs", row, nodes(shape.sink), role=Role.SINK, cost=gain)
-    m.constant((1 - lam) * float(weight.sum()))
+    m.constant((1 - lam) * float(price.sum()))
 
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
 
@@ -219,13 +219,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · weight of errors + λ · branch nodes, (1.1) as a minimum."""
+    """(1-λ) · loss + λ · branch nodes, (1.1) as a minimum."""
     lam = problem.params.lambda_
-    return (1 - lam) * heap.errors(problem.encoded) + lam * heap.n_branch_nodes
+    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
 
 
 def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the error weight that pays for one branch node."""
+    """λ / (1-λ): the loss that pays for one branch node."""
     return problem.params.lambda_ / (1 - problem.params.lambda_)
 
 

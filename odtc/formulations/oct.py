@@ -8,11 +8,12 @@ from the paper loses no tree:
 
 * a numeric feature is the rank of its value among the thresholds of the encoding, divided by
   their number: the trees are the same, and no ε is smaller than 1 / thresholds;
-* the big M of an error count is the most that it can be, the weight of the other classes;
+* errors are priced, L_t by the cost of each class where the label of t is predicted, and L̂ with them;
+* the big M of a loss is the most that it can be, that of all rows predicted so;
 * `L_t ≤ N_t - N_kt + n c_kt` is left out: it asks a label to be that of a majority, which
-  minimising the errors does by itself;
-* a split has b at or above the lowest cut (it cannot send every row right), and errors are whole
-  numbers of units of weight, where the weights have a unit.
+  minimising the loss does by itself;
+* a split has b at or above the lowest cut (it cannot send every row right), and losses are whole
+  numbers of units, where the prices have a unit.
 
 Where a feature has one test, `b` has nothing to say and is d (`binary`, FlowOCT §2.2): the row
 `turn` is then (3) of that paper for all tests at once, and z may be continuous: a row is barred
@@ -27,16 +28,17 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.scale import Scales, in_units
+from odtc.scale import Scales, priced
 
 NAME = "oct"
 TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
+ANY_COST = True
 
 
 @dataclass(frozen=True)
 class Params:
-    alpha: float = parameter(0.0, "price of a branch node: min errors + α L̂ branch nodes, L̂ = errors of the majority class", least=0)
+    alpha: float = parameter(0.0, "price of a branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone", least=0)
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
     binary: str = parameter("auto", "each test as a feature of its own; auto: where each feature has one test; printed: with one row per test",
                             choices=("auto", "true", "false", "printed"))
@@ -47,7 +49,7 @@ def build(problem: Problem) -> Model:
     if n_min > encoded.copies.sum():
         raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
     y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
-    weight, unit, whole = in_units(encoded.weight)  # whole errors: a solver rounds its bound up
+    weight, cost, unit, whole = priced(encoded)  # whole losses: a solver rounds its bound up
     scales = _numeric(problem)
     x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
     B, L = tree.branch_nodes, tree.leaves
@@ -64,7 +66,7 @@ def build(problem: Problem) -> Model:
     used = m.columns("l", leaf, integer=True)
     z = m.columns("z", row, leaf, integer=bool(scales) or problem.params.binary == "printed")
     count = m.columns("N", leaf, klass, upper=of_class)
-    loss = m.columns("loss", leaf, cost=unit, upper=of_class.sum(), integer=whole)
+    loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
 
     i, j, t, k = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None], np.arange(K)
     # Leaf t lies on this side of its ancestor on level q, for all (t, q) of a side.
@@ -135,10 +137,10 @@ def build(problem: Problem) -> Model:
     m.add(label[t], c[t, k])
     m.add(label[L], used[L], -1)
 
-    # L_t ≥ N_t - N_kt - M_k (1 - c_kt),   M_k = Σ_{i: y_i ≠ k} w_i    k, t ∈ L
-    M = np.array([np.delete(of_class, out).sum() for out in k])
-    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(~np.eye(K, dtype=bool)), np.flatnonzero(M)
-    m.add(wrong[t, own], count[t, other])
+    # L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}    k, t ∈ L
+    M = of_class @ cost
+    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
+    m.add(wrong[t, own], count[t, other], cost[other, own])
     m.add(wrong[t, k], loss[t], -1)
     m.add(wrong[t, big], c[t, big], M[big])
     return m.finish()
@@ -159,10 +161,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     asked = test if scales is None else scales.scale[test]
     a = d[:, None] & (asked[:, None] == np.arange(encoded.n_tests if scales is None else scales.n))
     z = _rightmost(end, tree)[:, None] == tree.leaves
-    count = z.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
+    weight, cost, _, _ = priced(encoded)
+    count = z.T @ (weight[:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
     c = np.zeros(count.shape, bool)
     c[_rightmost(end, tree) - len(tree.leaves), heap.label[end]] = True
-    point = {"a": a, "d": d, "c": c, "l": z.any(axis=0), "z": z, "N": count, "loss": (count * ~c).sum(axis=1)}
+    point = {"a": a, "d": d, "c": c, "l": z.any(axis=0), "z": z, "N": count, "loss": (count @ cost * c).sum(axis=1)}
     return point if scales is None else point | {"b": np.where(d, (scales.place[test] + 1) / scales.size[asked], 0)}
 
 
@@ -187,14 +190,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """Weight of errors + α L̂ · branch nodes."""
-    return heap.errors(problem.encoded) + branch_price(problem) * heap.n_branch_nodes
+    """Loss + α L̂ · branch nodes."""
+    return heap.loss(problem.encoded) + branch_price(problem) * heap.n_branch_nodes
 
 
 def branch_price(problem: Problem) -> float:
-    """α L̂, with L̂ the weight that the heaviest class alone gets wrong."""
-    weights = np.bincount(problem.encoded.y, problem.encoded.weight)
-    return problem.params.alpha * float(weights.sum() - weights.max())
+    """α L̂, with L̂ the loss of the class that is cheapest for all rows."""
+    return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
 
 def _numeric(problem: Problem) -> Scales | None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from odtc.encoding import Encoded
-from odtc.heap import HeapTree, settle
+from odtc.heap import HeapTree, blank, settle
 from odtc.heuristic import tests_of
 from odtc.topology import Topology
 
@@ -13,12 +13,17 @@ SUMMARY = "greedy Gini splits on the same tests (scikit-learn)"
 
 def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
     """The greedy tree of this depth, its useless branch nodes dropped; those that save no more
-    than `price` of error weight are pruned bottom-up. Deterministic (random_state 0)."""
+    than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
+    that it may be taken for (Breiman et al., section 4.4). Deterministic (random_state 0)."""
     from sklearn.tree import DecisionTreeClassifier
 
-    used = encoded.weight > 0
+    test, _ = blank(topology)
+    weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
+    used = weight > 0
+    if not used.any():
+        return settle(test, encoded)
     model = DecisionTreeClassifier(max_depth=topology.depth, random_state=0)
-    model.fit(encoded.X[used].astype(np.float32), encoded.y[used], sample_weight=encoded.weight[used])
+    model.fit(encoded.X[used].astype(np.float32), encoded.y[used], sample_weight=weight[used])
     heap = settle(tests_of(model, topology), encoded)
     return pruned(heap, encoded, price) if price else heap
 
@@ -27,11 +32,9 @@ def pruned(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
     """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
     pruning, bottom-up, exact for this tree)."""
     test = heap.test.copy()
-    K = len(encoded.classes)
 
     def cost(t, rows):
-        weights = np.bincount(encoded.y[rows], encoded.weight[rows], K)
-        alone = weights.sum() - weights.max()
+        alone = float(encoded.loss[rows].sum(axis=0).min())
         if test[t] < 0:
             return alone
         ones = encoded.X[rows, test[t]]

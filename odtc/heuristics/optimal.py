@@ -19,7 +19,7 @@ OPTIONS = {"seconds": (float, "how long it may search (default 60)")}
 
 
 def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 60.0) -> HeapTree:
-    """The tree of least errors + price · branch nodes. Raises ChoiceError after `seconds`."""
+    """The tree of least loss + price · branch nodes. Raises ChoiceError after `seconds`."""
     X, gain = merged(encoded.X, gains_of(encoded))
     try:
         _, found = Search(X, gain, price, seconds).best(np.arange(len(X)), topology.depth)

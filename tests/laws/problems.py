@@ -1,5 +1,6 @@
 """Small problems for the laws: random data sets, every formulation in all its forms, random trees."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -38,12 +39,13 @@ ALL_FORMS = [(name, form) for name in COMPILED for form in FORMS[name]]
 
 
 def terms(problem) -> tuple[float, float, int]:
-    """(price of a unit of error weight, price of a branch node, least number of data rows in a leaf):
+    """(price of a unit of loss, price of a branch node, least number of data rows in a leaf):
     what a problem's tree costs and must hold, told from the parameters alone."""
     encoded, params = problem.encoded, problem.params
     if hasattr(params, "alpha"):  # in errors of the majority class
-        counts = [float(encoded.weight[encoded.y == k].sum()) for k in range(len(encoded.classes))]
-        return 1.0, params.alpha * (sum(counts) - max(counts)), params.n_min
+        K = range(len(encoded.classes))
+        counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
+        return 1.0, params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K), params.n_min
     price = getattr(params, "lambda_", 0.0)
     return 1 - price, price, getattr(params, "n_min", 0)
 
@@ -90,7 +92,23 @@ def problems(draw, form, depths=(1, 2), **of_data):
     if "group" in params:  # each way to label the rows is tried
         of_data |= {"group": params["group"], "most_rows": 8}
     dataset = draw(datasets(**of_data).filter(_can_be_encoded).filter(lambda data: "group" not in params or len(set(data.X[:, 0])) > 1))
-    return Problem(encode(dataset), Topology(draw(st.sampled_from(depths))), name, parse_params(name, params))
+    encoded = encode(dataset)
+    any_cost = getattr(FORMULATIONS.get(name), "ANY_COST", False)
+    encoded = replace(encoded, cost=draw(costs(len(encoded.classes), any_cost)))
+    return Problem(encoded, Topology(draw(st.sampled_from(depths))), name, parse_params(name, params))
+
+
+@st.composite
+def costs(draw, K, any_cost):
+    """None, prices by true class, or by pair: some of them 0, but not all."""
+    prices = st.sampled_from([1.0, 2.0, 0.5, 3.0, 0.0])
+    kind = draw(st.sampled_from(["unit", "by class", "by pair" if any_cost else "by class"]))
+    if kind == "unit":
+        return None
+    size = (K, K) if kind == "by pair" else (K, 1)
+    drawn = np.array(draw(st.lists(prices, min_size=size[0] * size[1], max_size=size[0] * size[1]))).reshape(size)
+    matrix = drawn * (1 - np.eye(K))
+    return matrix if matrix.any() else None
 
 
 @st.composite

@@ -59,11 +59,12 @@ def test_the_arrays_mean_the_same_to_scipy(form, data):
 
 def exhaustive_cost(problem) -> float:
     encoded, depth, (per_error, per_branch_node, least) = problem.encoded, problem.topology.depth, terms(problem)
+    cost = encoded.cost.tolist()
     if not getattr(problem.module, "BEYOND", False):
-        return cheapest(encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least)
+        return cheapest(encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least, cost)
     data = encoded.dataset
     X, n = every_split(data), data.n_rows
     if not getattr(problem.params, "rho", 0.0):
-        return cheapest(X, data.y, data.weight, depth, per_branch_node, per_error, np.ones(n, int), least)
-    return min(data.weight[data.y != predicted].sum() + penalty(problem, predicted)
+        return cheapest(X, data.y, data.weight, depth, per_branch_node, per_error, np.ones(n, int), least, cost)
+    return min((data.weight * encoded.cost[data.y, predicted]).sum() + penalty(problem, predicted)
                for predicted in every_labelling(X, len(data.classes), depth))

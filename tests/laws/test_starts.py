@@ -38,9 +38,9 @@ def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
     tree = heap.to_tree(encoded)
     dataset = encoded.dataset
     predicted = tree.predict(dataset.X)
-    wrong = sum(w for w, k, p in zip(dataset.weight, dataset.y, predicted) if k != p)
+    lost = sum(w * encoded.cost[k, p] for w, k, p in zip(dataset.weight, dataset.y, predicted))
     per_error, per_branch_node, _ = terms(problem)
-    cost = per_error * wrong + per_branch_node * tree.n_branch_nodes + penalty(problem, predicted)
+    cost = per_error * lost + per_branch_node * tree.n_branch_nodes + penalty(problem, predicted)
     assert model.objective(x) == pytest.approx(cost, abs=1e-9)
     assert module.objective(problem, heap) == pytest.approx(cost, abs=1e-9)
     assert_same(module.decode(problem, model.split(x)), heap)
