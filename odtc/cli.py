@@ -138,6 +138,8 @@ def build(
         reads = find_solver(dialect).DIALECT.reads
         if format not in reads:
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
+    if gzip and (words := files.gzip_words(dialect)):
+        screen.say(words)
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost)
     compiled = pipeline.compile_model(problem, cuts)
     begun = pipeline.start(compiled, start)
@@ -161,7 +163,7 @@ def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
     solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
-    start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file; by default STEM.start.sol where it is.")] = None,
+    start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
     script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.")] = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
@@ -171,16 +173,16 @@ def solve(
 
     Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
     """
-    from odtc import files, pipeline, report
-    from odtc.solver import Options, find_solver
+    from odtc import files, pipeline, race, report
+    from odtc.solver import Options
 
     options = Options(time_limit, threads, seed, gap)
     target = o or Path(f"{files.stem_of(model_file)}.sol")
     if script or dry_run:
-        _plan(script, find_solver(str(solver_template or solver)), model_file, options, start, target, program)
+        _plan(script, str(solver_template or solver), model_file, options, start, target, program)
         return
     solver, label, racers = _who_solves(solver, solver_template, program, threads)
-    opened = files.open_model(model_file, start)
+    opened = files.open_model(model_file, start, race.solver_names(solver))
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None
     with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
@@ -435,7 +437,7 @@ def _one_line(problem) -> str:
     return " ".join(str(problem).split())
 
 
-def _plan(script, module, model_file, options, start, target, program) -> None:
+def _plan(script, solver, model_file, options, start, target, program) -> None:
     """The command that would be run, or a job script beside the model, instead of a run."""
     from odtc import files
     from odtc.output import write_text
@@ -444,7 +446,7 @@ def _plan(script, module, model_file, options, start, target, program) -> None:
 
     if not Path(model_file).is_file():
         raise ChoiceError(f"expected a model file (.mps, .lp, also .gz), got {str(model_file)!r}, which is no file")
-    start = start or files.start_beside(model_file, module)
+    module, start = find_solver(solver), start or files.start_beside(model_file, [solver])
     if script:
         if hasattr(module, "ELSEWHERE"):
             module = find_solver(module.ELSEWHERE)

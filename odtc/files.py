@@ -1,13 +1,14 @@
 """The files of a run: written by one command, opened again by the next."""
 
 from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 
 import numpy as np
 
 from odtc import cut, report
 from odtc.dataset import Dataset
-from odtc.errors import ManifestError, ModelError, SolutionError
+from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
 from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
 from odtc.model import Model
@@ -24,8 +25,8 @@ def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = Fal
     """STEM.mps (.lp; none for format None), STEM.odt.json, and the start; the paths.
 
     The start goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`), or with a dialect to
-    STEM.start.NAME.SUFFIX in the form of that solver, with "all" in every solver's. An older start
-    beside a model file written anew is removed: it would be one of another model.
+    STEM.start.NAME.SUFFIX in the form of that solver, with "all" in every solver's. Older starts
+    beside a model file written anew are removed: they would be of another model.
     """
     files = []
     if format is not None:
@@ -38,9 +39,12 @@ def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = Fal
         renamed = getattr(FORMATS.get(format), "renamed", None) if format is not None else None
         model = renamed(model) if renamed else model
         files += [write_point(model, point, f"{stem}{suffix}", name) for name, suffix in _start_forms(dialect)]
-    for old in (Path(f"{stem}.start.sol"), Path(f"{stem}.mst")):
-        if old not in files and format is not None:
-            old.unlink(missing_ok=True)
+    if format is not None:
+        endings = {find_solver(name).DIALECT.start_suffix for name in SOLVERS.names()}
+        beside = Path(stem).parent.glob(f"{escape(Path(stem).name)}.start.*")
+        for old in [Path(f"{stem}.mst"), *(path for path in beside if path.suffix in endings)]:
+            if old not in files:
+                old.unlink(missing_ok=True)
     return files
 
 
@@ -50,7 +54,12 @@ def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
         return [("highs", ".start.sol"), ("name-value", ".mst")]
     names = SOLVERS.names() if dialect == "all" else (dialect,)
     chosen = [(name, find_solver(name).DIALECT) for name in names]
-    return [(which.start, f".start.{name}{which.start_suffix}") for name, which in chosen if which.start]
+    return [(which.start, f".start.{_file_word(name)}{which.start_suffix}") for name, which in chosen if which.start]
+
+
+def _file_word(solver: str) -> str:
+    """A solver's name in the name of a file: of one that a file describes, that file's."""
+    return Path(solver).stem if solver.endswith(".toml") else solver
 
 
 def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
@@ -95,10 +104,11 @@ class Opened:
     facts: dict
 
 
-def open_model(path, start_path=None) -> Opened:
+def open_model(path, start_path=None, solvers=()) -> Opened:
     """A model file read back, compared with its manifest where that lies beside.
 
-    `start_path` is a start file, None for STEM.start.sol if it is there, "none" for no start.
+    `start_path` is a start file, None for the one beside (`start_beside`), "none" for no start;
+    `solvers` are the names of those that are to solve it.
     Raises ModelError for a file that cannot be read or that lost nonzeros on the way,
     SolutionError for a start of another model.
     """
@@ -114,8 +124,7 @@ def open_model(path, start_path=None) -> Opened:
         facts = report.model_facts(
             manifest.problem, model.n_cols, model.n_rows, model.nnz, manifest.facts["data"]["n_rows_dropped"]
         )
-    if start_path is None and Path(stem + ".start.sol").exists():
-        start_path = stem + ".start.sol"
+    start_path = start_beside(path, solvers) if start_path is None else start_path
     point = None
     if start_path is not None and str(start_path) != "none":
         raw = read_point(start_path)
@@ -127,13 +136,23 @@ def open_model(path, start_path=None) -> Opened:
     return Opened(model, point, stem, facts)
 
 
-def start_beside(path, module) -> Path | None:
-    """The start file in the form of this solver that `build --dialect` wrote beside a model file."""
-    stem, suffix = stem_of(path), module.DIALECT.start_suffix
-    names = [f"{stem}.start.{name}{suffix}" for name in SOLVERS.names() if SOLVERS.get(name) is module]
-    names += [f"{stem}.start.sol"] if module.DIALECT.start == "highs" else []
-    names += [f"{stem}.mst"] if module.DIALECT.start == "name-value" else []
-    return next((Path(name) for name in names if Path(name).exists()), None)
+def start_beside(path, solvers) -> Path | None:
+    """The start file that `build` wrote beside a model file: that of the first of these solvers which has
+    one in its own form (`build --dialect`), else STEM.start.sol or STEM.mst; None where there is none."""
+    stem = stem_of(path)
+    own = [f".start.{_file_word(name)}{find_solver(name).DIALECT.start_suffix}" for name in solvers]
+    return next((file for ending in (*own, ".start.sol", ".mst") if (file := Path(stem + ending)).exists()), None)
+
+
+def gzip_words(dialect: str | None) -> str:
+    """What is to be said of `--gzip` with a dialect; "" where all is well. Raises ChoiceError where the
+    solver of the dialect cannot read the file."""
+    if dialect == "all":
+        plain = [name for name in SOLVERS.names() if not SOLVERS.get(name).DIALECT.gzip]
+        return f"{', '.join(plain)} read no .gz: unpack the model file for them" if plain else ""
+    if dialect is not None and not find_solver(dialect).DIALECT.gzip:
+        raise ChoiceError(f"--gzip: {dialect} reads no .gz; leave --gzip out, or --dialect")
+    return ""
 
 
 def cut_words(model: Model, dialect: str | None) -> str:

@@ -47,6 +47,11 @@ def is_race(solver: str) -> bool:
     return "," in str(solver)
 
 
+def solver_names(solver: str) -> list[str]:
+    """The names between the commas."""
+    return [name.strip() for name in str(solver).split(",")]
+
+
 def refuse_program(program: str | None) -> None:
     """Raises ChoiceError: an executable that is named is of one solver."""
     if program is not None:
@@ -60,7 +65,7 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
     Raises ChoiceError for a solver that is unknown or stands there twice, SolverError where none of
     them is on this machine.
     """
-    given = [name.strip() for name in str(solver).split(",")]
+    given = solver_names(solver)
     if not all(given):
         raise ChoiceError(f"expected names of solvers between commas, as in highs,scip,cbc, got {solver!r}")
     names = [Path(name).stem if name.endswith(".toml") else name for name in given]
