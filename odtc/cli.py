@@ -173,7 +173,7 @@ def solve(
 
     Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
     """
-    from odtc import files, pipeline, race, report
+    from odtc import files, lineup, pipeline, report
     from odtc.solver import Options
 
     options = Options(time_limit, threads, seed, gap)
@@ -182,7 +182,7 @@ def solve(
         _plan(script, str(solver_template or solver), model_file, options, start, target, program)
         return
     solver, label, racers = _who_solves(solver, solver_template, program, threads)
-    opened = files.open_model(model_file, start, race.solver_names(solver))
+    opened = files.open_model(model_file, start, lineup.solver_names(solver))
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None
     with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
@@ -410,18 +410,18 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
 def _who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple[str, ...]]:
     """The solver, or solvers between commas, with a template's; its name in words; and the names of
     those in a race. Says who is left out of one."""
-    from odtc import race
+    from odtc import lineup
     from odtc.solver import find_solver
 
     if template is not None:
-        solver = f"{solver},{template}" if race.is_race(solver) else str(template)
-    if not race.is_race(solver):
+        solver = f"{solver},{template}" if lineup.is_race(solver) else str(template)
+    if not lineup.is_race(solver):
         return solver, find_solver(solver).NAME, ()
-    race.refuse_program(program)
-    lineup = race.line_up(solver, threads)
-    for note in lineup.notes:
+    lineup.refuse_program(program)
+    field = lineup.line_up(solver, threads)
+    for note in field.notes:
         screen.say(note)
-    return solver, ", ".join(lineup.names), lineup.names
+    return solver, ", ".join(field.names), field.names
 
 
 def _stem(problem, o: str | None, suffix: str = "") -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import cut, race, report
+from odtc import cut, lineup, race, report
 from odtc.cost import cost_matrix
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
@@ -122,8 +122,8 @@ def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable
     `options` are those of `Options` (time_limit, threads, seed, gap); `start` is a point of shape
     (columns,); `path` and `program` as in odtc.solver.solve. Raises SolverError, ChoiceError.
     """
-    if race.is_race(solver):
-        race.refuse_program(program)
+    if lineup.is_race(solver):
+        lineup.refuse_program(program)
         return race.run(model, solver, Options(**options), start, progress, log, logs, path)
     return run_solver(model, solver, Options(**options), start, progress, log, path, program)
 

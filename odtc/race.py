@@ -5,21 +5,18 @@ bound is a word, and counts only from a solver that ended in order. Where a boun
 is a proof, whoever they are from; where they cross, somebody is wrong, and there is no result.
 """
 
-import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
-from odtc import command, process
-from odtc.errors import ChoiceError, ContradictionError, SolverError
-from odtc.format import write_model
-from odtc.solution import Options, Progress, Racer, Solution, Termination
-from odtc.solver import find_solver, solve, version
+from odtc import process
+from odtc.errors import ContradictionError
+from odtc.lineup import Lineup, line_up
+from odtc.solution import NO_POINT, Options, Progress, Racer, Solution, Termination
+from odtc.solver import solve
 from odtc.transcript import Transcript
 
 # Seconds in which the others may say what they have, once there is a proof: no more than the race took.
@@ -27,66 +24,6 @@ PARTING = (0.2, 2.0)
 CROSSED = 1e-5  # a bound further above a point, relatively, is no rounding of either
 MET = 1e-9  # closer, relatively, they are one number
 PROOFS = (Termination.OPTIMAL, Termination.INFEASIBLE, Termination.UNBOUNDED)
-
-
-@dataclass(frozen=True)
-class Lineup:
-    """Who runs: (name, solver, module, threads) of each that is found; why others do not, by name;
-    and what is to be said of it before the start."""
-
-    found: tuple[tuple[str, str, object, int], ...]
-    absent: dict[str, str]
-    notes: tuple[str, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, *_ in self.found)
-
-
-def is_race(solver: str) -> bool:
-    return "," in str(solver)
-
-
-def solver_names(solver: str) -> list[str]:
-    """The names between the commas."""
-    return [name.strip() for name in str(solver).split(",")]
-
-
-def refuse_program(program: str | None) -> None:
-    """Raises ChoiceError: an executable that is named is of one solver."""
-    if program is not None:
-        raise ChoiceError(f"--program: expected none in a race, as it names the executable of one solver, got {program!r}; put it on PATH")
-
-
-def line_up(solver: str, threads: int | None = None) -> Lineup:
-    """The solvers of `highs,scip,my.toml`, among which `threads` (by default the cores this process may
-    use) are shared out, at least one to each.
-
-    Raises ChoiceError for a solver that is unknown or stands there twice, SolverError where none of
-    them is on this machine.
-    """
-    given = solver_names(solver)
-    if not all(given):
-        raise ChoiceError(f"expected names of solvers between commas, as in highs,scip,cbc, got {solver!r}")
-    names = [Path(name).stem if name.endswith(".toml") else name for name in given]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ChoiceError(f"expected each solver once in a race, got {twice[0]!r} twice")
-    modules = [find_solver(name) for name in given]
-    absent = {name: f"it is not on this machine: {command.wanted(module)}"
-              for name, module in zip(names, modules) if version(module) is None}
-    here = [entry for entry in zip(names, given, modules) if entry[0] not in absent]
-    if not here:
-        raise SolverError(f"none of the solvers {', '.join(names)} is on this machine; choose others of `odtc list solvers`")
-    notes = [f"{name} is left out: {why}" for name, why in absent.items()]
-    total = threads or _usable_cores()
-    if len(here) > total:
-        notes.append(f"{len(here)} solvers share {total} thread{'s' * (total > 1)}: each runs with one, and slower for it")
-    part, more = divmod(total, len(here))
-    return Lineup(tuple((*entry, max(1, part + (at < more))) for at, entry in enumerate(here)), absent, tuple(notes))
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass
@@ -98,7 +35,7 @@ class _Entrant:
     module: object
     options: Options
     transcript: Transcript = field(default_factory=Transcript, repr=False)
-    said: Progress = Progress(0.0, None, None, None)
+    said: Progress = field(default_factory=lambda: Progress(0.0, None, None, None))
     solution: Solution | None = None
     seconds: float | None = None
     problem: str = ""
@@ -141,24 +78,14 @@ def run(model, solver: str, options: Options | None = None, start: np.ndarray | 
     lineup = line_up(solver, options.threads)
     began = time.monotonic()
     entrants = [_Entrant(name, given, module, replace(options, threads=threads)) for name, given, module, threads in lineup.found]
-    with tempfile.TemporaryDirectory(prefix="odtc-race-", ignore_cleanup_errors=True) as folder:
-        path = path or _written_once(model, lineup, Path(folder))
-        heat = _Heat(model, start, path, entrants, logs)
-        history = heat.run(progress, began)
+    heat = _Heat(model, start, path, entrants, logs)
+    history = heat.run(progress, began)
     found = _verdict(heat, lineup, time.monotonic() - began, history, options)
     if log is not None:
         winner = next((racer.name for racer in found.race if racer.won), entrants[0].name)
         log(next(entrant for entrant in entrants if entrant.name == winner).transcript.text())
     _refuse_crossed(entrants, model.maximised)
     return found
-
-
-def _written_once(model, lineup: Lineup, folder: Path):
-    """The model's file for several programs, unless each writes its own for the sections of its cuts."""
-    readers = [module for _, _, module, _ in lineup.found if not hasattr(module, "run") and "mps" in module.DIALECT.reads]
-    if len(readers) < 2 or model.lazy or model.user_cuts:
-        return None
-    return write_model(model, folder / "model.mps")
 
 
 class _Heat:
@@ -269,6 +196,8 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Opti
     bounded = max((e for e in entrants if e.bound is not None), key=lambda e: e.bound, default=None)
     if prover and prover.bound is not None and prover.bound >= bounded.bound - _within(CROSSED, bounded.bound):
         bounded = prover
+    if prover and prover.solution.termination in NO_POINT:
+        pointed = bounded = None  # what others found on their way is no answer
     objective, bound = pointed and pointed.objective, bounded and bounded.bound
     met = None not in (objective, bound) and objective - bound <= _within(max(MET, options.gap), objective)
     if prover:
@@ -281,8 +210,7 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Opti
     gave = {e.name: tuple(what for what, owner in owners.items() if owner is e) for e in entrants}
     if prover:  # a proof is of its own point and bound
         gave[prover.name] = ("proof",)
-    records = {e.name: _record(e, gave[e.name]) for e in entrants}
-    records |= {name: Racer(name, "", Termination.ERROR, message=why) for name, why in lineup.absent.items()}
+    absent = [Racer(name, "", Termination.ERROR, message=why) for name, why in lineup.absent.items()]
     whose = prover or pointed or bounded
     messages = [f"{e.name}: {e.problem or e.solution.message}" for e in heat.entrants if e.problem or e.solution.message]
     return Solution(
@@ -290,12 +218,8 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Opti
         _named(prover, pointed, bounded, heat.entrants), sum(e.said.nodes or 0 for e in entrants) or None,
         pointed.solution.claimed if pointed else None, whose.solution.start if whose else "none", tuple(history),
         "; ".join(messages) if termination == Termination.ERROR else "",
-        race=tuple(records[name] for name in _in_order_given(heat, lineup)),
+        race=(*(_record(e, gave[e.name]) for e in heat.entrants), *absent),
     )
-
-
-def _in_order_given(heat: _Heat, lineup: Lineup) -> list[str]:
-    return [entrant.name for entrant in heat.entrants] + list(lineup.absent)
 
 
 def _ending(heat: _Heat) -> Termination:

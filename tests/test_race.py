@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc import process, race
+from odtc import lineup, process, race
 from odtc.errors import ChoiceError, ContradictionError, SolverError
 from odtc.format import write_model
 from odtc.run import read_run
@@ -197,16 +197,16 @@ def test_ctrl_c_at_the_command_line(fakes, tmp_path):
 
 @pytest.mark.parametrize(("threads", "shares"), [(1, (1, 1, 1)), (3, (1, 1, 1)), (5, (2, 2, 1)), (12, (4, 4, 4))])
 def test_threads_are_shared_out(fakes, threads, shares):
-    lineup = race.line_up(fakes("honest", "sleeps", "deaf"), threads)
-    assert tuple(share for *_, share in lineup.found) == shares
-    assert bool(lineup.notes) == (threads < 3)
+    field = lineup.line_up(fakes("honest", "sleeps", "deaf"), threads)
+    assert tuple(share for *_, share in field.found) == shares
+    assert bool(field.notes) == (threads < 3)
 
 
 def test_one_that_is_missing_is_said_and_left_out(fakes, monkeypatch):
     honest = fakes("honest")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    lineup = race.line_up(f"cuopt,{honest}", 2)
-    assert lineup.names == ("honest",) and lineup.notes[0].startswith("cuopt is left out: it is not on this machine")
+    field = lineup.line_up(f"cuopt,{honest}", 2)
+    assert field.names == ("honest",) and field.notes[0].startswith("cuopt is left out: it is not on this machine")
     found = race.run(SMALL, f"cuopt,{honest}")
     assert found.objective == 2 and "not on this machine" in by_name(found)["cuopt"].message
 
@@ -290,3 +290,19 @@ def test_the_record_and_what_is_said_of_a_race(few, tmp_path):
     again = run_odtc("decode", "m.sol", "--json", folder=tmp_path).facts
     assert again["race"] == json.loads((tmp_path / "m.run.json").read_text())["race"]
     assert {"name", "termination", "objective", "bound", "seconds", "won"} <= set(again["race"][0])
+
+
+def test_an_unbounded_model_has_no_point():
+    endless = model([-1, -1], [[1, -1], [-1, 1]], -np.inf, 3, upper=np.inf)
+    found = race.run(endless, _present("highs", "glpk", "cbc"), Options(threads=1))
+    assert found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution
+
+
+def test_a_race_of_a_maximised_model_is_told_in_its_own_sense(fakes, tmp_path):
+    (tmp_path / "m.lp").write_text("Maximize\n obj: - x0 - x1 - x2\nSubject To\n a: x0 + x1 >= 1\n b: x1 + x2 >= 1\n c: x0 + x2 >= 1\n"
+                                   "Bounds\n x0 <= 1\n x1 <= 1\n x2 <= 1\nGeneral\n x0 x1 x2\nEnd\n")
+    facts = run_odtc("solve", "m.lp", "--solver", fakes("honest", "point_3"), "--json", folder=tmp_path).facts
+    assert (facts["objective"], facts["bound"]) == (-2, -2)
+    assert [(racer["objective"], racer["bound"]) for racer in facts["race"]] == [(-2, -2), (-3, 0)]
+    said = run_odtc("solve", "m.lp", "--solver", fakes("honest", "bound_30"), folder=tmp_path)
+    assert "bound_30 says that nothing is above -30, but honest has a solution of -2" in said.err

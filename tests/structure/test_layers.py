@@ -78,6 +78,7 @@ LAYERS = [
         "command",
         "described",
         "script",
+        "lineup",
         "race",
         "solver",
         "solvers",
