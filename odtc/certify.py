@@ -26,12 +26,12 @@ def certify(problem: Problem) -> dict:
     tree = heap.to_tree(encoded)
     weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
     branch = Fraction(str(problem.params.lambda_))
-    wrong = 1 - np.eye(len(encoded.classes), dtype=int)
+    costs, cost_scale = _whole_costs(encoded.cost)
     price = 1 - branch
     whole = lcm(branch.denominator, price.denominator)
-    scale = weight_scale * whole
-    if float(encoded.weight.sum()) * scale >= EXACT:
-        raise ChoiceError("a certificate counts in whole numbers below 2^53; the weights and lambda have too many digits for that")
+    scale = weight_scale * whole * cost_scale
+    if float(encoded.loss.sum() + encoded.weight.sum()) * scale >= EXACT:
+        raise ChoiceError("a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that")
     unit = float(scale * price)  # of the graph's loss, in whole numbers
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
     return {
@@ -41,7 +41,7 @@ def certify(problem: Problem) -> dict:
         "classes": list(encoded.classes), "encoding": encoded.scheme,
         "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
         "depth": int(problem.topology.depth), "weight_scale": weight_scale,
-        "loss": (int(whole * price) * wrong).tolist(), "price": int(scale * branch), "scale": scale,
+        "loss": [[int(whole * price) * cost for cost in line] for line in costs], "price": int(scale * branch), "scale": scale,
         "claim": round(dpflow.objective(problem, heap) * scale),
         "tree": tree.to_json(),
         "targets": [_entries(level, wanted, unit, encoded.ones_left) for level, wanted in zip(graph.levels, targets(graph))],
@@ -65,6 +65,15 @@ def _test(encoded, f) -> dict:
         others = [split.to_json(encoded.features) for split, same in merged if same == kind]
         facts |= {key: others} if others else {}
     return facts
+
+
+def _whole_costs(cost: np.ndarray) -> tuple[list[list[int]], int]:
+    """(costs times a scale, this scale), whole numbers; raises ChoiceError where they are no such fractions."""
+    parts = [[Fraction(value).limit_denominator(10**MOST_DIGITS) for value in line] for line in cost.tolist()]
+    if (np.abs(np.array([[float(part) for part in line] for line in parts]) - cost) > 1e-12 * cost).any():
+        raise ChoiceError(f"a certificate counts in whole numbers: expected costs that are fractions of numbers up to 10^{MOST_DIGITS}; round them")
+    scale = lcm(*(part.denominator for line in parts for part in line))
+    return [[int(part * scale) for part in line] for line in parts], scale
 
 
 def _weight_scale(weight) -> int:

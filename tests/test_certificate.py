@@ -31,7 +31,7 @@ def test_the_claim_is_the_optimum(form, data):
     proof = check(json.loads(json.dumps(certify(problem))), problem.encoded.dataset)
     price = form.get("lambda", 0)
     encoded = problem.encoded
-    best = cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price)
+    best = cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price, cost=encoded.cost.tolist())
     assert proof.objective == pytest.approx(best, abs=1e-9)
 
 
@@ -120,3 +120,12 @@ def test_command_line(tmp_path):
     assert command("verify").code == 1
     other = command("verify", "--certificate", MONKS)
     assert other.code == 1 and "certificate in JSON" in other.err
+
+
+def test_balanced_classes_are_certified():
+    """Their prices are no decimal fractions, but fractions of whole numbers."""
+    problem = pipeline.pose(EXAMPLES / "monks-3.csv", "dpflow", 2, encoding="onehot", class_weight="balanced")
+    facts = certify(problem)
+    proof = check(facts, problem.encoded.dataset)
+    assert proof.objective == pytest.approx(odtc.fit(problem.encoded.dataset, "flowoct", 2, encoding="onehot", class_weight="balanced").facts["objective"])
+    assert facts["loss"][0][1] != facts["loss"][1][0]

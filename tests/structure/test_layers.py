@@ -37,6 +37,7 @@ LAYERS = [
         "column",
         "reader",
         "readers",
+        "cost",
         "encoding",
         "encodings",
     },
