@@ -17,6 +17,7 @@ import numpy as np
 
 MOST_BYTES = 2**30  # of the tables held at once; beyond it the sums come from products state by state
 BLOCK = 700_000  # bytes of a table that stays in the cache
+SMALL = 2_000_000  # numbers of one product, below which a loop over prefixes costs more than it saves
 
 
 class Itemsets:
@@ -131,13 +132,15 @@ class Stumps:
     def _X(self):
         return self.signed.X.astype(self.real)
 
-    def _pairs(self, rows, extra=None) -> np.ndarray:
-        """Σ worth_k over the rows that have g, f (and each of `extra`): (g, k, f, itemsets)."""
-        X = self._X if rows is None else self._X[rows]
-        worth = (self.worth if rows is None else self.worth[rows]).astype(self.real)
+    def _pairs(self, rows=None, within=None) -> np.ndarray:
+        """Σ worth_k over the rows that have g and f: (g, k, f); `within` (rows, itemsets) holds the rows of
+        itemsets, which are one axis more."""
+        X, worth = self._X, self.worth.astype(self.real, copy=False)
+        if rows is not None:
+            X, worth = X[rows], worth[rows]
         right = worth[:, :, None] * X[:, None, :]
-        if extra is not None:
-            right = right[..., None] * X[:, None, None, extra]
+        if within is not None:
+            right = right[..., None] * within[:, None, None, :]
         product = X.T @ right.reshape(len(X), int(np.prod(right.shape[1:])))
         if self.dtype.kind == "i":
             product = np.rint(product, out=product).astype(self.dtype)
@@ -146,38 +149,55 @@ class Stumps:
     def best(self, size: int, pick) -> None:
         """Calls pick(first, cost) for blocks of itemsets of this size: cost float64 (tests, 2^size, block),
         the least cost of a tree of two levels below that asks each test first."""
-        F, signed = self.F, self.signed
-        whole = self._pairs(None)[..., None]
+        whole = self._pairs()[..., None]
         if size == 0:
-            return pick(0, self._cost(whole[..., None, :], 0, slice(0, 1)))
-        # Signed tables of one test, (g, k, f, tests): those of -a follow from all rows.
-        plus = np.stack([self._pairs(signed.rows([a])) for a in range(F)], axis=-1)
+            pick(0, self._cost(whole[..., None, :], 0, slice(0, 1)))
+            return
+        # Signed tables of one test, (g, k, f, tests), - before +: those of -a follow from all rows.
+        plus = self._positive(1)
         one = whole - plus, plus
         if size == 1:
-            return self._blocks(1, 0, F, lambda part: np.stack([side[..., part] for side in one], axis=-2), pick)
-        if size == 3:
-            pairs = self._signed_pairs(one)
-        for at, prefix in enumerate(signed.itemsets(size - 1).items.tolist()):
-            begin, end = signed.itemsets(size).first[-1][at : at + 2].tolist()
-            if begin == end:
-                continue
-            extra = np.arange(prefix[-1] + 1, F)
-            positive = self._pairs(signed.rows(prefix), extra)
+            self._blocks(1, 0, self.F, lambda part: np.stack([side[..., part] for side in one], axis=-2), pick)
+            return
+        pairs = self._signed_pairs(one) if size == 3 else None
+        for begin, items, positive in self._parts(size):
             if size == 2:
-                make = lambda part: _two(one, prefix[0], extra[part], positive[..., part])  # noqa: B023, E731
+                a, b = items
+                make = lambda part: _two(one, _cut(a, part), _cut(b, part), positive[..., part])  # noqa: B023, E731
             else:
-                make = lambda part: _three(pairs, signed, prefix, extra[part], positive[..., part])  # noqa: B023, E731
-            self._blocks(size, begin, end - begin, make, pick)
+                ranks = [self._ranks(items, places) for places in ((0, 1), (0, 2), (1, 2))]
+                make = lambda part: _three(pairs, *(_cut(rank, part) for rank in ranks), positive[..., part])  # noqa: B023, E731
+            self._blocks(size, begin, positive.shape[-1], make, pick)
+
+    def _positive(self, size: int) -> np.ndarray:
+        """The tables of the itemsets of one or two tests with +, (g, k, f, itemsets)."""
+        return np.concatenate([positive for _, _, positive in self._parts(size)], axis=-1)
+
+    def _parts(self, size: int):
+        """(first, items, tables) over the positive itemsets of a size: all at once where they are few, else
+        those of one prefix together. `items` says the tests, one per place: an array, or where it is the same
+        for the whole part, one of length one."""
+        signed, F, X = self.signed, self.F, self._X
+        sets = signed.itemsets(size)
+        if len(X) * F * self.K * len(sets.items) <= SMALL:
+            columns = sets.items.T
+            yield 0, list(columns), self._pairs(None, np.prod([X[:, column] for column in columns], axis=0))
+            return
+        for at, prefix in enumerate(signed.itemsets(size - 1).items.tolist()):
+            begin, end = sets.first[-1][at : at + 2].tolist()
+            if begin < end:
+                rows, extra = signed.rows(prefix), np.arange(F - (end - begin), F)
+                yield begin, [*(np.array([test]) for test in prefix), extra], self._pairs(rows, X[rows[:, None], extra])
 
     def _signed_pairs(self, one):
         """The four signed tables of all pairs of tests, signs as in Itemsets: (g, k, f, pairs) each."""
-        F, signed = self.F, self.signed
-        parts = []
-        for a in range(F - 1):
-            extra = np.arange(a + 1, F)
-            parts.append(_two(one, a, extra, self._pairs(signed.rows([a]), extra)))
+        parts = [_two(one, a, b, positive) for _, (a, b), positive in self._parts(2)]
         table = np.concatenate(parts, axis=-1)  # (g, k, f, signs, pairs)
         return [np.ascontiguousarray(table[..., signs, :]) for signs in range(4)]
+
+    def _ranks(self, items, places) -> np.ndarray:
+        """The numbers of the pairs of tests at these places of itemsets."""
+        return self.signed.itemsets(2).rank(np.stack(np.broadcast_arrays(*(items[place] for place in places)), axis=-1))
 
     def _blocks(self, size, begin, count, make, pick) -> None:
         """In blocks of itemsets that stay in the cache."""
@@ -213,28 +233,29 @@ class Stumps:
         return self.price + worst - sides[0] - sides[1]
 
 
-def _two(one, a, extra, positive):
-    """The tables of {±a, ±b} for b in `extra`, (g, k, f, 4, itemsets), from those of one test."""
+def _cut(labels: np.ndarray, part: slice):
+    """A part of an index array: as a slice where it runs on by one, which numpy reads without a copy."""
+    labels = labels if len(labels) == 1 else labels[part]
+    return slice(labels[0], labels[-1] + 1) if (labels[1:] - labels[:-1] == 1).all() else labels
+
+
+def _two(one, a, b, positive):
+    """The tables of {±a, ±b}, (g, k, f, 4, itemsets), from those of one test; a and b index tests."""
     minus, plus = one
-    mp = plus[..., extra] - positive
-    pm = plus[..., a, None] - positive
-    return np.stack([minus[..., a, None] - mp, pm, mp, positive], axis=-2)
+    mp = plus[..., b] - positive
+    pm = plus[..., a] - positive
+    return np.stack([minus[..., a] - mp, pm, mp, positive], axis=-2)
 
 
-def _three(pairs, signed, prefix, extra, positive):
-    """The tables of {±a, ±b, ±c} for c in `extra`, (g, k, f, 8, itemsets), from those of pairs."""
-    a, b = prefix
-    rank = signed.itemsets(2).rank
-    ab = int(rank(np.array([a, b])))
-    ac, bc = (int(rank(np.array([x, extra[0]]))) for x in (a, b))
-    ac, bc = slice(ac, ac + len(extra)), slice(bc, bc + len(extra))
-    out = np.empty((*positive.shape[:-1], 8, len(extra)), positive.dtype)
+def _three(pairs, ab, ac, bc, positive):
+    """The tables of {±a, ±b, ±c}, (g, k, f, 8, itemsets), from those of pairs, which ab, ac, bc index."""
+    out = np.empty((*positive.shape[:-1], 8, positive.shape[-1]), positive.dtype)
     out[..., 7, :] = positive
-    np.subtract(pairs[3][..., ab, None], positive, out=out[..., 3, :])  # + + -
+    np.subtract(pairs[3][..., ab], positive, out=out[..., 3, :])  # + + -
     np.subtract(pairs[3][..., ac], positive, out=out[..., 5, :])  # + - +
     np.subtract(pairs[3][..., bc], positive, out=out[..., 6, :])  # - + +
-    np.subtract(pairs[1][..., ab, None], out[..., 5, :], out=out[..., 1, :])  # + - -
-    np.subtract(pairs[2][..., ab, None], out[..., 6, :], out=out[..., 2, :])  # - + -
+    np.subtract(pairs[1][..., ab], out[..., 5, :], out=out[..., 1, :])  # + - -
+    np.subtract(pairs[2][..., ab], out[..., 6, :], out=out[..., 2, :])  # - + -
     np.subtract(pairs[2][..., bc], out[..., 5, :], out=out[..., 4, :])  # - - +
-    np.subtract(pairs[0][..., ab, None], out[..., 4, :], out=out[..., 0, :])  # - - -
+    np.subtract(pairs[0][..., ab], out[..., 4, :], out=out[..., 0, :])  # - - -
     return out

@@ -61,16 +61,26 @@ class Shape:
         """A depth less than the problem's where a tree of that depth costs what no tree can avoid."""
         depth, params = problem.topology.depth, problem.params
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
-            rows = _rows(problem)
-            met = (less for less in range(1, min(depth, 4)) if Shape._met(rows, less))
-            problem.memo["dpflow depth"] = next(met, depth)
+            problem.memo["dpflow depth"] = _enough(_rows(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
         return cls(depth, min(depth - 1, max(0, min(2, depth - 2)) if params.tail == "auto" else int(params.tail)))
 
-    @staticmethod
-    def _met(rows: Rows, depth: int) -> bool:
-        value = program(rows, depth, tail=min(2, depth - 1)).values[0][0]
-        return value <= float(rows.floor.sum()) + rows.near
+
+def _enough(rows: Rows, depth: int) -> int:
+    """The least depth whose best tree costs what no tree can avoid; `depth` where none below does that is
+    quickly tried."""
+    floor, total = float(rows.floor.sum()), float(rows.loss.sum())
+
+    def excess(less):
+        return valued(rows, less).values[0][0] - floor
+
+    for less in (2, 3, 4):  # the cheapest first; a fourth level only where the third left little
+        if less >= min(depth, 5) or less == 4 and over > total / 10:
+            break
+        over = excess(less)
+        if over <= rows.near:
+            return 1 if less == 2 and excess(1) <= rows.near else less
+    return 1 if depth == 2 and excess(1) <= rows.near else depth
 
 
 def build(problem: Problem) -> Model:
@@ -157,7 +167,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
         return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
 
-    return _tree(problem, way)
+    return _tree(problem, _skeleton(problem), Shape.of(problem), way)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -187,7 +197,10 @@ def known(problem: Problem) -> Graph:
 
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, by the values of the states."""
-    return _tree(problem, _program(problem).best)
+    depth = Shape.of(problem).depth
+    shape = Shape(depth, min(2, depth - 1))
+    graph = known(problem).folded(shape.levels)
+    return _tree(problem, graph, shape, graph.best)
 
 
 def _program(problem: Problem) -> Graph:
@@ -208,10 +221,10 @@ def _skeleton(problem: Problem) -> Graph:
     return generate(_rows(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
 
 
-def _tree(problem: Problem, way) -> HeapTree:
+def _tree(problem: Problem, graph: Graph, shape: Shape, way) -> HeapTree:
     """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of
-    the state (a slice), or None to stop."""
-    graph, shape, rows = _skeleton(problem), Shape.of(problem), _rows(problem)
+    the state (a slice), or None to stop; with the best subtrees below."""
+    rows = _rows(problem)
     test, _ = blank(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:
