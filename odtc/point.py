@@ -42,7 +42,8 @@ class RawPoint:
     """What a file says: `values` is float64 of shape (names,), or None where it holds no point;
     `names` is None where the file has none: the values are then in the order of the model's columns.
     `n_columns` is the number of columns the file announces, where it does, `termination` None where
-    the file does not say how the solver ended."""
+    the file does not say how the solver ended; with `within_gap` it calls optimal what it did not
+    prove to be."""
 
     format: str
     names: Words | list[str] | None
@@ -50,6 +51,7 @@ class RawPoint:
     termination: Termination | None = None
     objective: float | None = None
     n_columns: int | None = None
+    within_gap: bool = False
 
     def __post_init__(self):
         if isinstance(self.names, list):

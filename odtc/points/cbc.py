@@ -13,28 +13,17 @@ from odtc.errors import SolutionError
 from odtc.format import gather, lines, name_table, number_table, text_table
 from odtc.point import NO_POINT, RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.status import CBC_FILE
 from odtc.words import table
 
 NAME = "cbc"
 SUFFIX = ".sol"
 SUMMARY = "CBC solution file and start (-mips)"
 
-# How the first line begins.
-STATUS = {
-    "optimal": Termination.OPTIMAL,
-    "infeasible": Termination.INFEASIBLE,
-    "integer infeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "stopped on time": Termination.TIME_LIMIT,
-    "stopped on ctrl-c": Termination.INTERRUPTED,
-    "stopped on iterations": Termination.UNKNOWN,
-    "stopped on difficulties": Termination.UNKNOWN,
-    "status unknown": Termination.UNKNOWN,
-}
 WORDS = {Termination.OPTIMAL: "Optimal", Termination.TIME_LIMIT: "Stopped on time"}
 
 HEADER = re.compile(
-    rb"\s*(" + "|".join(map(re.escape, STATUS)).encode() + rb")((?: \([^)\n]*\))*) - objective value +(\S+) *\n", re.I
+    rb"\s*(" + "|".join(map(re.escape, CBC_FILE)).encode() + rb")((?: \([^)\n]*\))*) - objective value +(\S+) *\n", re.I
 )
 # Of a value out of its bounds, or of a number so long that it touches the next.
 MARK = re.compile(rb"^\*\*(?= )", re.M)
@@ -48,10 +37,10 @@ def read(data: bytes) -> RawPoint:
     """Raises SolutionError where the file is cut off, or a line is not index, name, value and cost."""
     header = HEADER.match(data)
     if not header:
-        known = ", ".join(STATUS)
+        known = ", ".join(CBC_FILE)
         first = data[:60].split(b"\n", 1)[0].decode("utf-8", "replace")
         raise SolutionError(f"expected a status of CBC ({known}) in line 1, got {first!r}; write the solution again")
-    status = STATUS[header[1].decode("ascii").lower()]
+    status = CBC_FILE[header[1].decode("ascii").lower()]
     # Without an incumbent it writes the linear relaxation, and says so.
     if status in NO_POINT or b"continuous used" in header[2]:
         return RawPoint(NAME, None, None, status)
@@ -65,7 +54,7 @@ def read(data: bytes) -> RawPoint:
     first = _first_column(at)
     which = slice(first, None)
     return RawPoint(NAME, names.take(which), values.take(which).numbers("the columns"), status, objective,
-                    len(at) - first if first else None)
+                    len(at) - first if first else None, b"within gap" in header[2])
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:

@@ -27,8 +27,10 @@ STATUS = {
     "13": Termination.INTERRUPTED, "101": Termination.OPTIMAL, "102": Termination.OPTIMAL,
     "103": Termination.INFEASIBLE, "107": Termination.TIME_LIMIT, "108": Termination.TIME_LIMIT,
     "113": Termination.INTERRUPTED, "114": Termination.INTERRUPTED, "115": Termination.OPTIMAL,
-    "118": Termination.UNBOUNDED, "119": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "118": Termination.UNBOUNDED, "119": Termination.INFEASIBLE_OR_UNBOUNDED, "129": Termination.OPTIMAL,
+    "130": Termination.OPTIMAL,
 }
+WITHIN_GAP = ("102", "130")  # "integer optimal, tolerance"
 ROOT = re.compile(rb"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(CPLEXSolutions?|!DOCTYPE)\b", re.S)
 
 
@@ -79,7 +81,8 @@ def read(data: bytes) -> RawPoint:
     if not names:
         raise SolutionError("expected elements <variable name=... value=...>, got none; the file holds no solution")
     numbers = Words.of(values).numbers("the variables")
-    return RawPoint(NAME, Words.of(names), numbers, status, number(objective) if objective else None)
+    return RawPoint(NAME, Words.of(names), numbers, status, number(objective) if objective else None,
+                    within_gap=code in WITHIN_GAP)
 
 
 def _ordered(attributes: list[str]) -> list[str]:

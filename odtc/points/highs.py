@@ -11,22 +11,14 @@ from odtc.dataset import show_number
 from odtc.format import gather, lines, name_table, number_table
 from odtc.point import RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.status import HIGHS
 from odtc.words import table
 
 NAME = "highs"
 SUFFIX = ".sol"
 SUMMARY = "HiGHS raw solution file, dense (its sparse form is read too)"
 
-STATUS = {
-    "optimal": Termination.OPTIMAL,
-    "infeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "primal infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "interrupted by user": Termination.INTERRUPTED,
-    "unknown": Termination.UNKNOWN,
-}
-WORDS = {termination: words.capitalize() for words, termination in STATUS.items()}
+WORDS = {termination: words.capitalize() for words, termination in HIGHS.items()}
 
 HEADER = re.compile(rb"\s*Model status *\n *(\S.*)\n\s*# Primal solution values *\n *(\S+) *\n")
 OBJECTIVE = re.compile(rb" *Objective +(\S+) *\n")
@@ -43,7 +35,7 @@ def read(data: bytes) -> RawPoint:
     header = HEADER.match(data)
     if not header:
         raise cut_off("'Model status', its words, '# Primal solution values' and whether they are feasible")
-    status = STATUS.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN)
+    status = HIGHS.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN)
     if header[2] in (b"None", b"Infeasible"):
         return RawPoint(NAME, None, None, status)
     objective = OBJECTIVE.match(data, header.end())

@@ -10,20 +10,13 @@ import numpy as np
 from odtc.errors import SolutionError
 from odtc.point import RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.status import HIGHS
 from odtc.words import table
 
 NAME = "highs-table"
 SUFFIX = ".sol"
 SUMMARY = "HiGHS readable solution file (style 1), six digits; read only"
 
-STATUS = {
-    "optimal": Termination.OPTIMAL,
-    "infeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "primal infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "interrupted by user": Termination.INTERRUPTED,
-}
 # The place of the value among the words of a line, by their number: without a point there is none,
 # and an LP has a status and a dual value besides.
 VALUE = {5: None, 6: 3, 8: 4}
@@ -44,7 +37,7 @@ def read(data: bytes) -> RawPoint:
     end = END.search(data, rows) if rows >= 0 else None
     if not end or not data.endswith(b"\n"):
         raise cut_off("a table 'Rows' and a line 'Model status: ...' after the columns")
-    status = STATUS.get(end[1].decode("utf-8").lower(), Termination.UNKNOWN)
+    status = HIGHS.get(end[1].decode("utf-8").lower(), Termination.UNKNOWN)
     width = len(data[header.end() : data.index(b"\n", header.end())].split())
     if width not in VALUE:
         raise SolutionError(f"expected 6 words on the first line of the columns, got {width}; write the solution in style 0")

@@ -7,21 +7,15 @@ import re
 
 from odtc.point import RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.status import LP_SOLVE
 from odtc.words import table
 
 NAME = "lp-solve"
 SUFFIX = ".out"
 SUMMARY = "standard output of lp_solve -S4, six digits; read only"
 
-# A point without words is optimal. odtc sets no other limit than that of time.
-STATUS = {
-    b"This problem is infeasible": Termination.INFEASIBLE,
-    b"This problem is unbounded": Termination.UNBOUNDED,
-    b"Suboptimal solution": Termination.TIME_LIMIT,
-    b"The model is sub-optimal. Only a faster solution was found.": Termination.TIME_LIMIT,
-    b"Timeout": Termination.TIME_LIMIT,
-}
-WORDS = re.compile(rb"^(" + b"|".join(map(re.escape, STATUS)) + rb") *\n", re.M)
+# A point without such a line is optimal.
+WORDS = re.compile(rb"^(" + "|".join(map(re.escape, LP_SOLVE)).encode() + rb") *\n", re.M | re.I)
 OBJECTIVE = re.compile(rb"^Value of objective function: *(\S+) *\n", re.M)
 VARIABLES = re.compile(rb"^Actual values of the variables: *\n", re.M)
 CONSTRAINTS = b"\nActual values of the constraints:"
@@ -35,7 +29,7 @@ def read(data: bytes) -> RawPoint:
     """Raises SolutionError where the output is cut off or a line is not a name and a number."""
     objective = OBJECTIVE.search(data)
     words = WORDS.search(data, 0, objective.start() if objective else len(data))
-    status = STATUS[words[1]] if words else Termination.OPTIMAL
+    status = LP_SOLVE[words[1].decode().lower()] if words else Termination.OPTIMAL
     if not objective:
         return RawPoint(NAME, None, None, status)
     begin = VARIABLES.search(data, objective.end())

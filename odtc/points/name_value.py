@@ -12,28 +12,17 @@ from odtc.dataset import show_number
 from odtc.format import gather, lines, name_table, number_table
 from odtc.point import RawPoint, number
 from odtc.solution import Termination
+from odtc.status import CUOPT
 from odtc.words import table
 
 NAME = "name-value"
 SUFFIX = ".mst"
 SUMMARY = "one 'name value' a line (Gurobi, COPT, cuOpt; SCIP starts)"
 
-# Of the line "# Status:", which cuOpt alone writes.
-STATUS = {
-    "optimal": Termination.OPTIMAL,
-    "infeasible": Termination.INFEASIBLE,
-    "primalinfeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "dualinfeasible": Termination.UNBOUNDED,
-    "unboundedorinfeasible": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "timelimit": Termination.TIME_LIMIT,
-    "feasiblefound": Termination.TIME_LIMIT,  # stopped with a point, before the proof
-    "feasible": Termination.TIME_LIMIT,
-}
-
 COMMENTS = re.compile(rb"(?:[ \t]*(?:#.*)?\n)*")
 COMMENT = re.compile(rb"^[ \t]*#.*$", re.M)
 OBJECTIVE = re.compile(rb"^#[ \t]*Objective value[ \t]*[=:]?[ \t]*(\S+)", re.M | re.I)
+# The line "# Status:", which cuOpt alone writes.
 WORD = re.compile(rb"^#[ \t]*Status[ \t]*[=:][ \t]*(\S[^\n]*)", re.M | re.I)
 LINE = re.compile(rb"\s*\S+[ \t]+[-+]?(\d|\.\d|inf|nan)\S*[ \t]*\n?\Z", re.I)
 
@@ -49,7 +38,7 @@ def read(data: bytes) -> RawPoint:
     for a last line that does not end."""
     begin = COMMENTS.match(data).end()
     found, word = OBJECTIVE.search(data, 0, begin), WORD.search(data, 0, begin)
-    status = STATUS.get("".join(word[1].decode("utf-8").split()).lower(), Termination.UNKNOWN) if word else None
+    status = CUOPT.get("".join(word[1].decode("utf-8").split()).lower(), Termination.UNKNOWN) if word else None
     if data.find(b"#", begin) >= 0:
         data, begin = COMMENT.sub(b"", data), 0
     names, values = table(data, begin, None, 2, "the file")

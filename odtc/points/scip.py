@@ -11,23 +11,14 @@ from odtc.dataset import show_number
 from odtc.format import gather, lines, name_table, number_table
 from odtc.point import NO_POINT, RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.status import SCIP
 from odtc.words import table
 
 NAME = "scip"
 SUFFIX = ".sol"
 SUMMARY = "SCIP solution file, zeros left out"
 
-STATUS = {
-    "optimal solution found": Termination.OPTIMAL,
-    "gap limit reached": Termination.OPTIMAL,
-    "infeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "user interrupt": Termination.INTERRUPTED,
-    "termination signal received": Termination.INTERRUPTED,
-}
-WORDS = {termination: words for words, termination in reversed(STATUS.items())}
+WORDS = {termination: words for words, termination in reversed(SCIP.items())}
 
 HEADER = re.compile(
     rb"\s*(?:solution status: *(\S.*)\n)?\s*(?:(no solution available) *\n|objective value: *(\S+) *\n)?"
@@ -41,7 +32,7 @@ def matches(head: bytes) -> bool:
 def read(data: bytes) -> RawPoint:
     """Raises SolutionError where the file is cut off, or a line is not a name, a number and its cost."""
     header = HEADER.match(data)
-    status = STATUS.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN) if header[1] else None
+    status = SCIP.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN) if header[1] else None
     if header[2] or status in NO_POINT:  # of an unbounded model it writes "+infinity"
         return RawPoint(NAME, None, None, status)
     if not header[3]:
@@ -50,7 +41,8 @@ def read(data: bytes) -> RawPoint:
     first = data[begin : data.find(b"\n", begin) + 1].split()
     costs = not first or first[-1].startswith(b"(obj:")
     names, values = table(data, begin, None, 3 if costs else 2, "the columns")[:2]
-    return RawPoint(NAME, names, values.numbers("the columns"), status, number(header[3]))
+    within = header[1] is not None and header[1].strip().lower() == b"gap limit reached"
+    return RawPoint(NAME, names, values.numbers("the columns"), status, number(header[3]), within_gap=within)
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:

@@ -7,22 +7,13 @@ import re
 
 from odtc.point import RawPoint, cut_off, number
 from odtc.solution import Termination
+from odtc.status import SYMPHONY
 from odtc.words import table
 
 NAME = "symphony"
 SUFFIX = ".out"
 SUMMARY = "standard output of SYMPHONY, zeros left out, ten decimals; read only"
 
-# In its box of stars.
-STATUS = {
-    "optimal solution found": Termination.OPTIMAL,
-    "target gap achieved": Termination.OPTIMAL,
-    "problem infeasible": Termination.INFEASIBLE,
-    "problem unbounded": Termination.UNBOUNDED,
-    "relaxation unbounded": Termination.UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "user terminated": Termination.INTERRUPTED,
-}
 BOX = re.compile(rb"^\* (\S.*?) +\* *$", re.M)
 COST = re.compile(rb"^Solution Cost: *(\S+) *\n", re.M)
 VALUES = re.compile(rb"^\+{5,} *\nColumn names and values of nonzeros in the solution *\n\+{5,} *\n", re.M)
@@ -35,7 +26,7 @@ def matches(head: bytes) -> bool:
 def read(data: bytes) -> RawPoint:
     """Raises SolutionError where the output is cut off or a line is not a name and a number."""
     found = [word.decode("utf-8", "replace").lower() for word in BOX.findall(data)]
-    status = next((STATUS[word] for word in reversed(found) if word in STATUS), Termination.UNKNOWN)
+    status = next((SYMPHONY[word] for word in reversed(found) if word in SYMPHONY), Termination.UNKNOWN)
     header = VALUES.search(data)
     if not header:
         if not re.search(rb"^(No Solution Found|The problem is \w+!) *\n", data, re.M):
@@ -48,4 +39,5 @@ def read(data: bytes) -> RawPoint:
     if not cost:
         raise cut_off("'Solution Cost:' before the columns")
     names, values = table(data, header.end(), end + 1, 2, "the columns")
-    return RawPoint(NAME, names, values.numbers("the columns"), status, number(cost[1]))
+    return RawPoint(NAME, names, values.numbers("the columns"), status, number(cost[1]),
+                    within_gap="target gap achieved" in found)

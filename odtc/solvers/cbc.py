@@ -7,6 +7,7 @@ import re
 
 from odtc.dialect import Dialect
 from odtc.solution import Termination
+from odtc.status import CBC_LOG
 
 NAME = "CBC"
 SUMMARY = "COIN-OR branch and cut, by its command line; MIP and LP"
@@ -17,24 +18,14 @@ VERSION = (("-quit",), r"(?m)^(?:Version: |CBC )(\S+)")
 COMMAND = "cbc"
 SOLUTION = "file"
 BOUND = re.compile(r"^Lower bound: +(\S+)", re.M)
+BOUND_ERROR = 0.0005  # it prints three decimals
+WITHIN_GAP = re.compile(r"^Result - Optimal solution found \(within gap", re.M)
 NODES = re.compile(r"^Enumerated nodes: +(\d+)", re.M)
 STARTED = re.compile(r"MIPStart provided solution with cost")
 
-# The last of these in the log holds. Within the gap asked for counts as optimal, as in all solvers.
-WORDS = {
-    "result - optimal solution found": Termination.OPTIMAL,
-    "result - stopped on time limit": Termination.TIME_LIMIT,
-    "result - user ctrl-c": Termination.INTERRUPTED,
-    "result - problem proven infeasible": Termination.INFEASIBLE,
-    "result - linear relaxation infeasible": Termination.INFEASIBLE,
-    "result - linear relaxation unbounded": Termination.UNBOUNDED,
-    "result - stopped on": Termination.UNKNOWN,  # nodes, iterations, solutions
-    "pre-processing says infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "problem is infeasible": Termination.INFEASIBLE,
-    "problem is unbounded": Termination.UNBOUNDED,
-}
+# The last such line in the log holds.
 BANNER = re.compile(r"^(Welcome to the CBC MILP Solver|CBC \S+ .*COIN-OR)", re.M)
-LINE = re.compile("^(" + "|".join(map(re.escape, WORDS)) + ")", re.M | re.I)
+LINE = re.compile("^(" + "|".join(map(re.escape, CBC_LOG)) + ")", re.M | re.I)
 
 
 def read_log(text: str) -> Termination | None:
@@ -42,4 +33,4 @@ def read_log(text: str) -> Termination | None:
     if not BANNER.search(text):
         return None
     found = LINE.findall(text)
-    return WORDS[found[-1].lower()] if found else None
+    return CBC_LOG[found[-1].lower()] if found else None

@@ -18,6 +18,8 @@ VERSION = (("-v",), r"Optimizer v?(\S+)")
 COMMAND = "copt"
 SOLUTION = "file"
 OPTIONS = True  # a script of commands
+BOUND = re.compile(r"^Best bound +: (\S+)", re.M)
+NODES = re.compile(r"^Solve node +: (\d+)", re.M)
 STARTED = re.compile(r"Initial MIP solution # *\d+ with objective value \S+ was accepted")
 
 # First how it stopped, where it says so in brackets, then what it has.

@@ -17,6 +17,8 @@ PACKAGE, DRIVER = "cplex", "cplex"
 VERSION = (("-c", "quit"), r"Optimizer (\S+)")
 COMMAND = "cplex"
 SOLUTION = "file"
+BOUND = re.compile(r"^Current MIP best bound = +(\S+)", re.M)
+WITHIN_GAP = re.compile(r"^MIP - Integer optimal, tolerance", re.M | re.I)
 STARTED = re.compile(r"[1-9]\d* of \d+ MIP starts provided solutions")
 
 # The status string (CPXgetstatstring), which the interactive optimizer prints after "MIP - ".

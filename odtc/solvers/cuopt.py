@@ -7,6 +7,7 @@ import re
 
 from odtc.dialect import Dialect
 from odtc.solution import Termination
+from odtc.status import CUOPT
 
 NAME = "cuOpt"
 SUMMARY = "NVIDIA, by cuopt_cli on a GPU; MIP and LP (as documented, not tested on one)"
@@ -16,18 +17,6 @@ VERSION = (("--version",), r"(\d+\.\d+\S*)")
 COMMAND = "cuopt"
 SOLUTION = "file"
 
-WORDS = {
-    "optimal": Termination.OPTIMAL,
-    "feasiblefound": Termination.TIME_LIMIT,  # stopped with a point, before the proof
-    "feasible": Termination.TIME_LIMIT,
-    "infeasible": Termination.INFEASIBLE,
-    "primalinfeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "dualinfeasible": Termination.UNBOUNDED,
-    "unboundedorinfeasible": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "timelimit": Termination.TIME_LIMIT,
-    "numericalerror": Termination.ERROR,
-}
 STATUS = re.compile(r"^(?:.*\bstatus\b|# Status)\s*[:=]\s*([A-Za-z ]+?)\s*(?:[,;.].*)?$", re.M | re.I)
 
 
@@ -36,5 +25,5 @@ def read_log(text: str) -> Termination | None:
     if "cuopt" not in text.lower():
         return None
     found = ["".join(words.split()).lower() for words in STATUS.findall(text)]
-    found = [WORDS[words] for words in found if words in WORDS]
+    found = [CUOPT[words] for words in found if words in CUOPT]
     return found[-1] if found else None

@@ -12,6 +12,7 @@ import numpy as np
 from odtc.dialect import Dialect
 from odtc.errors import SolverError
 from odtc.solution import Incumbent, Job, Log, Outcome, Progress, Termination
+from odtc.status import HIGHS
 
 NAME = "HiGHS"
 SUMMARY = "embedded, through the package highspy; MIP and LP"
@@ -29,17 +30,8 @@ STATUS = {
     "kHighsInterrupt": Termination.INTERRUPTED,
     "kModelEmpty": Termination.OPTIMAL,
 }
-
-
-# The same in its log.
-WORDS = {
-    "optimal": Termination.OPTIMAL,
-    "infeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "primal infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "interrupted by user": Termination.INTERRUPTED,
-}
+BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
+NODES = re.compile(r"^  Nodes +(\d+)", re.M)
 
 
 @cache
@@ -125,7 +117,7 @@ def read_log(text: str) -> Termination | None:
     if "Running HiGHS" not in text and "HiGHS" not in text[:2000] and "Solving report" not in text:
         return None
     found = re.search(r"^(?:Model status +: |  Status +)(.+)$", text, re.M)
-    return WORDS.get(found[1].strip().lower()) if found else None
+    return HIGHS.get(found[1].strip().lower()) if found else None
 
 
 def _finite(value: float) -> float | None:

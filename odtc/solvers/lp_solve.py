@@ -7,6 +7,7 @@ import re
 
 from odtc.dialect import Dialect
 from odtc.solution import Termination
+from odtc.status import LP_SOLVE
 
 NAME = "lp_solve"
 SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"
@@ -17,15 +18,7 @@ VERSION = (("-h",), r"lp_solve version ([0-9.]+)")
 COMMAND = "lp_solve"
 SOLUTION = "stdout"
 
-WORDS = {
-    "this problem is infeasible": Termination.INFEASIBLE,
-    "this problem is unbounded": Termination.UNBOUNDED,
-    # What it stops with before the proof: odtc sets no other limit than that of time.
-    "suboptimal solution": Termination.TIME_LIMIT,
-    "the model is sub-optimal. only a faster solution was found.": Termination.TIME_LIMIT,
-    "timeout": Termination.TIME_LIMIT,
-}
-LINE = re.compile("^(" + "|".join(map(re.escape, WORDS)) + r")\s*$", re.M | re.I)
+LINE = re.compile("^(" + "|".join(map(re.escape, LP_SOLVE)) + r")\s*$", re.M | re.I)
 VALUES = re.compile(r"^Value of objective function: .*\s+Actual values of the variables:", re.M)
 
 
@@ -33,5 +26,5 @@ def read_log(text: str) -> Termination | None:
     """From its one line of words; with none and a point, it says by this that the point is optimal."""
     found = LINE.search(text)
     if found:
-        return WORDS[found[1].lower()]
+        return LP_SOLVE[found[1].lower()]
     return Termination.OPTIMAL if VALUES.search(text) else None

@@ -16,6 +16,7 @@ PACKAGE, DRIVER = "ortools", "ortools"
 VERSION = ((), r"(?!)")
 COMMAND = "ortools"
 SOLUTION = "file"
+BOUND = re.compile(r"^(?:best_bound: |Dual Bound +: +)(\S+)", re.M)
 
 WORDS = {
     "OPTIMAL": Termination.OPTIMAL,

@@ -7,6 +7,7 @@ import re
 
 from odtc.dialect import Dialect
 from odtc.solution import Termination
+from odtc.status import SCIP
 
 NAME = "SCIP"
 SUMMARY = "by its command line, or the shell inside the package pyscipopt; MIP and LP"
@@ -19,18 +20,9 @@ COMMAND = "scip"
 SOLUTION = "file"
 BOUND = re.compile(r"^Dual Bound +: +(\S+)", re.M)
 NODES = re.compile(r"^Solving Nodes +: +(\d+)", re.M)
+WITHIN_GAP = re.compile(r"^SCIP Status +: .*\[gap limit reached\]", re.M)
 STARTED = re.compile(r"[1-9]\d*/\d+ feasible solution given by solution candidate storage|found by completesol")
 
-WORDS = {
-    "optimal solution found": Termination.OPTIMAL,
-    "gap limit reached": Termination.OPTIMAL,  # within the gap asked for, as other solvers call it
-    "infeasible": Termination.INFEASIBLE,
-    "unbounded": Termination.UNBOUNDED,
-    "infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "user interrupt": Termination.INTERRUPTED,
-    "termination signal received": Termination.INTERRUPTED,
-}
 STATUS = re.compile(r"^SCIP Status +: .*\[(.+)\]\s*$", re.M)
 
 
@@ -38,4 +30,4 @@ def read_log(text: str) -> Termination | None:
     """From its last "SCIP Status : problem is solved [optimal solution found]"; a limit other than
     that of time is `unknown`."""
     found = STATUS.findall(text)
-    return WORDS.get(found[-1], Termination.UNKNOWN) if found else None
+    return SCIP.get(found[-1], Termination.UNKNOWN) if found else None

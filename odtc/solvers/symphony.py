@@ -7,6 +7,7 @@ import re
 
 from odtc.dialect import Dialect
 from odtc.solution import Termination
+from odtc.status import SYMPHONY
 
 NAME = "SYMPHONY"
 SUMMARY = "COIN-OR, by its command line; MIP, no starts"
@@ -17,19 +18,9 @@ VERSION = (("-F", "/dev/null"), r"Version: (\S+)")
 COMMAND = "symphony"
 SOLUTION = "stdout"
 BOUND = re.compile(r"^Current Lower Bound: +(\S+)", re.M)
+WITHIN_GAP = re.compile(r"^\* Target gap achieved", re.M | re.I)
 NODES = re.compile(r"^Number of analyzed nodes: +(\d+)", re.M)
 
-WORDS = {
-    "optimal solution found": Termination.OPTIMAL,
-    "target gap achieved": Termination.OPTIMAL,
-    "problem infeasible": Termination.INFEASIBLE,
-    "problem found infeasible in preprocessing": Termination.INFEASIBLE,
-    "problem found unbounded in preprocessing": Termination.UNBOUNDED,
-    "problem unbounded": Termination.UNBOUNDED,
-    "relaxation unbounded": Termination.UNBOUNDED,
-    "time limit reached": Termination.TIME_LIMIT,
-    "user terminated": Termination.INTERRUPTED,
-}
 BANNER = re.compile(r"^==  Welcome to the SYMPHONY MILP Solver", re.M)
 LINE = re.compile(r"^\* (\S.*?) +\*\s*$", re.M)
 
@@ -38,5 +29,5 @@ def read_log(text: str) -> Termination | None:
     """From its box of stars, "* Optimal Solution Found   *"."""
     if not BANNER.search(text):
         return None
-    known = [WORDS[word.lower()] for word in LINE.findall(text) if word.lower() in WORDS]
+    known = [SYMPHONY[word.lower()] for word in LINE.findall(text) if word.lower() in SYMPHONY]
     return known[-1] if known else None

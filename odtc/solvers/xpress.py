@@ -18,6 +18,7 @@ VERSION = ((), r"Optimizer v(\S+)")
 COMMAND = "xpress"
 SOLUTION = "file"
 OPTIONS = STDIN_OPTIONS = True  # its console takes commands from its input
+BOUND = re.compile(r"^Final MIP bound +: (\S+)", re.M)
 STARTED = re.compile(r"\*\*\* Solution found: .* Heuristic: U \*\*\*|\*\*\* Solution loaded \*\*\*")
 
 # Of the lines from the last "*** Search ... ***" on, and those of its stop, the first in this order.

@@ -28,6 +28,8 @@ LAYERS = [
         "dialect",
         "process",
         "transcript",
+        "status",
+        "log",
     },
     {
         "tree",
