@@ -194,6 +194,7 @@ def solve(
     facts = opened.facts | report.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
     if not solution.has_solution:
         screen.refuse_no_solution(opened.facts, solution, written, as_json)
+    screen.say_note(solution)
     facts |= {"files": [str(f) for f in written]}
     if as_json:
         screen.print_json(facts)

@@ -8,8 +8,8 @@ What its module in `solvers/` says, beside NAME, SUMMARY, DIALECT and read_log:
                      odtc.drivers that runs it (none: `bundled()` gives the program inside)
     COMMAND          its template in templates/command: one argument a line, blank lines left out
     SOLUTION         "file", or "stdout" where it only prints its solution
-    BOUND NODES STARTED   patterns of its log: lower bound, nodes, "the MIP start was taken"
-    has_point(log)   whether it has a solution at all, where its file does not tell
+
+and of its log what `odtc.log` lists.
 
 A run has a folder of its own with plain names in it, so that no solver meets a blank, an accent
 or a stale file; a model file that is as odtc writes it is linked there, any other is written anew
@@ -30,6 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
+from odtc import log as logs
 from odtc.dataset import show_number
 from odtc.errors import SolutionError, SolverError
 from odtc.format import FORMATS, write_model
@@ -38,13 +39,10 @@ from odtc.point import RawPoint, read_point, write_point
 from odtc.portable import compare, portable
 from odtc.process import Child, attend, python_environment, quick_output
 from odtc.render import render, render_line
-from odtc.solution import Log, Options, Outcome, Progress, Termination
+from odtc.solution import Log, Options, Outcome, Progress, Termination, proof
 from odtc.transcript import PIECE, Transcript
 
 FRACTIONAL = 1e-4  # further from whole than any solver's rounding: a relaxation that poses as a solution
-# The last line of a driver (odtc.drivers), which asks the package itself.
-DRIVEN = re.compile(r"^odtc driver: status=(\w+) bound=(\S+)$", re.M)
-DRIVEN_BOUND = re.compile(r"^odtc driver: status=\w+ bound=(\S+)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -223,21 +221,20 @@ def option_text(module, names, options) -> str:
 
 def _outcome(module, model, log: str, solution: Path, started: bool, stopped, exact: bool) -> Outcome:
     """What a run left behind: its file, or its log, made into a point that can be one."""
-    driven = DRIVEN.findall(log)
-    said = Termination(driven[-1][0]) if driven else module.read_log(log)
+    said = logs.read(module, log)
     message = ""
-    raw = None
+    raw = x = None
     try:
         if solution.exists():
             raw = _by_pattern(module, solution) if hasattr(module, "PATTERN") else read_point(solution)
     except SolutionError as problem:
         message = str(problem).replace(str(solution.parent) + os.sep, "")
-    termination = said
-    x = None
+    termination = said.termination
     if raw is not None:
         # The log decides where the file cannot: a ray or a relaxation looks like a solution.
-        raw = raw.under(said, module.has_point(log) if hasattr(module, "has_point") else None)
-        termination = said if raw.termination in (None, Termination.UNKNOWN) else raw.termination
+        raw = raw.under(said.termination, said.has_point)
+        if raw.termination not in (None, Termination.UNKNOWN):
+            termination = raw.termination
         try:
             x = raw.on(model.columns)
         except SolutionError as problem:
@@ -249,18 +246,16 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
     if termination is None:
         termination = Termination.UNKNOWN if x is not None or stopped else Termination.ERROR
     if termination == Termination.ERROR:
-        message = message or _last_words(log)
-    objective = raw.objective if raw is not None and x is not None else None
-    bound = _last_number(DRIVEN_BOUND if driven else getattr(module, "BOUND", None), log)
-    # Where a gap was allowed, "optimal" is no proof, and only a bound that the log states is known.
-    if termination == Termination.OPTIMAL and x is not None and bound is None and exact:
-        bound = model.objective(x)
-    started_words = "none"
+        message = message or logs.last_words(log)
+    bound = said.bound
+    if x is not None:
+        loose = said.within_gap or raw.within_gap or not exact and bool(model.integrality.any())
+        termination, bound, doubt = proof(termination, model.objective(x), bound, loose)
+        message = message or doubt
+    start = "none"
     if started and module.DIALECT.start:
-        pattern = getattr(module, "STARTED", None)
-        started_words = "accepted" if pattern is not None and pattern.search(log) else "not confirmed"
-    nodes = _last_number(getattr(module, "NODES", None), log)
-    return Outcome(x, termination, objective, bound, None if nodes is None else int(nodes), started_words, message)
+        start = "accepted" if said.started else "not confirmed"
+    return Outcome(x, termination, raw.objective if x is not None else None, bound, said.nodes, start, message)
 
 
 def _by_pattern(module, solution: Path) -> RawPoint | None:
@@ -275,18 +270,9 @@ def _by_pattern(module, solution: Path) -> RawPoint | None:
     return RawPoint(module.COMMAND, [name for name, _ in found], values)
 
 
-def _last_number(pattern, log: str) -> float | None:
-    found = pattern.findall(log) if pattern is not None else []
-    try:
-        value = float(found[-1]) if found else None
-    except ValueError:
-        return None
-    return value if value is not None and abs(value) < 1e20 else None
-
-
 def _progress(module, text: str, seconds: float) -> Progress | None:
     """What a line of the log says of the bound, where the module knows such lines."""
-    bound = _last_number(getattr(module, "BOUND", None), text)
+    bound = logs.bound(module, text)
     return Progress(seconds, None, bound, None) if bound is not None else None
 
 
@@ -296,10 +282,3 @@ def _lines(stream, put) -> None:
             put(Log(line.decode("utf-8", "replace")))
     except (OSError, ValueError):
         pass
-
-
-def _last_words(log: str) -> str:
-    """The last line that complains, else the last line."""
-    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("odtc driver:")]
-    cross = [line for line in lines if re.search(r"error|fail|cannot|unable|licen[cs]e|invalid|not found|Traceback", line, re.I)]
-    return (cross or lines or ["it printed nothing"])[-1][:300]

@@ -10,13 +10,14 @@ from odtc import cut, report
 from odtc.dataset import Dataset
 from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
+from odtc.log import Said
 from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
 from odtc.model import Model
 from odtc.output import stem_of
 from odtc.point import RawPoint, read_point, write_point
 from odtc.reader import fingerprint, read
 from odtc.run import read_run, write_run
-from odtc.solution import Options, Progress, Solution, Termination
+from odtc.solution import Options, Progress, Solution, Termination, proof
 from odtc.solver import SOLVERS, find_solver, said_in_log
 
 
@@ -193,14 +194,15 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
     """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
-    solver's log, asked where the file itself holds no status.
+    solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
+    called optimal within a gap is `unknown` where no bound is stated.
 
     Raises SolutionError, ManifestError.
     """
     raw: RawPoint = read_point(path)
-    if log_path is not None:
-        # The log decides where the file cannot: a ray or a relaxation looks like a solution.
-        raw = raw.under(*said_in_log(log_path))
+    # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+    said = said_in_log(log_path) if log_path is not None else Said()
+    raw = raw.under(said.termination, said.has_point)
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
     x = manifest.point(raw)
     problem = manifest.problem
@@ -210,10 +212,12 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     if record is not None:
         solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
     else:
-        solution = Solution(
-            x, raw.termination or Termination.UNKNOWN, model.objective(x) if x is not None else None,
-            solver=raw.format, claimed=raw.objective,
-        )
-        if solution.termination == Termination.OPTIMAL and solution.has_solution:
-            solution = replace(solution, bound=solution.objective)
+        objective = model.objective(x) if x is not None else None
+        termination, bound, doubt = raw.termination or Termination.UNKNOWN, said.bound, ""
+        if x is not None:
+            termination, bound, doubt = proof(termination, objective, bound, raw.within_gap or said.within_gap)
+        if doubt and log_path is None:
+            doubt += "; --log FILE names its log, which may"
+        solution = Solution(x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective,
+                            message=doubt)
     return model, solution, manifest

@@ -51,7 +51,7 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
     else:
         sys.stdout.write(render_tree(tree))
         print()
-        proved = {"optimal": "proved optimal", "unknown": "not proved"}.get(facts["termination"], facts["termination"].replace("_", " "))
+        proved = {"optimal": _optimal(facts["gap"]), "unknown": "not proved"}.get(facts["termination"], facts["termination"].replace("_", " "))
         proved = proved if decoded.verified else "NOT VERIFIED"
         bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
         seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
@@ -69,7 +69,20 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         print(f"verified  {sum(c.passed for c in decoded.checks)} of {len(decoded.checks)} checks passed")
         if facts["files"]:
             say(f"wrote {', '.join(facts['files'])}")
+    say_note(decoded.solution)
     refuse_failed(decoded)
+
+
+def say_note(solution) -> None:
+    """What is to be known of a solution besides its numbers."""
+    if solution.message:
+        say(f"note: {' '.join(solution.message.split())}")
+
+
+def _optimal(gap: float | None) -> str:
+    if gap is None:
+        return "optimal, by its word alone"
+    return "proved optimal" if gap <= 1e-6 else "optimal within the gap"
 
 
 def refuse_failed(decoded) -> None:

@@ -170,7 +170,7 @@ class Solution:
     claimed: float | None = None
     start: str = "none"  # none, accepted, rejected
     history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
-    message: str = ""  # what the solver said, where the termination is `error`
+    message: str = ""  # what is to be known besides: a complaint of the solver, a doubt about what it says
     cpu_seconds: float | None = None
     race: tuple[Racer, ...] = ()  # one of each solver, where several ran side by side
 
@@ -188,3 +188,15 @@ def gap(objective: float | None, bound: float | None) -> float | None:
     if objective is None or bound is None:
         return None
     return abs(objective - bound) / max(1.0, abs(objective))
+
+
+def proof(termination: Termination, objective: float, bound: float | None, within_gap: bool,
+          ) -> tuple[Termination, float | None, str]:
+    """(termination, bound, doubt) of a run with a point. "Optimal" is worth the bound that comes with it:
+    without a stated one the objective is its own bound, unless a gap was allowed; then nothing is
+    proved, which `doubt` says in a sentence."""
+    if termination != Termination.OPTIMAL or bound is not None:
+        return termination, bound, ""
+    if not within_gap:
+        return termination, objective, ""
+    return Termination.UNKNOWN, None, "the solver calls it optimal within a gap, and states no bound"

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc import command, process
+from odtc import log as logs
 from odtc.described import from_template
 from odtc.errors import SolverError
 from odtc.process import Child, attend, python_environment
@@ -88,18 +89,16 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began)
 
 
-def said_in_log(path) -> tuple[Termination | None, bool | None]:
-    """(how it ended, whether it found a point) by a solver's log, of the first solver that recognises
-    it; None for what the log does not say. Raises SolverError for a log that cannot be read."""
+def said_in_log(path) -> logs.Said:
+    """What a solver's log says of its run, by the first solver that recognises it. Raises SolverError
+    for a log that cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
         raise SolverError(f"cannot read the log {str(path)!r}: {problem.strerror}") from None
-    for name in SOLVERS.names():
-        module = SOLVERS.get(name)
-        if (termination := module.read_log(text)) is not None:
-            return termination, module.has_point(text) if hasattr(module, "has_point") else None
-    return None, None
+    modules = [SOLVERS.get(name) for name in SOLVERS.names()]
+    # A driver's last line holds for every package.
+    return logs.read(next((module for module in modules if module.read_log(text) is not None), modules[0]), text)
 
 
 class _Run:

@@ -175,6 +175,26 @@ def test_what_solvers_say(tmp_path, words, end, point):
     assert (None if raw.values is None else dict(zip(raw.names, raw.values))) == point
 
 
+BOX = "==  Welcome to the SYMPHONY MILP Solver \n\n* {words:48} *\n\nSolution Cost: 2.0\n+++++\nColumn names and values of nonzeros in the solution\n+++++\nb1 1.0\nb2 1.0\n\n"
+
+
+@pytest.mark.parametrize("words,within", [
+    ("Optimal - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", False),
+    ("Optimal (within gap tolerance) - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", True),
+    (xml(ONE, "101"), False),
+    (xml(ONE, "102"), True),
+    (xml(ONE, "129"), False),
+    (xml(ONE, "130"), True),
+    ("solution status: optimal solution found\nobjective value: 0\n", False),
+    ("solution status: gap limit reached\nobjective value: 0\n", True),
+    (BOX.format(words="Optimal Solution Found"), False),
+    (BOX.format(words="Target gap achieved"), True),
+])
+def test_optimal_within_a_gap_is_told_from_optimal(tmp_path, words, within):
+    raw = read_text(tmp_path, words)
+    assert (raw.termination, raw.within_gap) == ("optimal", within)
+
+
 @pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1e400", "1_0", "0x10", "１", "1e", "--1", "1.2.3", "1" * 200, "+", "1d5"])
 def test_what_is_no_finite_number_is_refused(tmp_path, word):
     with pytest.raises(SolutionError, match="expected (a number|finite numbers)|cannot tell"):

@@ -48,7 +48,7 @@ def test_optimal(name, monks):
     compiled, _ = monks
     found = solve(compiled, name, LIMIT)
     assert (found.termination, found.message) == ("optimal", "")
-    assert found.objective == pytest.approx(27, abs=1e-5)
+    assert found.objective == pytest.approx(27, abs=1e-5) and found.bound == pytest.approx(27, abs=1e-3)
     decoded = pipeline.decode(compiled, found)
     assert decoded.verified, decoded.checks
     assert decoded.heap.errors(compiled.problem.encoded) == 27
@@ -62,6 +62,23 @@ def test_a_start_is_taken(name, monks):
         assert found.start == "accepted"
     else:
         assert found.start == "none"
+
+
+def test_within_a_gap_nothing_is_called_optimal_without_its_bound(name):
+    # A covering problem, whose relaxation lies well below its optimum.
+    choice = np.random.default_rng(1)
+    A = np.where(choice.random((20, 40)) < 0.2, choice.integers(1, 6, (20, 40)), 0)
+    A[:, 0] = 1
+    cover = model(choice.integers(10, 40, 40) + 0.37, A, np.minimum(7, A.sum(axis=1)), np.inf)
+    best = solve(cover, name, LIMIT)
+    loose = solve(cover, name, Options(time_limit=120, threads=1, gap=0.4))
+    assert best.termination == "optimal" and best.bound == pytest.approx(best.objective)
+    assert loose.termination in ("optimal", "unknown") and loose.objective >= best.objective - 1e-6
+    assert (loose.bound is not None) == (loose.termination == "optimal")
+    if loose.bound is not None:
+        assert loose.bound <= best.objective + 1e-6 and loose.gap <= 0.4 / 0.6 + 1e-6
+    else:
+        assert name in ("lp_solve", "symphony"), "its log states a bound"
 
 
 def test_infeasible(name):
