@@ -384,6 +384,10 @@ def main() -> None:
         screen.say(f"odtc: error: a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
              "with what ODTC_TRACEBACK=1 in the environment makes it print")
         code = 1
+    if "odtc.solver" in sys.modules and any(thread.is_alive() for thread in sys.modules["odtc.solver"].LEFT):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code or 0)
     sys.exit(code or 0)
 
 

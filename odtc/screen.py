@@ -190,6 +190,7 @@ def live(solver: str, stem, files: list, racers=()):
                 _say_own(text)
             if stream is not None:
                 stream.write(text.encode("utf-8"))
+                stream.flush()  # who follows it sees what the solver says now
 
         if not sys.stderr.isatty():
             yield (lambda progress: say(str(progress.round)) if progress.round else None), log

@@ -36,6 +36,9 @@ SOLVERS = Registry(
     ("NAME", "SUMMARY", "DIALECT", "read_log"),
 )
 
+# Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
+LEFT: list[threading.Thread] = []
+
 
 def find_solver(name: str):
     """The module of a solver by name, or made from a template file by its path (`my_solver.toml`).
@@ -77,15 +80,18 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
     options = options or Options()
     module, found = installed(solver, program)
     run = _Run(model, progress, log, start)
-    if not hasattr(module, "run"):
-        run.stopped = command.run(module, model, options, start, run.take, path, program, ends_in)
-    else:
-        job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
-                  model.col_upper, model.integrality, options, start)
-        if options.time_limit is None and ends_in is None:
-            _in_thread(module, job, run)
+    try:
+        if not hasattr(module, "run"):
+            run.stopped = command.run(module, model, options, start, run.take, path, program, ends_in)
         else:
-            _in_process(solver, job, run, ends_in)
+            job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
+                      model.col_upper, model.integrality, options, start)
+            if options.time_limit is None and ends_in is None:
+                _in_thread(module, job, run)
+            else:
+                _in_process(solver, job, run, ends_in)
+    except KeyboardInterrupt:  # before the solver could be told
+        run.stopped = Termination.INTERRUPTED
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began)
 
 
@@ -132,7 +138,8 @@ class _Run:
 
     def solution(self, name: str, seconds: float) -> Solution:
         stopped = Termination(self.stopped) if self.stopped else None
-        said = self.outcome or Outcome(None, stopped or Termination.ERROR, message="the solver ended without a word")
+        words = "it did not answer when it was told to stop" if stopped else "the solver ended without a word"
+        said = self.outcome or Outcome(None, stopped or Termination.ERROR, message=words)
         x = said.x if said.x is not None else self.x
         bound = said.bound if said.bound is not None else self.bound
         termination = said.termination
@@ -174,16 +181,20 @@ def _in_thread(module, job, run) -> None:
         except Exception as problem:  # whatever a solver's binding raises is one sentence to the user
             events.put(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
 
-    threading.Thread(target=work, daemon=True).start()
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    LEFT.append(thread)
     while run.outcome is None and time.monotonic() < deadline:
         try:
             with contextlib.suppress(queue.Empty):
                 run.take(events.get(timeout=process.POLL))
         except KeyboardInterrupt:
             if cancel.is_set():
-                return
+                break
             run.stopped, deadline = Termination.INTERRUPTED, time.monotonic() + process.GRACE
             cancel.set()
+    if run.outcome is not None:
+        LEFT.remove(thread)
 
 
 def _in_process(solver, job, run, ends_in=None) -> None:

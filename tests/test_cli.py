@@ -280,8 +280,8 @@ def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, 
     process = subprocess.Popen(words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         deadline = time.monotonic() + 60
-        while not list(slow.glob(".m.log.*")) and time.monotonic() < deadline:
-            time.sleep(0.05)  # the log is opened just before the solver runs
+        while not any(b"MIP start solution is feasible" in log.read_bytes() for log in slow.glob(".m.log.*")) and time.monotonic() < deadline:
+            time.sleep(0.05)  # the log is written while the solver runs
         time.sleep(1)
         process.send_signal(number)
         out, err = process.communicate(timeout=100)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from odtc import process
+from odtc import process, solver
 from odtc.errors import ChoiceError, SolverError
 from odtc.model import Model, NamedBlock
 from odtc.solver import Options, solve
@@ -130,13 +130,24 @@ def test_a_solver_that_stops_when_told(fake):
     assert found.termination == "time_limit" and found.has_solution and (found.bound, found.nodes) == (1.5, 4)
 
 
+def test_ctrl_c_before_a_solver_can_be_told_hands_back_what_is_known(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solver, "_in_thread", interrupted)
+    found = solve(COVER)
+    assert (found.termination, found.has_solution) == ("interrupted", False)
+
+
 @pytest.mark.parametrize("limit", [None, 500])
-def test_a_solver_that_is_deaf_to_ctrl_c_is_left_after_the_grace(fake, limit):
+def test_a_solver_that_is_deaf_to_ctrl_c_is_left_after_the_grace(fake, limit, monkeypatch):
+    monkeypatch.setattr(solver, "LEFT", [])
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     found = solve(COVER, "fake", Options(time_limit=limit, seed=1))
     timer.join()
     assert (found.termination, found.objective, found.bound) == ("interrupted", 3, 1)
+    assert len(solver.LEFT) == (limit is None)
 
 
 @pytest.mark.parametrize("limit", [None, 60])
