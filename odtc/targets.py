@@ -7,15 +7,17 @@ what the tree costs, and an arc that two free sides do not carry asks for a targ
 of that which most arcs ask for.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
-from odtc.states import Graph
+from odtc.states import Graph, least
 
 ROUNDS = 8
 
 
 def targets(graph: Graph) -> list[np.ndarray]:
-    """Per level of a `valued` Graph, float64 (states,): the target of each state; -inf where none is needed."""
+    """Per level of a Graph, float64 (states,): the target of each state; -inf where none is needed."""
     values = graph.values
     wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
     near = graph.rows.near
@@ -57,3 +59,40 @@ def targets(graph: Graph) -> list[np.ndarray]:
         raised = given[:-1] > below.floor + near
         wanted[j + 1][raised] = given[:-1][raised]
     return wanted
+
+
+def reduced(graph: Graph) -> Graph:
+    """The part of a Graph that proves its value: the states with a target and those of one best
+    tree. A side without a state costs what no tree can avoid, and what needs no state at all is the
+    cost of stopping. Its linear program is a relaxation with the same value: the targets are feasible
+    for its dual, and the tree is in it."""
+    kept = [wanted > -np.inf for wanted in targets(graph)]
+    stack = [(0, 0)]
+    while stack:
+        j, state = stack.pop()
+        kept[j][state] = True
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2].tolist())
+        choice = graph.best(j, state, arcs)
+        if choice is not None:
+            stack += [(j + 1, int(side)) for side in level.below[arcs.start + choice] if side >= 0]
+    levels = []
+    for j, level in enumerate(graph.levels):
+        number = np.cumsum(kept[j]) - 1
+        arcs = np.flatnonzero(kept[j][level.state])
+        below, cost = level.below[arcs].copy(), level.cost[arcs].copy()
+        if j + 1 < len(graph.levels):
+            there, floor = np.append(kept[j + 1], False), np.append(graph.levels[j + 1].floor, 0.0)
+            cost += np.where(there[below], 0.0, floor[below]).sum(axis=1)
+            below = np.where(there[below], np.append(np.cumsum(kept[j + 1]) - 1, -1)[below], -1).astype(np.int32)
+        state = number[level.state[arcs]].astype(np.int32)
+        bare = (below < 0).all(axis=1)
+        first = np.searchsorted(state[bare], np.arange(kept[j].sum() + 1))
+        levels.append(replace(
+            level, cover=level.cover[kept[j]], path=level.path[kept[j]], label=level.label[kept[j]], floor=level.floor[kept[j]],
+            stop=np.minimum(level.stop[kept[j]], least(cost[bare], first)), state=state[~bare],
+            test=level.test[arcs][~bare], below=below[~bare], cost=cost[~bare],
+        ))
+        if not kept[j].any() or not (~bare).any():
+            break
+    return replace(graph, levels=tuple(levels))

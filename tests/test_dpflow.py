@@ -123,3 +123,13 @@ def test_linear_programs_of_files(solver, shared_data):
     fitted = odtc.fit(shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", solver=solver, tail="0")
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
     assert fitted.facts["objective"] == 163
+
+
+@pytest.mark.parametrize(("name", "depth", "tail"), [
+    ("kr-vs-kp", 4, "1"), ("kr-vs-kp", 4, "2"), ("tic-tac-toe", 4, "0"), ("car-evaluation_papers", 5, "2"), ("soybean-small", 3, "1"),
+])
+def test_the_proof_file_is_smaller_and_as_good(name, depth, tail, shared_data):
+    whole = odtc.build(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", tail=tail)
+    fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, proof="true", params={"tail": tail})
+    assert fitted.facts["objective"] == fitted.facts["bound"] == KNOWN[name][depth - 2] and fitted.facts["verified"]
+    assert fitted.model.nnz < whole.nnz or whole.nnz < 100

@@ -29,6 +29,7 @@ from odtc.heap import HeapTree, blank, settle
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.states import Graph, Rows, generate, program, valued
 from odtc.subtree import Search, graft
+from odtc.targets import reduced
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
@@ -43,6 +44,7 @@ class Params:
     tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2)",
                           choices=("auto", "0", "1", "2"))
     fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
+    proof: bool = parameter(False, "only the states that prove the optimum, which the compiler has found: the smallest such file")
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,14 @@ def _enough(rows: Rows, depth: int) -> int:
 
 def build(problem: Problem) -> Model:
     graph = _program(problem)
-    F, share = problem.encoded.n_tests, 1 - problem.params.lambda_
+    F = problem.encoded.n_tests
     m = ModelBuilder(f"{NAME}_d{problem.topology.depth}")
     flows = []
     for j, level in enumerate(graph.levels):
         state, test = Axis("state", level.n_states), Axis("test", F)
-        t = m.columns(f"t{j}", state, role=Role.STOP, cost=share * level.stop)
+        t = m.columns(f"t{j}", state, role=Role.STOP, cost=_share(problem, level.stop))
         members = level.state.astype(np.int64) * F + level.test
-        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=share * level.cost, members=members) if len(members) else None
+        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=_share(problem, level.cost), members=members) if len(members) else None
         flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
     for j, (level, (flow, t, u)) in enumerate(zip(graph.levels, flows)):
         every, arc = np.arange(level.n_states), np.arange(len(level.state))
@@ -105,6 +107,12 @@ def build(problem: Problem) -> Model:
             if len(on):
                 m.add(flows[j + 1][0][level.below[on, side]], u[on], -1)
     return m.finish()
+
+
+def _share(problem: Problem, loss: np.ndarray) -> np.ndarray:
+    """(1-λ) · loss, in which branch nodes count λ / (1-λ) each; without the noise of their division."""
+    lam = problem.params.lambda_
+    return np.round((1 - lam) * loss, 12) if lam else loss
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
@@ -123,6 +131,10 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
             continue
         arcs = slice(*level.first[state : state + 2])
         found = np.flatnonzero(level.test[arcs] == heap.test[node])
+        if not len(found) and problem.params.proof:  # what needs no state is written as a stop
+            point[f"t{j}"][state] = 1
+            cost += level.stop[state]
+            continue
         if not len(found):
             raise TreeError(f"the tree asks a test at node {node} that parts no rows there, or need not be asked; drop it")
         arc = arcs.start + int(found[0])
@@ -140,7 +152,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
     subtrees where the model folds them."""
     encoded, rows, shape = problem.encoded, _rows(problem), Shape.of(problem)
-    if shape.depth < problem.topology.depth:
+    if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
     price, test = branch_price(problem), settle(heap.test, encoded).test.copy()
 
@@ -161,7 +173,10 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point: at each state the way with the largest flow, as a point within the optimal
-    face mixes optimal trees; folded subtrees are searched for again."""
+    face mixes optimal trees; folded subtrees are searched for again. A proof leaves out all but what
+    bounds the optimum, so that its tree is the compiler's: its cost is what the file proves."""
+    if problem.params.proof:
+        return optimal(problem)
 
     def way(j, state, arcs):
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
@@ -207,10 +222,11 @@ def _program(problem: Problem) -> Graph:
     """The states and arcs of the model with their costs, in units of loss."""
     if "dpflow program" not in problem.memo:
         shape = Shape.of(problem)
-        problem.memo["dpflow program"] = (
-            known(problem).folded(shape.levels) if shape.tail == 2
-            else program(_rows(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
-        )
+        if shape.tail == 2:
+            graph = known(problem).folded(shape.levels)
+        else:
+            graph = program(_rows(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+        problem.memo["dpflow program"] = reduced(graph) if problem.params.proof else graph
     return problem.memo["dpflow program"]
 
 

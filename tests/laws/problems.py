@@ -31,7 +31,7 @@ FORMS = {
     ],
     "binoct": [{}],
     "fair": [{}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"}],
-    "dpflow": [{"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}],
+    "dpflow": [{"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"}],
 }
 # Learners have no model: tests/test_learners.py.
 COMPILED = [name for name in FORMULATIONS.names() if hasattr(FORMULATIONS.get(name), "build")]
