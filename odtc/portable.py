@@ -15,8 +15,8 @@ import numpy as np
 from odtc.format import FORMATS, form_of
 from odtc.model import Axis, Block, Model, NamedBlock
 
-# What no reader of MPS or LP takes for anything but a name (FORMATS §2, §3).
-NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,159}(?:\n(?=.)|\Z))++")
+# What no reader of MPS or LP takes for anything but a name (FORMATS §2, §3); CBC loses longer names in LP.
+NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
 WORDS = {
     "obj", "bnd", "rhs", "marker", "free", "inf", "infinity", "nan", "st", "end", "bound", "bounds", "general", "generals",
     "gen", "integer", "integers", "int", "binary", "binaries", "bin", "semi", "semis", "sec", "sin", "sos", "sos1", "sos2",
@@ -85,7 +85,7 @@ def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
 def _named(blocks) -> bool:
     for block in blocks:
         names = block.table if isinstance(block, NamedBlock) else (block.name,)
-        if names and (not NAME.fullmatch("\n".join(names)) or block.width > 160 or not WORDS.isdisjoint(map(str.lower, names))):
+        if names and (not NAME.fullmatch("\n".join(names)) or block.width > 60 or not WORDS.isdisjoint(map(str.lower, names))):
             return False
     return True
 

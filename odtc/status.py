@@ -52,6 +52,7 @@ CBC_LOG = {
     "result - stopped on": Termination.UNKNOWN,  # nodes, iterations, solutions
     "pre-processing says infeasible or unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
     "problem is infeasible": Termination.INFEASIBLE,
+    "bound tightening: infeasibility proved": Termination.INFEASIBLE,  # the development version
     "problem is unbounded": Termination.UNBOUNDED,
 }
 
@@ -67,6 +68,7 @@ LP_SOLVE = {
 # SYMPHONY prints its solution too; these stand in its box of stars.
 SYMPHONY = {
     "optimal solution found": Termination.OPTIMAL,
+    "optimal solution found in preprocessing": Termination.OPTIMAL,  # and "The problem is infeasible!" behind it
     "target gap achieved": Termination.OPTIMAL,
     "problem infeasible": Termination.INFEASIBLE,
     "problem found infeasible in preprocessing": Termination.INFEASIBLE,

@@ -142,6 +142,7 @@ def test_a_file_of_values_without_names_goes_by_place(tmp_path):
         raw.on((NamedBlock(("a", "b")),))
 
 
+SYMPHONY = "\n==  Welcome to the SYMPHONY MILP Solver \n\nReading input file...\n\n"
 ONE = '<variable name="a" index="0" value="1"/>'
 
 
@@ -168,11 +169,21 @@ def xml(variables: str, status: str = "") -> str:
     (f'<CPLEXSolutions>{xml(ONE)}{xml(ONE.replace("1", "2"))}</CPLEXSolutions>', None, {"a": 1}),
     (xml(ONE).replace("<variables>", "<linearConstraints>\n<constraint name='r'/></linearConstraints><variables>"), None, {"a": 1}),
     (xml(ONE, "108"), "time_limit", None),
+    (SYMPHONY + "Solution Cost: 0.0000000000\n+++++++\nAll columns are zero in the solution!\n+++++++\n"
+     "* Optimal Solution Found    *\n", "optimal", {}),
+    (SYMPHONY + "Preprocessing found the optimum:\nSolution Cost: -1.25\n:++++++\nColumn names and values of nonzeros in the solution\n"
+     "++++++\nx    1.0\ny    0.25\n\n\n* Optimal Solution Found in Preprocessing  *\n\nThe problem is infeasible!\nNo Solution Found\n",
+     "optimal", {"x": 1, "y": 0.25}),
+    ("c Status: OPTIMAL\ns bas 1 2 f f -7.5\ni 1 u 7.5 -1\nj 1 b 7.5 0\nj 2 l 0 1\ne o f\n", "optimal", {0: 7.5, 1: 0}),
+    ("s bas 1 2 f n -7.5\ni 1 u 7.5 -1\nj 1 b 7.5 0\nj 2 l 0 1\ne o f\n", "unbounded", None),
+    ("s bas 1 2 n f 0\ni 1 u 0 0\nj 1 b 0 0\nj 2 l 0 0\ne o f\n", "infeasible", None),
+    ("s bas 1 2 u u 0\ni 1 u 0 0\nj 1 b 0 0\nj 2 l 0 0\ne o f\n", None, None),
 ])
 def test_what_solvers_say(tmp_path, words, end, point):
     raw = read_text(tmp_path, words)
     assert raw.termination == end
-    assert (None if raw.values is None else dict(zip(raw.names, raw.values))) == point
+    names = raw.names if raw.names is not None else range(0 if raw.values is None else len(raw.values))
+    assert (None if raw.values is None else dict(zip(names, raw.values))) == point
 
 
 BOX = "==  Welcome to the SYMPHONY MILP Solver \n\n* {words:48} *\n\nSolution Cost: 2.0\n+++++\nColumn names and values of nonzeros in the solution\n+++++\nb1 1.0\nb2 1.0\n\n"

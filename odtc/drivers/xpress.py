@@ -30,5 +30,6 @@ def solve(job):
         status = "time_limit" if solve_status == 1 else "unknown"
     else:
         status = found
-    is_mip = model.attributes.mipents > 0
-    return status, model.attributes.bestbound if is_mip and found != "infeasible" else None
+    if not model.attributes.mipents:
+        return status, model.attributes.lpobjval if found == "optimal" else None
+    return status, model.attributes.bestbound if found != "infeasible" else None

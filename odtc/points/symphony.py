@@ -5,6 +5,8 @@ SYMPHONY user's manual; FORMATS §9.
 
 import re
 
+import numpy as np
+
 from odtc.point import RawPoint, cut_off, number
 from odtc.solution import Termination
 from odtc.status import SYMPHONY
@@ -16,7 +18,8 @@ SUMMARY = "standard output of SYMPHONY, zeros left out, ten decimals; read only"
 
 BOX = re.compile(rb"^\* (\S.*?) +\* *$", re.M)
 COST = re.compile(rb"^Solution Cost: *(\S+) *\n", re.M)
-VALUES = re.compile(rb"^\+{5,} *\nColumn names and values of nonzeros in the solution *\n\+{5,} *\n", re.M)
+VALUES = re.compile(rb"^:?\+{5,} *\nColumn names and values of nonzeros in the solution *\n\+{5,} *\n", re.M)
+ZERO = re.compile(rb"^All columns are zero in the solution! *\n", re.M)
 
 
 def matches(head: bytes) -> bool:
@@ -28,6 +31,8 @@ def read(data: bytes) -> RawPoint:
     found = [word.decode("utf-8", "replace").lower() for word in BOX.findall(data)]
     status = next((SYMPHONY[word] for word in reversed(found) if word in SYMPHONY), Termination.UNKNOWN)
     header = VALUES.search(data)
+    if not header and ZERO.search(data) and (cost := COST.search(data)):
+        return RawPoint(NAME, [], np.zeros(0), status, number(cost[1]))
     if not header:
         if not re.search(rb"^(No Solution Found|The problem is \w+!) *\n", data, re.M):
             raise cut_off("'No Solution Found' or the names and values of the columns")

@@ -54,6 +54,15 @@ def test_optimal(name, monks):
     assert decoded.heap.errors(compiled.problem.encoded) == 27
 
 
+def test_a_linear_program_and_an_optimum_of_zeros(name):
+    # max x + y, x + 2y <= 4, x <= 3; and min x + y over whole numbers, where nothing forces any.
+    program = solve(model([-1, -1], [[1, 2]], -np.inf, 4, upper=3, whole=False), name, LIMIT)
+    assert program.termination == "optimal" and program.x == pytest.approx([3, 0.5], abs=1e-5)
+    assert program.bound == pytest.approx(-3.5, abs=1e-5)
+    nothing = solve(model([1, 1], [[1, -1]], -np.inf, 1), name, LIMIT)
+    assert (nothing.termination, nothing.message) == ("optimal", "") and nothing.x == pytest.approx([0, 0], abs=1e-6)
+
+
 def test_a_start_is_taken(name, monks):
     compiled, point = monks
     found = solve(compiled, name, LIMIT, start=point)
