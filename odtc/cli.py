@@ -405,6 +405,8 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting,
                             class_weight=class_weight, cost=cost)
+    if choice := problem.memo.get("choice"):
+        screen.say(f"--model auto: {choice.why}")
     dataset = problem.encoded.dataset
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} rows with missing cells of {dataset.n_dropped + dataset.n_rows} "

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
-ModelName = Annotated[str, typer.Option("--model", help="Formulation; see `odtc list models`.")]
+ModelName = Annotated[str, typer.Option("--model", metavar="NAME|auto", help="Formulation; see `odtc list models`. auto: by the size of the data.")]
 Depth = Annotated[int, typer.Option("--depth", help="Depth of the tree.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column to predict; by default the last one.")]
 Params = Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")]

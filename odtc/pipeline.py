@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc import cut, lineup, race, report
+from odtc.choice import choose
 from odtc.cost import cost_matrix
 from odtc.cut import CUTS
 from odtc.dataset import Dataset
@@ -60,17 +61,28 @@ class Fit:
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
          params: dict | None = None, reading: dict | None = None, fitting: bool = False, class_weight=None, cost=None,
          **keys) -> Problem:
-    """Data, a formulation and its parameters as a Problem; the words are those of `build`."""
-    module = FORMULATIONS.get(model)
-    defaults = getattr(module, "FIT_DEFAULTS", {}) if fitting else {}
-    settings = parse_params(model, defaults | (params or {}) | keys)
-    topology = Topology(depth)
+    """Data, a formulation and its parameters as a Problem; the words are those of `build`. The model "auto"
+    is chosen by the size of the data (odtc.choice)."""
+    topology, choice = Topology(depth), None
+    settings = _settings(model, fitting, params, keys) if model != "auto" else None  # a bad one is said before the work
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
     encoded = encode(dataset, encoding)
+    if model == "auto":
+        choice = choose(encoded.n_tests, depth)
+        model = choice.formulation
+        settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:
         of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
-    return Problem(encoded, topology, model, settings)
+    problem = Problem(encoded, topology, model, settings)
+    if choice is not None:
+        problem.memo["choice"] = choice
+    return problem
+
+
+def _settings(model: str, fitting: bool, params: dict | None, keys: dict):
+    defaults = getattr(FORMULATIONS.get(model), "FIT_DEFAULTS", {}) if fitting else {}
+    return parse_params(model, defaults | (params or {}) | keys)
 
 
 def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> Model:

@@ -91,6 +91,7 @@ LAYERS = [
         "report",
         "verify",
         "certificate",
+        "choice",
         "certify",
         "manifest",
         "run",

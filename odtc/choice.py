@@ -1,0 +1,31 @@
+"""`--model auto`: the formulation that proves the tree soonest on this data, and why.
+
+dpflow needs no integers and any LP solver proves it, but its states grow with F^(depth-1), where F is
+the number of tests; flowoct grows with the rows and only linearly with F. So the sizes decide.
+"""
+
+from dataclasses import dataclass
+from math import comb
+
+MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
+MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A formulation, and the reason in words."""
+
+    formulation: str
+    why: str
+
+
+def choose(n_tests: int, depth: int) -> Choice:
+    """By the greatest sizes that dpflow can have on so many tests at this depth."""
+    levels = depth - max(0, min(2, depth - 2))
+    columns = sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
+    sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
+    size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
+    if columns <= MOST_COLUMNS and sums <= MOST_SUMS:
+        return Choice("dpflow", f"dpflow is a linear program of {size}; --model flowoct grows with the rows instead")
+    return Choice("flowoct", f"flowoct grows with the rows; dpflow could have {size}, more than fit: "
+                             "fewer tests (--encoding auto:bins=8) or a smaller --depth would let it")

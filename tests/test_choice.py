@@ -1,0 +1,36 @@
+"""--model auto takes dpflow where its sizes allow, else flowoct, and says why."""
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odtc.choice import choose
+from odtc.states import Rows, generate
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
+
+
+@given(st.integers(2, 7), st.integers(1, 4), st.integers(0, 999))
+def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
+    random = np.random.default_rng(seed)
+    X, y = random.random((40, n_tests)) < 0.5, random.integers(0, 2, 40)
+    levels = depth - max(0, min(2, depth - 2))
+    graph = generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(40)), levels, fold=False)
+    columns = sum(level.n_states + len(level.state) for level in graph.levels)
+    assert columns <= sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
+    assert f"{sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels)):,} columns" in choose(n_tests, depth).why
+
+
+@pytest.mark.parametrize(("n_tests", "depth", "name"), [(38, 5, "dpflow"), (2000, 2, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")])
+def test_the_choice(n_tests, depth, name):
+    assert choose(n_tests, depth).formulation == name
+
+
+def test_command_line(tmp_path):
+    said = command("fit", MONKS / "monks-1.csv", "--model", "auto", "--depth", 3, "--json", folder=tmp_path)
+    assert said.code == 0 and said.facts["model"] == "dpflow" and "--model auto: dpflow" in said.err
+    bad = command("fit", MONKS / "monks-1.csv", "--model", "auto", "-p", "speed=1", folder=tmp_path)
+    assert bad.code == 1 and "speed" in bad.err
