@@ -115,7 +115,7 @@ def test_published_data(name, depth, shared_data):
     assert fitted.facts["objective"] == KNOWN[name][depth - 2]
 
 
-@pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip"])
+@pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip", "glpk"])
 def test_linear_programs_of_files(solver, shared_data):
     """The same file gives the same optimum in every solver."""
     if version(find_solver(solver)) is None:
