@@ -444,26 +444,36 @@ def _one_line(problem) -> str:
     return " ".join(str(problem).split())
 
 
-def _plan(script, solver, model_file, options, start, target, program) -> None:
-    """The command that would be run, or a job script beside the model, instead of a run."""
-    from odtc import files
+def _plan(kind, solver, model_file, options, start, target, program) -> None:
+    """The commands that would be run, or a job script beside the model, instead of a run."""
+    import shlex
+
+    from odtc import files, lineup, script
     from odtc.output import write_text
-    from odtc.script import shell_lines, write_script
     from odtc.solver import find_solver
 
-    if not Path(model_file).is_file():
-        raise ChoiceError(f"expected a model file (.mps, .lp, also .gz), got {str(model_file)!r}, which is no file")
-    module, start = find_solver(solver), start or files.start_beside(model_file, [solver])
-    if script:
-        if hasattr(module, "ELSEWHERE"):
-            module = find_solver(module.ELSEWHERE)
-        path = Path(f"{files.stem_of(model_file)}.{script}")
-        write_text(path, write_script(script, module, model_file, options, start, target, program))
-        print(path)
-    elif hasattr(module, "run"):
-        print(f"{module.NAME} {module.version()} in this process: {model_file} -> {target}, {options}")
-    else:
-        print("\n".join(shell_lines(module, model_file, options, start, target, program)))
+    names = lineup.solver_names(solver)
+    modules = [find_solver(name) for name in names]
+    if kind:
+        script.check_kind(kind)
+        if len(names) > 1:
+            raise ChoiceError(f"--script: expected one solver, got {solver}; write a job for each")
+        modules = [find_solver(getattr(module, "ELSEWHERE", names[0])) for module in modules]
+    opened = files.open_model(model_file, start, names)
+    for name, module in zip(names, modules):
+        if hasattr(module, "run"):
+            given = "" if opened.start is None else ", from its start"
+            print(f"{module.NAME} {module.version()} in a process of odtc: {model_file} -> {target}{given}, {options}")
+            continue
+        planned, notes = script.plan_beside(module, opened.model, opened.start, model_file, target, options, program, bool(kind))
+        for note in notes:
+            screen.say(note)
+        if kind:
+            path = Path(f"{opened.stem}.{kind}")
+            write_text(path, script.write_script(kind, module, planned, model_file, options))
+            print(path)
+        else:
+            print("\n".join([f"cd {shlex.quote(str(model_file.resolve().parent))}", *script.shell_lines(planned)]))
 
 
 def _bare(path: Path) -> str:

@@ -42,6 +42,7 @@ from odtc.render import render, render_line
 from odtc.solution import Log, Options, Outcome, Progress, Termination, proof
 from odtc.transcript import PIECE, Transcript
 
+MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs know a model
 FRACTIONAL = 1e-4  # further from whole than any solver's rounding: a relaxation that poses as a solution
 
 
@@ -71,15 +72,19 @@ def locate(module, program: str | None = None) -> Program | None:
     for name in module.PROGRAMS:
         if path := shutil.which(name, path=search):
             # A described solver may be a Python program that uses this very package.
-            return _program(module, path, python_environment() if hasattr(module, "ARGUMENTS") else {})
+            return _program(module, path, _python_path() if hasattr(module, "ARGUMENTS") else {})
     package = getattr(module, "PACKAGE", None)
     if package is None or importlib.util.find_spec(package) is None:
         return None
     if driver := getattr(module, "DRIVER", None):
         argv = (sys.executable, "-P", "-m", "odtc.drivers", driver)
         template = getattr(module, "DRIVER_COMMAND", "driver")
-        return Program(argv, template, f"package {package}", python_environment())
+        return Program(argv, template, f"package {package}", _python_path())
     return module.bundled()
+
+
+def _python_path() -> dict:
+    return {"PYTHONPATH": python_environment()["PYTHONPATH"]}
 
 
 def _program(module, path: str, environment: dict | None = None) -> Program:
@@ -115,14 +120,37 @@ def _said_version(argv, environment, arguments, pattern) -> str:
     return match[1] if match else "found"
 
 
-def command_line(module, program: Program, names: dict, options: Options) -> list[str]:
-    """The command as a list of arguments; `names` are the files: model, form, solution, start, options."""
-    facts = _facts(names, options)
+@dataclass(frozen=True)
+class Plan:
+    """One run of a program, as it is started in the folder of its files: its command, what it needs in
+    its environment, the names of its files (model, form, solution, start, options; "" for none), the
+    text of its option file ("" for none), whether that is its input, and whether its solution is
+    what it prints."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    names: dict[str, str]
+    option_text: str = ""
+    reads_options: bool = False
+    prints_solution: bool = False
+
+
+def plan(module, program: Program, names: dict, options: Options) -> Plan:
+    """How a run is started, whoever does it: `run`, or a shell that reads what `odtc.script` writes."""
+    facts = names | {
+        "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
+        "threads": options.threads or "", "seed": options.seed, "gap": show_number(options.gap),
+    }
     if hasattr(module, "ARGUMENTS"):  # of a solver that a template file describes
         words = [render_line(argument, here=module.FOLDER, **facts) for argument in module.ARGUMENTS]
     else:
         words = render(f"command/{program.template}.jinja", **facts).splitlines()
-    return [*program.argv, *(word for word in words if word.strip())]
+    asks = program.template == module.COMMAND and getattr(module, "OPTIONS", False)  # a driver takes arguments
+    return Plan(
+        (*program.argv, *(word for word in words if word.strip())), program.environment, names,
+        render(f"options/{module.COMMAND}.jinja", **facts) if asks else "",
+        asks and getattr(module, "STDIN_OPTIONS", False), module.SOLUTION == "stdout",
+    )
 
 
 def run(module, model, options: Options, start, take, path=None, program_name=None, ends_in=None) -> str | None:
@@ -137,13 +165,15 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         folder = Path(folder)
         if model.offset:  # no file has it
             take = _raised(take, model.offset)
-        names, model, note = _lay_out(module, model, options, start, path, folder)
+        names, model, note = lay_out(module, model, start, path, folder)
         if note:
             take(Log(f"odtc: {note}\n"))
-        argv = command_line(module, program, names, options)
+        planned = plan(module, program, names, options)
+        if planned.option_text:
+            write_text(folder / names["options"], planned.option_text)
         began = time.monotonic()
-        stdin = folder / names["options"] if getattr(module, "STDIN_OPTIONS", False) else Path(os.devnull)
-        with Transcript(folder / names["solution"] if module.SOLUTION == "stdout" else None) as said:
+        stdin = folder / names["options"] if planned.reads_options else Path(os.devnull)
+        with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
 
             def hear(event) -> None:
                 said.add(event.text)
@@ -153,9 +183,9 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
 
             try:
                 with stdin.open("rb") as given:
-                    child = Child(argv, _lines, folder, os.environ | program.environment, given, merge_stderr=True)
+                    child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, merge_stderr=True)
             except OSError as problem:
-                raise SolverError(f"cannot start {argv[0]!r}: {problem.strerror}") from None
+                raise SolverError(f"cannot start {planned.argv[0]!r}: {problem.strerror}") from None
             try:
                 stopped = attend(child, hear, child.interrupt, options.time_limit, started=True, ends_in=ends_in)
             finally:
@@ -165,39 +195,43 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
     return stopped
 
 
-def _facts(names: dict, options: Options) -> dict:
-    return names | {
-        "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
-        "threads": options.threads or "", "seed": options.seed, "gap": show_number(options.gap),
-    }
+def lay_out(module, model, start, path, folder: Path, stem: str = "", write: bool = True) -> tuple[dict, object, str]:
+    """(names, model, note): the files of a run in `folder`, the model under the names that it has there,
+    and why it was written anew where it was, in words.
 
-
-def _lay_out(module, model, options, start, path, folder: Path) -> tuple[dict, object, str]:
-    """(names, model, note): the files of a run in its own folder, the model under the names that it has
-    there, and why it was written anew where it was, in words."""
+    With a `stem`, `folder` is that of the model's file `path`, which is used as it lies there; what must
+    be written has names of its own beside it. With `write` False nothing is.
+    """
     dialect, same, linked, note = module.DIALECT, portable(model), False, ""
     if path is not None:
         file = compare(path, model)
         form = file.form
         # Nor a section that it cannot read.
         linked = form in dialect.reads and (dialect.gzip or not file.packed) and (dialect.cuts or not file.cuts)
+        linked = linked and (not stem or Path(path).name.lower().endswith(MODEL_NAMES))
+        if not linked and stem:
+            note = f"{Path(path).name} is written anew for {module.NAME}, which does not read it as it is"
         if file.astray:
             linked = False
             note = f"{Path(path).name} is written anew for {module.NAME}, as all solvers read it alike: {file.astray}"
     if linked:
         name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if file.packed else "")
-        (folder / name).symlink_to(Path(path).resolve())
+        if stem:
+            name = Path(path).name
+        else:
+            (folder / name).symlink_to(Path(path).resolve())
         same = FORMATS.get(form).renamed(same) if hasattr(FORMATS.get(form), "renamed") else same
     else:
         form = dialect.reads[0]
-        name = f"model{FORMATS.get(form).SUFFIX}"
-        write_model(same, folder / name, form, dialect.cuts)
+        name = f"{stem}.{module.COMMAND}" if stem else "model"
+        name += FORMATS.get(form).SUFFIX
+        if write:
+            write_model(same, folder / name, form, dialect.cuts)
     names = {"model": name, "form": form, "solution": "solution.sol", "start": "", "options": "solver.options"}
     if start is not None and dialect.start:
-        names["start"] = f"start{dialect.start_suffix}"
-        write_point(same, start, folder / names["start"], dialect.start)
-    if text := option_text(module, names, options):
-        write_text(folder / names["options"], text)
+        names["start"] = (f"{stem}.start.{module.COMMAND}" if stem else "start") + dialect.start_suffix
+        if write:
+            write_point(same, start, folder / names["start"], dialect.start)
     return names, same, note
 
 
@@ -213,10 +247,6 @@ def _raised(take, offset: float):
         return take(event)
 
     return raised
-
-
-def option_text(module, names, options) -> str:
-    return render(f"options/{module.COMMAND}.jinja", **_facts(names, options)) if getattr(module, "OPTIONS", False) else ""
 
 
 def _outcome(module, model, log: str, solution: Path, started: bool, stopped, exact: bool) -> Outcome:

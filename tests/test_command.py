@@ -1,5 +1,6 @@
 """How programs are called: the command lines of every solver, job scripts, and cuOpt as documented."""
 
+import os
 import shlex
 import stat
 import subprocess
@@ -8,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtc import command
+from odtc import command, script
 from odtc.errors import ChoiceError, SolverError
 from odtc.format import write_model
-from odtc.script import SCRIPTS, write_script
 from odtc.solver import SOLVERS, Options, find_solver, solve
+from tests.command_line import odtc, refused
 from tests.test_solver import model
 
 PROGRAMS = [name for name in SOLVERS.names() if getattr(find_solver(name), "PROGRAMS", ())]
@@ -25,49 +26,118 @@ def test_a_command_holds_what_is_asked(name):
     module = find_solver(name)
     program = command.Program(("program",), module.COMMAND, "here")
     names = NAMES | {"start": NAMES["start"] if module.DIALECT.start else ""}
-    words = command.command_line(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
-    text = "\n".join(words) + command.option_text(module, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
-    assert words[0] == "program"
+    planned = command.plan(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
+    text = "\n".join(planned.argv) + planned.option_text
+    assert planned.argv[0] == "program"
     assert "a model.mps" in text and "77" in text and "0.25" in text
     assert ("its solution.sol" in text) == (module.SOLUTION == "file")
     assert ("a start.mst" in text) == bool(module.DIALECT.start)
     assert ("3" in text.replace("2.3", "")) or name in ("glpk", "lp_solve")  # these have one thread
     # Without a limit nothing is said of one, and no argument is empty.
-    bare = command.command_line(module, program, names | {"start": ""}, Options())
-    assert all(word.strip() for word in bare) and "None" not in " ".join(bare)
+    bare = command.plan(module, program, names | {"start": ""}, Options())
+    assert all(word.strip() for word in bare.argv) and "None" not in " ".join(bare.argv) + bare.option_text
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("kind", SCRIPTS)
+@pytest.mark.parametrize("kind", script.KINDS)
 def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
     path = write_model(SMALL, tmp_path / "it's a model.mps")
     module = find_solver(name)
-    text = write_script(kind, module, path, Options(time_limit=90, threads=2), None, tmp_path / "x.sol", "true")
-    script = tmp_path / "job"
-    script.write_text(text)
-    assert subprocess.run(["bash", "-n", script], capture_output=True, check=False).returncode == 0
-    assert text.startswith("#!/") and shlex.quote(str(tmp_path / "x.sol")) in text
+    options = Options(time_limit=90, threads=2)
+    planned, notes = script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True)
+    text = script.write_script(kind, module, planned, path, options)
+    job = tmp_path / "job"
+    job.write_text(text)
+    assert subprocess.run(["bash", "-n", job], capture_output=True, check=False).returncode == 0
+    assert text.startswith("#!/") and "'its x.sol'" in text and not notes
+    assert str(tmp_path) not in text  # all by bare names
     assert ("#SBATCH" in text) == (kind == "slurm")
 
 
-@pytest.mark.parametrize("name", ["cbc", "glpk", "highs-cli"])
-def test_a_script_solves(name, tmp_path):
+XOR = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n0,0,1\n"
+OUTSIDE = {"PATH": "/usr/bin:/bin", "HOME": "/tmp"}  # of a shell that knows of no virtual environment
+
+
+@pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi", "highs"])
+def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name, tmp_path):
+    module = find_solver({"highs": "highs-cli"}.get(name, name))
+    if command.locate(module) is None:
+        pytest.skip(f"{name} is not on this machine")
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "xor.csv").write_text(XOR)
+    assert odtc("build", "xor.csv", "-o", "m", folder=here).code == 0
+    done = odtc("solve", "here/m.mps", "--solver", name, "--time-limit", 60, "--threads", 1, "--script", "sh", folder=tmp_path)
+    assert (done.code, done.out) == (0, "here/m.sh\n"), done.err
+    there = here.rename(tmp_path / "there, elsewhere")
+    (there / "m.sol").write_text("stale")
+    ran = subprocess.run(["sh", there / "m.sh"], cwd="/", env=OUTSIDE, capture_output=True, text=True, check=False)
+    assert (there / "m.log").exists() and not here.exists()
+    decoded = odtc("decode", "m.sol", "--log", "m.log", "--json", folder=there)
+    assert decoded.code == 0, ran.stdout + ran.stderr + decoded.err
+    assert (decoded.facts["objective"], decoded.facts["termination"], decoded.facts["verified"]) == (1, "optimal", True)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
+    """What --dry-run prints is what is started, but for the names of the files."""
     module = find_solver(name)
     if command.locate(module) is None:
         pytest.skip(f"{name} is not on this machine")
-    path = write_model(SMALL, tmp_path / "model.mps")
-    script = tmp_path / "job.sh"
-    script.write_text(write_script("sh", module, path, Options(time_limit=30), None, tmp_path / "model.sol"))
-    found = command.locate(module)
-    done = subprocess.run(["sh", script], cwd=tmp_path, env=None if not found.environment else found.environment | {"PATH": "/usr/bin:/bin"},
-                          capture_output=True, text=True, check=False)
-    assert (tmp_path / "model.sol").exists(), done.stdout + done.stderr
-    assert (tmp_path / "model.log").exists()
+    path = write_model(SMALL, tmp_path / "m.mps")
+    started = []
+
+    class Stop(Exception):
+        pass
+
+    def child(argv, listen, cwd, env, stdin, merge_stderr):
+        texts = {file.name: file.read_text() for file in cwd.iterdir()}
+        started.append((argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode()))
+        raise Stop
+
+    monkeypatch.setattr(command, "Child", child)
+    with pytest.raises(Stop):
+        solve(SMALL, name, Options(time_limit=9), start=np.ones(3), path=path)
+    argv, environment, texts, given = started[0]
+    planned, notes = script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "m.sol", Options(time_limit=9))
+    assert list(tmp_path.iterdir()) == [path]  # it writes nothing
+    ours = {"m.mps": "model.mps", planned.names["start"]: "start" + module.DIALECT.start_suffix, "m.sol": "solution.sol",
+            planned.names["options"]: "solver.options"}
+
+    def as_run(text: str) -> str:
+        for mine, its in ours.items():
+            text = text.replace(mine, its) if mine else text
+        return text
+
+    assert [as_run(word) for word in planned.argv] == list(argv)
+    assert environment.items() <= planned.environment.items()
+    assert as_run(planned.option_text) == texts.get("solver.options", "") and (given == "" or given == texts["solver.options"])
+    assert bool(notes) == bool(module.DIALECT.start)  # the start in this solver's form is not there yet
+    assert list(script.shell_lines(planned))[:len(planned.environment)] == [
+        f"export {key}={shlex.quote(value)}" for key, value in planned.environment.items()]
+
+
+def test_a_script_for_a_solver_that_does_not_read_the_file_brings_one_that_it_reads(tmp_path):
+    path = write_model(SMALL, tmp_path / "m.mps.gz")
+    module = find_solver("lp_solve")
+    planned, notes = script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true")
+    assert "does not read it" in notes[0] and "m.lp_solve.mps is not there yet" in notes[1]
+    planned, notes = script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True)
+    assert len(notes) == 1 and planned.names["model"] == "m.lp_solve.mps"
+    assert (tmp_path / "m.lp_solve.mps").read_text() == write_model(SMALL, tmp_path / "plain.mps").read_text()
+
+
+def test_a_script_is_of_one_solver_and_a_dry_run_of_all(tmp_path):
+    write_model(SMALL, tmp_path / "m.mps")
+    assert "write a job for each" in refused(odtc("solve", "m.mps", "--solver", "highs,cbc", "--script", "sh", folder=tmp_path))
+    said = odtc("solve", "m.mps", "--solver", "highs,glpk", "--dry-run", folder=tmp_path)
+    assert said.code == 0 and "HiGHS" in said.out and "m.mps" in said.out.splitlines()[-1]
+    assert [file.name for file in tmp_path.iterdir()] == ["m.mps"]
 
 
 def test_an_unknown_kind_of_script():
     with pytest.raises(ChoiceError, match="did you mean 'slurm'"):
-        write_script("slrm", find_solver("cbc"), "m.mps", Options(), None, "m.sol")
+        script.check_kind("slrm")
 
 
 # cuOpt, whose command line is documented and needs a GPU: a program that checks what it is given and writes
