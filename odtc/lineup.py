@@ -4,8 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from odtc import command
 from odtc.errors import ChoiceError, SolverError
+from odtc.program import wanted
 from odtc.solver import find_solver, version
 
 
@@ -52,7 +52,7 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
     if twice := [name for name in names if names.count(name) > 1]:
         raise ChoiceError(f"expected each solver once in a race, got {twice[0]!r} twice")
     modules = [find_solver(name) for name in given]
-    absent = {name: f"it is not on this machine: {command.wanted(module)}"
+    absent = {name: f"it is not on this machine: {wanted(module)}"
               for name, module in zip(names, modules) if version(module) is None}
     here = [entry for entry in zip(names, given, modules) if entry[0] not in absent]
     if not here:

@@ -7,9 +7,10 @@ the folder can be copied to another machine with the job in it.
 import shlex
 from pathlib import Path
 
-from odtc.command import Plan, Program, lay_out, locate, plan, wanted
+from odtc.command import Plan, lay_out, plan
 from odtc.errors import ChoiceError, SolverError
 from odtc.output import stem_of
+from odtc.program import Program, locate, wanted
 from odtc.registry import did_you_mean
 from odtc.render import render
 from odtc.solution import Options

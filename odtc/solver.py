@@ -26,8 +26,20 @@ from odtc import log as logs
 from odtc.described import from_template
 from odtc.errors import SolverError
 from odtc.process import Child, attend, python_environment
+from odtc.program import version as program_version
+from odtc.program import wanted
 from odtc.registry import Registry
-from odtc.solution import NO_POINT, Incumbent, Job, Log, Options, Outcome, Progress, Solution, Termination
+from odtc.solution import (
+    NO_POINT,
+    Incumbent,
+    Job,
+    Log,
+    Options,
+    Outcome,
+    Progress,
+    Solution,
+    Termination,
+)
 
 SOLVERS = Registry(
     "solver", "odtc.solvers",
@@ -52,7 +64,7 @@ def find_solver(name: str):
 
 def version(module, program: str | None = None) -> str | None:
     """What is on this machine of this solver: its version, or None where it is not there."""
-    return module.version() if hasattr(module, "run") else command.version(module, program)
+    return module.version() if hasattr(module, "run") else program_version(module, program)
 
 
 def installed(solver: str, program: str | None = None):
@@ -61,7 +73,7 @@ def installed(solver: str, program: str | None = None):
     module = find_solver(solver)
     found = version(module, program)
     if found is None:
-        raise SolverError(f"solver {solver!r} is not on this machine: {command.wanted(module, program)}")
+        raise SolverError(f"solver {solver!r} is not on this machine: {wanted(module, program)}")
     return module, found
 
 

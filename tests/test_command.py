@@ -12,6 +12,7 @@ import pytest
 from odtc import command, script
 from odtc.errors import ChoiceError, SolverError
 from odtc.format import write_model
+from odtc.program import Program, locate
 from odtc.solver import SOLVERS, Options, find_solver, solve
 from tests.command_line import odtc, refused
 from tests.test_solver import model
@@ -24,7 +25,7 @@ NAMES = {"model": "a model.mps", "form": "mps", "solution": "its solution.sol", 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_command_holds_what_is_asked(name):
     module = find_solver(name)
-    program = command.Program(("program",), module.COMMAND, "here")
+    program = Program(("program",), module.COMMAND, "here")
     names = NAMES | {"start": NAMES["start"] if module.DIALECT.start else ""}
     planned = command.plan(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
     text = "\n".join(planned.argv) + planned.option_text
@@ -61,7 +62,7 @@ OUTSIDE = {"PATH": "/usr/bin:/bin", "HOME": "/tmp"}  # of a shell that knows of 
 @pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi", "highs"])
 def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name, tmp_path):
     module = find_solver({"highs": "highs-cli"}.get(name, name))
-    if command.locate(module) is None:
+    if locate(module) is None:
         pytest.skip(f"{name} is not on this machine")
     here = tmp_path / "here"
     here.mkdir()
@@ -82,7 +83,7 @@ def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name
 def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
     """What --dry-run prints is what is started, but for the names of the files."""
     module = find_solver(name)
-    if command.locate(module) is None:
+    if locate(module) is None:
         pytest.skip(f"{name} is not on this machine")
     path = write_model(SMALL, tmp_path / "m.mps")
     started = []

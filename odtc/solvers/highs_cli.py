@@ -7,8 +7,8 @@ import importlib.util
 import re
 from pathlib import Path
 
-from odtc.command import Program
 from odtc.dialect import Dialect
+from odtc.program import Program
 from odtc.solution import Termination
 
 NAME = "HiGHS (command line)"

@@ -78,6 +78,7 @@ LAYERS = [
         "points",
     },
     {
+        "program",
         "command",
         "described",
         "script",
