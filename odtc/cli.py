@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from odtc import __version__, cli_bench, cli_certify, cli_import, screen
+from odtc import __version__, cli_bench, cli_certify, cli_import, cli_pool, screen
 from odtc.cli_options import (
     Categorical,
     ClassWeight,
@@ -75,7 +75,7 @@ def fit(
     format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.")] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the model and the solution of every round of a loop, as STEM.round01.mps and .sol.")] = False,
-    o: Stem = None, as_json: Json = False,
+    pool: cli_pool.PoolSize = None, within: cli_pool.Within = None, o: Stem = None, as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
     from odtc import files, pipeline
@@ -90,6 +90,7 @@ def fit(
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, fitting=True)
     labelled = pipeline.test_rows(problem, test) if test else None
     stem = _stem(problem, o)
+    nearly = cli_pool.find_pool(problem, pool, within)
     if hasattr(problem.module, "tree"):
         _finish_fit(pipeline.learn(problem, labelled), stem, [], as_json)
         return
@@ -110,6 +111,7 @@ def fit(
     written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
+    written += cli_pool.write_pool(nearly, stem)
     _finish_fit(pipeline.finish(last, solution, labelled), stem, written, as_json)
 
 
@@ -260,12 +262,20 @@ def verify(
 
 @app.command()
 def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.")] = "text",
+         number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
          templates: Templates = None) -> None:
-    """Print a tree."""
+    """Print a tree, or the list of a pool (STEM.pool.json)."""
+    from odtc.pool import read_pool
     from odtc.render import render_tree
     from odtc.tree import read_tree
 
-    sys.stdout.write(render_tree(read_tree(tree), to, templates))
+    pool = read_pool(tree)
+    if pool is None and number is not None:
+        raise ChoiceError(f"--tree picks one of a pool (STEM.pool.json of `odtc fit --pool`); {str(tree)!r} is none")
+    text = cli_pool.show_pool(pool, number) if pool is not None else None
+    if text is None:
+        text = render_tree(pool.trees[number - 1] if pool is not None else read_tree(tree), to, templates)
+    sys.stdout.write(text)
 
 
 @app.command()

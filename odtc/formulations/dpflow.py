@@ -63,7 +63,7 @@ class Shape:
         """A depth less than the problem's where a tree of that depth costs what no tree can avoid."""
         depth, params = problem.topology.depth, problem.params
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
-            problem.memo["dpflow depth"] = _enough(_rows(problem), depth)
+            problem.memo["dpflow depth"] = _enough(rows_of(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
         return cls(depth, min(depth - 1, max(0, min(2, depth - 2)) if params.tail == "auto" else int(params.tail)))
 
@@ -151,7 +151,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
     subtrees where the model folds them."""
-    encoded, rows, shape = problem.encoded, _rows(problem), Shape.of(problem)
+    encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
     if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
     price, test = branch_price(problem), settle(heap.test, encoded).test.copy()
@@ -196,7 +196,8 @@ def branch_price(problem: Problem) -> float:
     return problem.params.lambda_ / (1 - problem.params.lambda_)
 
 
-def _rows(problem: Problem) -> Rows:
+def rows_of(problem: Problem) -> Rows:
+    """The rows of the program, with what each label costs on them."""
     if "dpflow rows" not in problem.memo:
         encoded = problem.encoded
         problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.loss, encoded.copies)
@@ -206,7 +207,7 @@ def _rows(problem: Problem) -> Rows:
 def known(problem: Problem) -> Graph:
     """The program down to the states with two levels left, with the value of every state, in units of loss."""
     if "dpflow known" not in problem.memo:
-        problem.memo["dpflow known"] = valued(_rows(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold)
+        problem.memo["dpflow known"] = valued(rows_of(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold)
     return problem.memo["dpflow known"]
 
 
@@ -225,7 +226,7 @@ def _program(problem: Problem) -> Graph:
         if shape.tail == 2:
             graph = known(problem).folded(shape.levels)
         else:
-            graph = program(_rows(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+            graph = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
         problem.memo["dpflow program"] = reduced(graph) if problem.params.proof else graph
     return problem.memo["dpflow program"]
 
@@ -234,13 +235,13 @@ def _skeleton(problem: Problem) -> Graph:
     """The same states and arcs, without the cost of what is folded where it is not known already."""
     if "dpflow program" in problem.memo:
         return _program(problem)
-    return generate(_rows(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
+    return generate(rows_of(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
 
 
 def _tree(problem: Problem, graph: Graph, shape: Shape, way) -> HeapTree:
     """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of
     the state (a slice), or None to stop; with the best subtrees below."""
-    rows = _rows(problem)
+    rows = rows_of(problem)
     test, _ = blank(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:
