@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from odtc import __version__, cli_bench, cli_certify, cli_import, cli_pool, screen
+from odtc import __version__, cli_bench, cli_certify, cli_import, cli_pool, cli_solve, screen
 from odtc.cli_options import (
     Categorical,
     ClassWeight,
@@ -84,7 +84,7 @@ def fit(
     from odtc.solver import Options
 
     options = Options(time_limit, threads, seed, gap)
-    solver, label, racers = _who_solves(solver, solver_template, program, threads)
+    solver, label, racers = cli_solve.who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, fitting=True)
@@ -160,51 +160,7 @@ def build(
         print(f"{path}  {Path(path).stat().st_size:,} bytes")
 
 
-@app.command()
-def solve(
-    model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
-    solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
-    time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
-    start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
-    script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.")] = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS.
-
-    Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
-    """
-    from odtc import files, lineup, pipeline, report
-    from odtc.solver import Options
-
-    options = Options(time_limit, threads, seed, gap)
-    target = o or Path(f"{files.stem_of(model_file)}.sol")
-    if script or dry_run:
-        _plan(script, str(solver_template or solver), model_file, options, start, target, program)
-        return
-    solver, label, racers = _who_solves(solver, solver_template, program, threads)
-    opened = files.open_model(model_file, start, lineup.solver_names(solver))
-    written: list[Path] = []
-    stem = target.with_suffix("") if target.suffix == ".sol" else None
-    with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
-        hear = (lambda said: progress(files.in_own_sense(opened.model, said))) if progress else None
-        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=hear, log=log, logs=logs,
-                                  path=model_file, program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
-    written += files.write_solution(opened.model, solution, options, target)
-    solution = files.in_own_sense(opened.model, solution)
-    facts = opened.facts | report.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
-    if not solution.has_solution:
-        screen.refuse_no_solution(opened.facts, solution, written, as_json)
-    screen.say_note(solution)
-    facts |= {"files": [str(f) for f in written]}
-    if as_json:
-        screen.print_json(facts)
-        return
-    sense = " (maximised)" if opened.model.maximised else ""
-    print(f"{solution.termination}: objective {solution.objective:.10g}{sense}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
-    screen.print_race(facts)
-    print(f"{target}  (odtc decode {target})")
+app.command()(cli_solve.solve)
 
 
 @app.command()
@@ -222,7 +178,7 @@ def decode(
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
     done = pipeline.finish(model, solution)
-    written = _write_tree(done.decoded, o or solution_file.with_name(_bare(solution_file) + ".tree.json"))
+    written = _write_tree(done.decoded, o or Path(f"{files.stem_of(solution_file)}.tree.json"))
     facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
                           "files": written}
     screen.print_tree_result(done.tree, done.decoded, facts, as_json)
@@ -424,23 +380,6 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
     return problem
 
 
-def _who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple[str, ...]]:
-    """The solver, or solvers between commas, with a template's; its name in words; and the names of
-    those in a race. Says who is left out of one."""
-    from odtc import lineup
-    from odtc.solver import find_solver
-
-    if template is not None:
-        solver = f"{solver},{template}" if lineup.is_race(solver) else str(template)
-    if not lineup.is_race(solver):
-        return solver, find_solver(solver).NAME, ()
-    lineup.refuse_program(program)
-    field = lineup.line_up(solver, threads)
-    for note in field.notes:
-        screen.say(note)
-    return solver, ", ".join(field.names), field.names
-
-
 def _stem(problem, o: str | None, suffix: str = "") -> str:
     """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
     data's name with model and depth."""
@@ -452,42 +391,6 @@ def _stem(problem, o: str | None, suffix: str = "") -> str:
 
 def _one_line(problem) -> str:
     return " ".join(str(problem).split())
-
-
-def _plan(kind, solver, model_file, options, start, target, program) -> None:
-    """The commands that would be run, or a job script beside the model, instead of a run."""
-    import shlex
-
-    from odtc import files, lineup, script
-    from odtc.output import write_text
-    from odtc.solver import find_solver
-
-    names = lineup.solver_names(solver)
-    modules = [find_solver(name) for name in names]
-    if kind:
-        script.check_kind(kind)
-        if len(names) > 1:
-            raise ChoiceError(f"--script: expected one solver, got {solver}; write a job for each")
-        modules = [find_solver(getattr(module, "ELSEWHERE", names[0])) for module in modules]
-    opened = files.open_model(model_file, start, names)
-    for name, module in zip(names, modules):
-        if hasattr(module, "run"):
-            given = "" if opened.start is None else ", from its start"
-            print(f"{module.NAME} {module.version()} in a process of odtc: {model_file} -> {target}{given}, {options}")
-            continue
-        planned, notes = script.plan_beside(module, opened.model, opened.start, model_file, target, options, program, bool(kind))
-        for note in notes:
-            screen.say(note)
-        if kind:
-            path = Path(f"{opened.stem}.{kind}")
-            write_text(path, script.write_script(kind, module, planned, model_file, options))
-            print(path)
-        else:
-            print("\n".join([f"cd {shlex.quote(str(model_file.resolve().parent))}", *script.shell_lines(planned)]))
-
-
-def _bare(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(path.suffix if path.suffix != ".gz" else "")
 
 
 def _write_tree(decoded, path) -> list[str]:

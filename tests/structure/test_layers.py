@@ -117,6 +117,7 @@ LAYERS = [
         "cli_certify",
         "cli_import",
         "cli_pool",
+        "cli_solve",
         "cli",
     },
     {
@@ -125,7 +126,7 @@ LAYERS = [
 ]
 # Within a group: the contract before its collection, and what the contract itself stands on.
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
+ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool", "cli_solve"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
            "sklearn": {"heuristics", "formulations"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}, "joblib": {"importer"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))

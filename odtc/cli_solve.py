@@ -1,0 +1,120 @@
+"""`odtc solve`: one solver, or several side by side, on a model's file; and who solves, for `odtc fit` too."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc import screen
+from odtc.cli_options import (
+    Gap,
+    Json,
+    ProgramFile,
+    Seed,
+    SolverName,
+    SolverTemplate,
+    Threads,
+    TimeLimit,
+)
+from odtc.errors import ChoiceError
+
+
+def solve(
+    model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
+    solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
+    time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
+    start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
+    script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.")] = None,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS.
+
+    Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
+    """
+    from odtc import files, lineup, pipeline, report
+    from odtc.solver import Options
+
+    options = Options(time_limit, threads, seed, gap)
+    target = o or Path(f"{files.stem_of(model_file)}.sol")
+    if script or dry_run:
+        _plan(script, _with_template(solver, solver_template), model_file, options, start, target, program)
+        return
+    solver, label, racers = who_solves(solver, solver_template, program, threads)
+    opened = files.open_model(model_file, start, lineup.solver_names(solver))
+    written: list[Path] = []
+    stem = target.with_suffix("") if target.suffix == ".sol" else None
+    with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
+        hear = (lambda said: progress(files.in_own_sense(opened.model, said))) if progress else None
+        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=hear, log=log, logs=logs,
+                                  path=model_file, program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
+    written += files.write_solution(opened.model, solution, options, target)
+    solution = files.in_own_sense(opened.model, solution)
+    facts = opened.facts | report.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
+    if not solution.has_solution:
+        screen.refuse_no_solution(opened.facts, solution, written, as_json)
+    screen.say_note(solution)
+    facts |= {"files": [str(f) for f in written]}
+    if as_json:
+        screen.print_json(facts)
+        return
+    sense = " (maximised)" if opened.model.maximised else ""
+    print(f"{solution.termination}: objective {solution.objective:.10g}{sense}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
+    screen.print_race(facts)
+    print(f"{target}  (odtc decode {target})")
+
+
+def who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple[str, ...]]:
+    """The solver, or solvers between commas, with a template's; its name in words; and the names of
+    those in a race. Says who is left out of one."""
+    from odtc import lineup
+    from odtc.solver import find_solver
+
+    solver = _with_template(solver, template)
+    if not lineup.is_race(solver):
+        return solver, find_solver(solver).NAME, ()
+    lineup.refuse_program(program)
+    field = lineup.line_up(solver, threads)
+    for note in field.notes:
+        screen.say(note)
+    return solver, ", ".join(field.names), field.names
+
+
+def _with_template(solver: str, template: Path | None) -> str:
+    """The solver that a template describes instead of another, or beside those of a race."""
+    if template is None:
+        return solver
+    return f"{solver},{template}" if "," in solver else str(template)
+
+
+def _plan(kind, solver, model_file, options, start, target, program) -> None:
+    """The commands that would be run, or a job script beside the model, instead of a run."""
+    import shlex
+
+    from odtc import files, lineup, script
+    from odtc.output import write_text
+    from odtc.solver import find_solver
+
+    names = lineup.solver_names(solver)
+    modules = [find_solver(name) for name in names]
+    if kind:
+        script.check_kind(kind)
+        if len(names) > 1:
+            raise ChoiceError(f"--script: expected one solver, got {solver}; write a job for each")
+        modules = [find_solver(getattr(module, "ELSEWHERE", names[0])) for module in modules]
+    opened = files.open_model(model_file, start, names)
+    for name, module in zip(names, modules):
+        if hasattr(module, "run"):
+            given = "" if opened.start is None else ", from its start"
+            print(f"{module.NAME} {module.version()} in a process of odtc: {model_file} -> {target}{given}, {options}")
+            continue
+        planned, notes = script.plan_beside(module, opened.model, opened.start, model_file, target, options, program, bool(kind))
+        for note in notes:
+            screen.say(note)
+        if kind:
+            path = Path(f"{opened.stem}.{kind}")
+            write_text(path, script.write_script(kind, module, planned, model_file, options))
+            print(path)
+        else:
+            print("\n".join([f"cd {shlex.quote(str(model_file.resolve().parent))}", *script.shell_lines(planned)]))
