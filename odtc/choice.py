@@ -7,6 +7,8 @@ the number of tests; flowoct grows with the rows and only linearly with F. So th
 from dataclasses import dataclass
 from math import comb
 
+from odtc.formulation import FORMULATIONS
+
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 
@@ -21,8 +23,8 @@ class Choice:
 
 def choose(n_tests: int, depth: int) -> Choice:
     """By the greatest sizes that dpflow can have on so many tests at this depth."""
-    levels = depth - max(0, min(2, depth - 2))
-    columns = sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
+    dpflow = FORMULATIONS.get("dpflow")
+    columns = dpflow.most_columns(n_tests, depth - dpflow.short_tail(n_tests, depth))
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
     size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
     if columns <= MOST_COLUMNS and sums <= MOST_SUMS:

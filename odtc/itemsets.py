@@ -17,6 +17,7 @@ import numpy as np
 
 MOST_BYTES = 2**30  # of the tables held at once; beyond it the sums come from products state by state
 BLOCK = 700_000  # bytes of a table that stays in the cache
+PIECE = 20_000_000  # numbers of one product that is held at once
 SMALL = 2_000_000  # numbers of one product, below which a loop over prefixes costs more than it saves
 
 
@@ -125,8 +126,10 @@ class Stumps:
     @staticmethod
     def room(n_tests: int, n_classes: int, size: int) -> bool:
         """Whether `best` of this size has room for its tables; sizes 0 to 3 are counted here."""
-        tables = n_classes if n_classes > 2 else 1
-        return size <= min(3, n_tests - 1) and fits(n_tests, max(0, size - 1), 4 * n_tests**2 * tables) and fits(n_tests, size, 8 * n_tests)
+        pair = 4 * n_tests**2 * (n_classes if n_classes > 2 else 1)
+        held = (0, 0, 1, 2)  # itemsets of this many tests have tables that stay
+        return size <= min(3, n_tests - 1) and (not size or fits(n_tests, size, 8 * n_tests)) and (
+            size < 2 or fits(n_tests, held[size], pair))
 
     @cached_property
     def _X(self):
@@ -153,12 +156,14 @@ class Stumps:
         if size == 0:
             pick(0, self._cost(whole[..., None, :], 0, slice(0, 1)))
             return
-        # Signed tables of one test, (g, k, f, tests), - before +: those of -a follow from all rows.
-        plus = self._positive(1)
-        one = whole - plus, plus
         if size == 1:
-            self._blocks(1, 0, self.F, lambda part: np.stack([side[..., part] for side in one], axis=-2), pick)
+            for begin, _, plus in self._parts(1):
+                make = lambda part: np.stack([whole - plus[..., part], plus[..., part]], axis=-2)  # noqa: B023, E731
+                self._blocks(1, begin, plus.shape[-1], make, pick)
             return
+        # Signed tables of one test, (g, k, f, tests), - before +: those of -a follow from all rows.
+        plus = np.concatenate([positive for _, _, positive in self._parts(1)], axis=-1)
+        one = whole - plus, plus
         pairs = self._signed_pairs(one) if size == 3 else None
         for begin, items, positive in self._parts(size):
             if size == 2:
@@ -169,13 +174,9 @@ class Stumps:
                 make = lambda part: _three(pairs, *(_cut(rank, part) for rank in ranks), positive[..., part])  # noqa: B023, E731
             self._blocks(size, begin, positive.shape[-1], make, pick)
 
-    def _positive(self, size: int) -> np.ndarray:
-        """The tables of the itemsets of one or two tests with +, (g, k, f, itemsets)."""
-        return np.concatenate([positive for _, _, positive in self._parts(size)], axis=-1)
-
     def _parts(self, size: int):
         """(first, items, tables) over the positive itemsets of a size: all at once where they are few, else
-        those of one prefix together. `items` says the tests, one per place: an array, or where it is the same
+        those of one prefix together, in pieces. `items` says the tests, one per place: an array, or where it is the same
         for the whole part, one of length one."""
         signed, F, X = self.signed, self.F, self._X
         sets = signed.itemsets(size)
@@ -185,9 +186,11 @@ class Stumps:
             return
         for at, prefix in enumerate(signed.itemsets(size - 1).items.tolist()):
             begin, end = sets.first[-1][at : at + 2].tolist()
-            if begin < end:
-                rows, extra = signed.rows(prefix), np.arange(F - (end - begin), F)
-                yield begin, [*(np.array([test]) for test in prefix), extra], self._pairs(rows, X[rows[:, None], extra])
+            rows, every = signed.rows(prefix), np.arange(F - (end - begin), F)
+            step = max(1, PIECE // (max(F, len(rows)) * F * self.K))
+            for first in range(0, end - begin, step):
+                extra = every[first : first + step]
+                yield begin + first, [*(np.array([test]) for test in prefix), extra], self._pairs(rows, X[rows[:, None], extra])
 
     def _signed_pairs(self, one):
         """The four signed tables of all pairs of tests, signs as in Itemsets: (g, k, f, pairs) each."""

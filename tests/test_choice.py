@@ -17,14 +17,14 @@ from tests.command_line import odtc as command
 def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
     random = np.random.default_rng(seed)
     X, y = random.random((40, n_tests)) < 0.5, random.integers(0, 2, 40)
-    levels = depth - max(0, min(2, depth - 2))
+    levels = depth - max(0, min(2, depth - 2))  # so few tests are folded no further
     graph = generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(40)), levels, fold=False)
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
     assert columns <= sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
     assert f"{sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels)):,} columns" in choose(n_tests, depth).why
 
 
-@pytest.mark.parametrize(("n_tests", "depth", "name"), [(38, 5, "dpflow"), (2000, 2, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")])
+@pytest.mark.parametrize(("n_tests", "depth", "name"), [(38, 5, "dpflow"), (2000, 2, "dpflow"), (20_000, 3, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")])
 def test_the_choice(n_tests, depth, name):
     assert choose(n_tests, depth).formulation == name
 

@@ -20,6 +20,7 @@ Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic
 """
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -37,11 +38,13 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 
 ANY_COST = True
 
+MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
+
 
 @dataclass(frozen=True)
 class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
-    tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2)",
+    tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is large)",
                           choices=("auto", "0", "1", "2"))
     fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
     proof: bool = parameter(False, "only the states that prove the optimum, which the compiler has found: the smallest such file")
@@ -65,7 +68,21 @@ class Shape:
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
             problem.memo["dpflow depth"] = _enough(rows_of(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
-        return cls(depth, min(depth - 1, max(0, min(2, depth - 2)) if params.tail == "auto" else int(params.tail)))
+        tail = int(params.tail) if params.tail != "auto" else short_tail(problem.encoded.n_tests, depth)
+        return cls(depth, min(depth - 1, tail))
+
+
+def short_tail(n_tests: int, depth: int) -> int:
+    """The levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more where the columns would be many."""
+    tail = max(0, min(2, depth - 2))
+    while tail < min(2, depth - 1) and most_columns(n_tests, depth - tail) > MANY:
+        tail += 1
+    return tail
+
+
+def most_columns(n_tests: int, levels: int) -> int:
+    """The columns of the linear program if no two itemsets had the same rows and each had some."""
+    return sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
 
 
 def _enough(rows: Rows, depth: int) -> int:
