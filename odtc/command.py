@@ -92,10 +92,14 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         stdin = folder / names["options"] if planned.reads_options else Path(os.devnull)
         with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
 
+            last = Progress(0.0, None, None, None)
+
             def hear(event) -> None:
+                nonlocal last
                 said.add(event.text)
                 take(event)
-                if (progress := _progress(module, event.text, time.monotonic() - began)) is not None:
+                if (progress := _progress(module, event.text, time.monotonic() - began, last)) is not None:
+                    last = progress
                     take(progress)
 
             try:
@@ -217,10 +221,16 @@ def _by_pattern(module, solution: Path) -> RawPoint | None:
     return RawPoint(module.COMMAND, [name for name, _ in found], values)
 
 
-def _progress(module, text: str, seconds: float) -> Progress | None:
-    """What a line of the log says of the bound, where the module knows such lines."""
-    bound = logs.bound(module, text)
-    return Progress(seconds, None, bound, None) if bound is not None else None
+def _progress(module, text: str, seconds: float, last: Progress) -> Progress | None:
+    """What a line of the log says of incumbent and bound, where the module knows such lines; what it
+    leaves out is as it was."""
+    if (bound := logs.bound(module, text)) is not None:
+        return Progress(seconds, last.incumbent, bound, None)
+    incumbent, bound = logs.live(module, text)
+    if incumbent is None and bound is None:
+        return None
+    return Progress(seconds, last.incumbent if incumbent is None else incumbent, last.bound if bound is None else bound,
+                    None, rounded=True)
 
 
 def _lines(stream, put) -> None:

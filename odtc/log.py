@@ -6,6 +6,7 @@
     BOUND_ERROR       how far the bound may lie below the number that it prints, where that is rounded
     WITHIN_GAP        pattern of an "optimal" that means: as good as was asked for, and no more
     STARTED           pattern of "the MIP start was taken"
+    LIVE              pattern of a line of its table: "incumbent" (or "found") and "bound", as rounded there
 
 A driver (odtc.drivers) ends its log with one line for us, which holds for every package.
 """
@@ -50,6 +51,14 @@ def bound(module, text: str) -> float | None:
     """The last lower bound in a piece of a log."""
     found = _last_number(getattr(module, "BOUND", None), text)
     return None if found is None else found - getattr(module, "BOUND_ERROR", 0.0)
+
+
+def live(module, line: str) -> tuple[float | None, float | None]:
+    """(incumbent, bound) of a line that a running solver prints, rounded as they stand there: for
+    eyes only, as a bound that was rounded up is none."""
+    found = module.LIVE.search(line.rstrip()) if hasattr(module, "LIVE") else None
+    said = found.groupdict() if found else {}
+    return _number(said.get("incumbent") or said.get("found") or ""), _number(said.get("bound") or "")
 
 
 def last_words(text: str) -> str:

@@ -238,7 +238,11 @@ def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
     if found is None:
         return Racer(entrant.name, entrant.module.NAME, Termination.ERROR, seconds=entrant.seconds, message=entrant.problem)
     message = "" if found.termination == Termination.INTERRUPTED else found.message  # a stopped one need not speak
-    return Racer(entrant.name, found.solver, found.termination, found.objective, found.bound, entrant.seconds, gave, message)
+    objective, bound = found.objective, found.bound
+    if found.termination == Termination.INTERRUPTED:  # what it said last, where it handed in nothing
+        objective = entrant.said.incumbent if objective is None else objective
+        bound = entrant.said.bound if bound is None else bound
+    return Racer(entrant.name, found.solver, found.termination, objective, bound, entrant.seconds, gave, message)
 
 
 def _named(prover, pointed, bounded, entrants) -> str:

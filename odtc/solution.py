@@ -46,13 +46,14 @@ class Round:
 @dataclass(frozen=True)
 class Progress:
     """What a running solver last said; None where it said nothing. Seconds are wall time. `round` is
-    that of a loop, when it has just ended."""
+    that of a loop, when it has just ended; what is `rounded` is for eyes only."""
 
     seconds: float
     incumbent: float | None
     bound: float | None
     nodes: int | None
     round: Round | None = None
+    rounded: bool = False
 
     @property
     def gap(self) -> float | None:
@@ -127,7 +128,8 @@ class Outcome:
 @dataclass(frozen=True)
 class Racer:
     """One solver's part in a race: how it ended, with what, after how many seconds, and what of the
-    result it `gave`: "proof", or "incumbent" and "bound", or nothing."""
+    result it `gave`: "proof", or "incumbent" and "bound", or nothing. Of one that was stopped and handed
+    in nothing, `objective` and `bound` are the last that it said."""
 
     name: str
     solver: str

@@ -137,7 +137,8 @@ class _Run:
             if self.log:
                 self.log(event.text)
         elif isinstance(event, Progress):
-            self.bound = event.bound if event.bound is not None else self.bound
+            if event.bound is not None and not event.rounded:
+                self.bound = event.bound
             self.nodes = event.nodes if event.nodes is not None else self.nodes
             state = (event.incumbent, event.bound)
             if not self.history or self.history[-1][1:] != state:

@@ -17,6 +17,7 @@ PACKAGE, DRIVER = "coptpy", "copt"
 VERSION = (("-v",), r"Optimizer v?(\S+)")
 COMMAND = "copt"
 SOLUTION = "file"
+LIVE = re.compile(r"^[A-Z* ] +\d+ +\d+ +\S+ +\d+ +(?P<bound>\S+) +(?P<incumbent>\S+) +\S+ +[\d.]+s$")
 OPTIONS = True  # a script of commands
 BOUND = re.compile(r"^Best bound +: (\S+)", re.M)
 NODES = re.compile(r"^Solve node +: (\d+)", re.M)

@@ -16,6 +16,7 @@ PROGRAMS = ("glpsol",)
 VERSION = (("--version",), r"Solver (\S+)")
 COMMAND = "glpk"
 SOLUTION = "file"
+LIVE = re.compile(r"^\+ *\d+: (?:mip =|>>>>>) +(?P<incumbent>\S+|not found yet) +>= +(?P<bound>\S+)")
 # "+  9: mip = 2.1e+02 >= 1.6e+02  21.3%", in the end ">= tree is empty", which is no number
 BOUND = re.compile(r"^\+ *\d+: mip = .*>= +(\S+)", re.M)
 WITHIN_GAP = re.compile(r"^RELATIVE MIP GAP TOLERANCE REACHED", re.M)

@@ -17,6 +17,7 @@ PACKAGE, DRIVER = "gurobipy", "gurobi"
 VERSION = (("--version",), r"version (\S+)")
 COMMAND = "gurobi"
 SOLUTION = "file"
+LIVE = re.compile(r"^[ H*].* (?P<incumbent>\S+) +(?P<bound>\S+) +(?:[\d.]+%|-) +\S+ +\d+s$")
 BOUND = re.compile(r"best bound (\S+),", re.M)
 NODES = re.compile(r"^Explored (\d+) nodes", re.M)
 STARTED = re.compile(r"^(?:Loaded user MIP start|User MIP start produced solution) with objective", re.M)

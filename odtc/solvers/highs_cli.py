@@ -19,6 +19,7 @@ PACKAGE = "highsbox"
 VERSION = (("--version",), r"HiGHS version (\S+)")
 COMMAND = "highs-cli"
 SOLUTION = "file"
+LIVE = re.compile(r"^ [A-Za-z ] +\S+ +\S+ +\S+ +[\d.]+% +(?P<bound>\S+) +(?P<incumbent>\S+) +(?:[\d.]+%|inf|Large) ")
 OPTIONS = True
 BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
 NODES = re.compile(r"^  Nodes +(\d+)", re.M)

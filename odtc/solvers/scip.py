@@ -18,6 +18,7 @@ DRIVER = DRIVER_COMMAND = "scip"
 VERSION = (("--version",), r"SCIP version (\S+)")
 COMMAND = "scip"
 SOLUTION = "file"
+LIVE = re.compile(r"\| +(?P<bound>\S+) +\| +(?P<incumbent>\S+) +\| +[^|]+\|[^|]+$")
 BOUND = re.compile(r"^Dual Bound +: +(\S+)", re.M)
 NODES = re.compile(r"^Solving Nodes +: +(\d+)", re.M)
 WITHIN_GAP = re.compile(r"^SCIP Status +: .*\[gap limit reached\]", re.M)

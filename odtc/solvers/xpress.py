@@ -17,6 +17,7 @@ PACKAGE, DRIVER = "xpress", "xpress"
 VERSION = ((), r"Optimizer v(\S+)")
 COMMAND = "xpress"
 SOLUTION = "file"
+LIVE = re.compile(r"^[A-Za-z*]? *\d+(?: +[A-Z])? +(?P<incumbent>-?\d+\.\d+) +(?P<bound>-?\d+\.\d+) +\d+ ")
 OPTIONS = STDIN_OPTIONS = True  # its console takes commands from its input
 BOUND = re.compile(r"^Final MIP bound +: (\S+)", re.M)
 STARTED = re.compile(r"\*\*\* Solution found: .* Heuristic: U \*\*\*|\*\*\* Solution loaded \*\*\*")
