@@ -64,6 +64,7 @@ LAYERS = [
         "heuristics",
     },
     {
+        "filters",
         "render",
         "format",
         "formats",
