@@ -1,0 +1,99 @@
+"""FlowOCT's sums over tests, written by tests and by features: size, writing, root relaxation and time to optimum.
+
+    python -m benchmarks.sums [--small] [--limit 60] [--depths 2,3] [--only wine,…] [--forms sums=tests,sums=features]
+
+λ = 0, start from CART, HiGHS on one thread. All seconds are CPU seconds, the limit too, so a busy machine
+measures the same; a solve that meets the limit has its bound in the column "optimum or bound". The model is
+built and written to MPS inside a running process, the best of three. The data are looked for in $ODTC_DATA
+or ../shared/data.
+"""
+
+import argparse
+import multiprocessing
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from odtc.encoding import encode
+from odtc.format import write_model
+from odtc.formulation import FORMULATIONS, Problem, parse_params
+from odtc.heuristic import grow
+from odtc.reader import read
+from odtc.solution import Job, Options, Termination
+from odtc.solvers import highs
+from odtc.topology import Topology
+
+DATA = Path(os.environ.get("ODTC_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+CELLS = [
+    ("iris", "thresholds"), ("iris", "thresholds:bins=8"), ("wine", "thresholds"), ("wine", "thresholds:bins=16"),
+    ("wine", "thresholds:bins=8"), ("pima-diabetes", "thresholds"), ("pima-diabetes", "thresholds:bins=16"),
+    ("pima-diabetes", "thresholds:bins=8"), ("ionosphere", "thresholds"), ("ionosphere", "thresholds:bins=8"),
+    ("german-credit", "auto"), ("german-credit", "auto:bins=8"), ("balance-scale", "thresholds"),
+    ("balance-scale", "onehot"), ("tic-tac-toe", "onehot"), ("car-evaluation_papers", "onehot"), ("kr-vs-kp", "onehot"),
+]
+SMALL = [("iris", "thresholds:bins=8"), ("monks-1", "onehot")]
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("--small", action="store_true")
+    words.add_argument("--limit", type=float, default=60, help="CPU seconds a solve")
+    words.add_argument("--depths", default="2,3")
+    words.add_argument("--only", default="")
+    words.add_argument("--forms", default="sums=tests,sums=features", help="parameters of flowoct, joined by colons")
+    asked = words.parse_args()
+    print("| data | encoding | depth | form | columns | rows | nonzeros | MPS MB | build + write s | root LP | LP s | ended | "
+          "optimum or bound | nodes | MIP s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for name, scheme in SMALL if asked.small else CELLS:
+        if asked.only and name not in asked.only.split(",") or not (DATA / f"{name}.csv").exists():
+            continue
+        encoded = encode(read(DATA / f"{name}.csv"), scheme)
+        for depth in (2,) if asked.small else map(int, asked.depths.split(",")):
+            for form in asked.forms.split(","):
+                params = parse_params("flowoct", dict(pair.split("=") for pair in form.split(":")))
+                line(name, scheme, depth, form, Problem(encoded, Topology(depth), "flowoct", params), asked.limit)
+
+
+def line(name, scheme, depth, form, problem, limit) -> None:
+    module, seconds = FORMULATIONS.get("flowoct"), []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(3):
+            began = time.process_time()
+            path = write_model(module.build(problem), Path(folder) / "model.mps")
+            seconds.append(time.process_time() - began)
+        size = path.stat().st_size / 1e6
+    model = module.build(problem)
+    start = model.join(module.start(problem, grow("cart", problem.encoded, problem.topology)))
+    bound, lp = solved(model, None, limit)
+    found, mip = solved(model, start, limit)
+    value = "–" if found.bound is None else f"{found.bound:.6g}"
+    root = f"{bound.objective:.2f}" if bound.termination == Termination.OPTIMAL else "–"
+    ended = "optimal" if found.termination == Termination.OPTIMAL else "limit"
+    print(f"| {name} | {scheme} | {depth} | {form} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {size:.2f} | "
+          f"{min(seconds):.3f} | {root} | {lp:.2f} | {ended} | {value} | {found.nodes} | {mip:.1f} |", flush=True)
+
+
+def solved(model, start, limit):
+    """(Outcome, CPU seconds) of HiGHS in a process of its own; without a start, of the relaxation."""
+    integrality = model.integrality if start is not None else np.zeros_like(model.integrality)
+    job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower, model.col_upper,
+              integrality, Options(threads=1), start)
+    ours, theirs = multiprocessing.Pipe()
+    child = multiprocessing.Process(target=_solve, args=(job, limit, theirs))
+    child.start()
+    answer = ours.recv()
+    child.join()
+    return answer
+
+
+def _solve(job, limit, pipe) -> None:
+    began = time.process_time()
+    outcome = highs.run(job, lambda event: None, lambda: time.process_time() - began > limit)
+    pipe.send((outcome, time.process_time() - began))
+
+
+if __name__ == "__main__":
+    main()
