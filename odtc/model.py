@@ -406,8 +406,8 @@ class ModelBuilder:
         return m
 
     def columns(self, name: str, *axes: Axis, role: str = "", cost=0.0, lower=0.0, upper=1.0,
-                integer: bool = False, members: np.ndarray | None = None) -> Block:
-        """A new block of columns; cost and bounds broadcast to its shape. A cost that is itself
+                integer: bool | np.ndarray = False, members: np.ndarray | None = None) -> Block:
+        """A new block of columns; cost, bounds and kind broadcast to its shape. A cost that is itself
         large is given as a function, asked for when there is known to be room for it. `members`
         picks places of the grid, as in PickedBlock."""
         block = Block(name, axes, self._n_cols, role)
@@ -419,7 +419,7 @@ class ModelBuilder:
         self._n_cols = block.stop
         for store, value in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
             store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
-        self._integer.append(np.full(block.size, integer, np.uint8))
+        self._integer.append(np.broadcast_to(np.asarray(integer, np.uint8), block.shape).reshape(-1))
         return block
 
     def rows(self, name: str, *axes: Axis, lower=-np.inf, upper=np.inf, lazy: bool = False) -> Block:

@@ -9,7 +9,10 @@ printed model. The default is the same model with what an optimum does not need 
 * `bottom=stump`: a bottom node with its two leaves is one choice, "ask f and predict k on side
   s", so its flows end there. For integer b its rows are those of (1.7)-(1.9), its relaxation is
   tighter, and labels may be continuous: given b, the best labels are a linear program over a
-  simplex, whose vertices are integral (exact while no side constraint mentions labels).
+  simplex, whose vertices are integral (exact while no side constraint mentions labels). The same
+  holds for its choices: given the b above, a bottom node's rows are known, and what it asks and predicts is
+  one choice from a simplex. So only the b of inner nodes are integer (exact while no side
+  constraint ties choices at the bottom).
 """
 
 from dataclasses import dataclass
@@ -21,6 +24,7 @@ from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.model import Axis, Model, ModelBuilder
+from odtc.subtree import Search, gains_of
 
 NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"
@@ -44,6 +48,7 @@ class Shape:
 
     stump: bool  # bottom nodes with their leaves as one choice
     full: bool  # every branch node branches
+    whole: np.ndarray  # branch nodes whose choice of a test is integer
     flow: np.ndarray  # nodes with a column for the edge into them
     label: np.ndarray  # nodes with label columns
     sink: np.ndarray  # nodes with columns for the edge to the sink
@@ -54,12 +59,14 @@ class Shape:
         tree, params = problem.topology, problem.params
         B, L, every, none = tree.branch_nodes, tree.leaves, tree.nodes, tree.nodes[:0]
         if params.literal:
-            return cls(False, False, every, every, every, none)
+            return cls(False, False, B, every, every, every, none)
         full = params.lambda_ == 0
         if params.bottom == "stump":
             flow = B[1:] if tree.depth > 1 else B
-            return cls(True, full, flow, none if full else B, none if full else tree.inner, tree.bottom)
-        return cls(False, full, every[1:], L if full else every, none if full else B, L)
+            # A model without integers is another kind of problem to GLPK and its like: not at depth 1.
+            whole = tree.inner if tree.depth > 1 else B
+            return cls(True, full, whole, flow, none if full else B, none if full else tree.inner, tree.bottom)
+        return cls(False, full, B, every[1:], L if full else every, none if full else B, L)
 
 
 def build(problem: Problem) -> Model:
@@ -77,7 +84,7 @@ def build(problem: Problem) -> Model:
 
     # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
     gain = -(1 - lam) * price[:, None]
-    b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None])
     if len(shape.label):
         w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=params.literal)
     sends, right = sums(problem)
@@ -198,11 +205,18 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone; flows may be fractional, and so may be labels
-    that are continuous: such a leaf gets its heaviest class, which is at least as good."""
+    """The tree of a point, from b, w and p alone; flows may be fractional, and so may be what is
+    continuous of these: such a leaf gets its heaviest class, such a bottom node the best test (or none)
+    on the rows that come to it, which is at least as good as any mix of tests."""
     tree, b = problem.topology, point["b"]
     test = np.full(2 ** (tree.depth + 1), -1, np.int32)
     test[tree.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
+    mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)[tree.bottom - 1]]
+    if len(mixed):
+        test[mixed] = -1
+        end = HeapTree(test.copy(), test.copy()).reach(problem.encoded.X)
+        search = Search(problem.encoded.X, gains_of(problem.encoded), branch_price(problem))
+        test[mixed] = [search.best(np.flatnonzero(end == t), 1)[1][1] for t in mixed]
     label = np.full(len(test), -1, np.int32)
 
     def read(nodes, weights):

@@ -58,6 +58,7 @@ COLUMNS
     b_1_3      left_1_1    -1
     b_1_3      left_2_1    -1
     b_1_3      right_3_1   -1
+    MARKER    'MARKER'                 'INTEND'
     b_2_0      fork_2      1 
     b_2_0      pick_2_0_0  -1
     b_2_0      pick_2_0_1  -1
@@ -82,7 +83,6 @@ COLUMNS
     b_3_3      fork_3      1 
     b_3_3      pick_3_3_0  -1
     b_3_3      pick_3_3_1  -1
-    MARKER    'MARKER'                 'INTEND'
     p_2_0_0_0  pick_2_0_0  1 
     p_2_0_0_0  stump_0_2   -1
     p_2_0_0_1  pick_2_0_0  1 
@@ -185,21 +185,13 @@ BOUNDS
  UP BND       b_1_2      1 
  LO BND       b_1_3      0 
  UP BND       b_1_3      1 
- LO BND       b_2_0      0 
  UP BND       b_2_0      1 
- LO BND       b_2_1      0 
  UP BND       b_2_1      1 
- LO BND       b_2_2      0 
  UP BND       b_2_2      1 
- LO BND       b_2_3      0 
  UP BND       b_2_3      1 
- LO BND       b_3_0      0 
  UP BND       b_3_0      1 
- LO BND       b_3_1      0 
  UP BND       b_3_1      1 
- LO BND       b_3_2      0 
  UP BND       b_3_2      1 
- LO BND       b_3_3      0 
  UP BND       b_3_3      1 
  UP BND       p_2_0_0_0  1 
  UP BND       p_2_0_0_1  1 
