@@ -12,12 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import odtc
 from odtc import lineup, process, race
 from odtc.errors import ChoiceError, ContradictionError, SolverError
 from odtc.format import write_model
 from odtc.run import read_run
+from odtc.solution import Solution, Termination
 from odtc.solver import Options, find_solver, version
 from tests.command_line import command, environment, refused
 from tests.command_line import odtc as run_odtc
@@ -306,3 +309,38 @@ def test_a_race_of_a_maximised_model_is_told_in_its_own_sense(fakes, tmp_path):
     assert [(racer["objective"], racer["bound"]) for racer in facts["race"]] == [(-2, -2), (-3, 0)]
     said = run_odtc("solve", "m.lp", "--solver", fakes("honest", "bound_30"), folder=tmp_path)
     assert "bound_30 says that nothing is above -30, but honest has a solution of -2" in said.err
+
+
+# --- the law of the verdict ----------------------------------------------------------------------
+
+ENDS = (Termination.OPTIMAL, Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR)
+
+
+@given(st.integers(0, 50), st.lists(st.tuples(st.sampled_from(ENDS), st.integers(0, 9) | st.none(), st.integers(0, 9) | st.none()), min_size=1),
+       st.none() | st.integers(1, 9))
+def test_what_all_say_together(optimum, said, lie):
+    """Of solvers that say the truth none is accused, and together they have the best point and the best
+    bound; a bound above a point is found out."""
+    entrants = []
+    for at, (termination, above, below) in enumerate(said):
+        if termination == Termination.OPTIMAL:
+            above = below = 0
+        x = None if above is None else np.zeros(1)
+        entrants.append(race._Entrant(f"s{at}", "", None, Options(), seconds=float(at), solution=Solution(
+            x, termination, None if above is None else float(optimum + above), None if below is None else float(optimum - below), solver=f"s{at}")))
+    points = [e.solution.objective for e in entrants if e.solution.has_solution]
+    if lie is not None and points:
+        entrants.append(race._Entrant("liar", "", None, Options(), seconds=99.0, solution=Solution(
+            None, Termination.TIME_LIMIT, None, min(points) + lie, solver="liar")))
+        with pytest.raises(ContradictionError, match="^liar says that nothing is below"):
+            race._refuse_crossed(entrants, False)
+        return
+    race._refuse_crossed(entrants, False)
+    heat = race._Heat(None, None, None, entrants, None)
+    found = race._verdict(heat, lineup.Lineup((), {"gone": "why"}, ()), 1.0, [], Options())
+    bounds = [e.solution.bound for e in entrants if e.solution.bound is not None and e.solution.termination != Termination.ERROR]
+    assert (found.objective, found.bound) == (min(points, default=None), max(bounds, default=None))
+    assert (found.termination == Termination.OPTIMAL) == (bool(points and bounds) and min(points) == max(bounds))
+    assert [racer.name for racer in found.race] == [e.name for e in entrants] + ["gone"]
+    gave = [what for racer in found.race for what in racer.gave]
+    assert gave == ["proof"] or sorted(gave) == ["bound"] * bool(bounds) + ["incumbent"] * bool(points)
