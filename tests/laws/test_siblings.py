@@ -1,0 +1,92 @@
+"""Law 2 side by side: on each of forty data sets all formulations of one objective have the optimum of
+exhaustive search, with HiGHS; on five of them with CBC, SCIP and GLPK, too, from files."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from odtc import files, pipeline
+from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.encoding import encode
+from odtc.errors import DataError
+from odtc.formulation import Problem, parse_params
+from odtc.solver import find_solver, version
+from odtc.topology import Topology
+from tests.exhaustive import cheapest
+from tests.laws.problems import COMPILED
+
+# What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.
+# No column here has more than three levels, so a set of levels is one of them, or all but one.
+OBJECTIVES = {
+    "errors": ((1.0, 0.0, 0), {name: {} for name in ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow")}),
+    "branch price": ((0.75, 0.25, 0), {name: {"lambda": 0.25} for name in ("flowoct", "bendersoct", "dpflow")} | {"oct": {"alpha": 1 / 3}}),
+    "least leaf": ((1.0, 0.0, 2), {name: {"n_min": 2} for name in ("oct", "fair")}),
+}
+OTHERS = {}  # formulations of an objective of their own: name -> why
+FILES = {"cbc": "mps", "scip": "lp", "glpk": "fixed-mps"}
+
+
+def test_every_formulation_has_siblings():
+    assert {name for _, forms in OBJECTIVES.values() for name in forms} | set(OTHERS) == set(COMPILED)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_one_optimum(seed):
+    encoded, depth = drawn(seed), 1 + seed % 2
+    for (share, price, least), forms in OBJECTIVES.values():
+        best = cheapest(encoded.X, encoded.y, encoded.weight, depth, price, share, encoded.copies, least)
+        for name, params in forms.items():
+            model, unit = compiled(encoded, depth, name, params, share)
+            check(model, pipeline.solve(model, threads=1), best * unit)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("solver", FILES)
+def test_one_optimum_from_files(solver, seed, tmp_path):
+    if version(find_solver(solver)) is None:
+        if os.environ.get("ODTC_REQUIRE_SOLVERS"):
+            pytest.fail(f"the open solver {solver} is not on this machine")
+        pytest.skip(f"{solver} is not on this machine")
+    encoded, depth = drawn(seed), 1 + seed % 2
+    (share, price, least), forms = OBJECTIVES["errors"]
+    best = cheapest(encoded.X, encoded.y, encoded.weight, depth)
+    for name, params in forms.items():
+        model, unit = compiled(encoded, depth, name, params, share)
+        written = files.write_build(model, tmp_path / name, FILES[solver])
+        check(model, pipeline.solve(model, solver, path=written[0], threads=1), best * unit)
+
+
+def check(model, solution, best):
+    assert solution.termination == "optimal", model.name
+    assert solution.objective == pytest.approx(best, abs=1e-5), model.name
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified, (model.name, decoded.checks)
+    assert model.problem.module.objective(model.problem, decoded.heap) == pytest.approx(best, abs=1e-6), model.name
+
+
+def compiled(encoded, depth, name, params, share):
+    """The model, and what an error costs in it; `alpha` is here in errors, not in those of the heaviest class."""
+    if "alpha" in params:
+        counts = np.bincount(encoded.y, encoded.weight)
+        params = {"alpha": params["alpha"] / (counts.sum() - counts.max())}
+    problem = Problem(encoded, Topology(depth), name, parse_params(name, params))
+    return replace(problem.module.build(problem), problem=problem), 1 / share if "alpha" in params else 1.0
+
+
+def drawn(seed):
+    """A data set of up to 10 rows and 3 columns, on which some test tells rows apart, of two classes at least."""
+    rng = np.random.default_rng(seed)
+    while True:
+        n, kinds = rng.integers(5, 11), rng.choice([NUMERIC, CATEGORICAL], rng.integers(1, 4))
+        X = np.column_stack([rng.integers(0, 5, n) / 2 if kind == NUMERIC else rng.integers(0, 3, n) for kind in kinds])
+        y, K = rng.integers(0, rng.integers(2, 4), n).astype(np.int32), 3
+        features = tuple(Feature(f"f{place}", str(kind), () if kind == NUMERIC else ("a", "b", "c")) for place, kind in enumerate(kinds))
+        weight = rng.choice([1.0, 1.0, 2.0, 0.5], n)
+        try:
+            encoded = encode(Dataset(f"d{seed}", X.astype(float), y, features, tuple("xyz"[:K]), weight))
+        except DataError:
+            continue
+        if len(set(y)) > 1:
+            return encoded
