@@ -11,8 +11,9 @@ from odtc.status import LP_SOLVE
 
 NAME = "lp_solve"
 SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"
-# It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect (FORMATS §7).
-DIALECT = Dialect(reads=("mps", "fixed-mps"), gzip=False)
+# It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect (FORMATS §7). As GLPK it
+# refuses fixed MPS with a number of more than 12 characters.
+DIALECT = Dialect(reads=("mps",), gzip=False)
 PROGRAMS = ("lp_solve",)
 VERSION = (("-h",), r"lp_solve version ([0-9.]+)")
 COMMAND = "lp_solve"

@@ -146,6 +146,14 @@ def test_folders_and_names_of_any_kind(name, format, monks, tmp_path):
     assert found.termination == "optimal" and found.objective == pytest.approx(2)
 
 
+def test_a_number_wider_than_a_field_of_fixed_mps(name, tmp_path):
+    """Twelve characters; GLPK and lp_solve refuse more, and so get such a file in the free form."""
+    thirds = model([1 / 3, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
+    path = write_model(thirds, tmp_path / "thirds.mps", "fixed-mps")
+    found = solve(type(thirds)(**{**thirds.__dict__, "columns": model_columns("C")}), name, LIMIT, path=path)
+    assert found.termination == "optimal" and found.objective == pytest.approx(4 / 3)
+
+
 def model_columns(letter):
     from odtc.model import NamedBlock
 
