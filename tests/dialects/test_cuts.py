@@ -1,4 +1,4 @@
-"""Cut sections in files: each solver that has them reads them as they are meant, the others get plain rows."""
+"""Cut sections in files that odtc writes: who has them reads them as they are meant, the others get plain rows."""
 
 import os
 import re

@@ -1,0 +1,13 @@
+NAME          TRAP  FREE
+ROWS
+ N  obj
+ G  c1
+COLUMNS
+    x         obj       1.8e30
+    x         c1        1
+RHS
+    RHS       c1        -1
+BOUNDS
+ LO BND       x         0
+ UP BND       x         3
+ENDATA

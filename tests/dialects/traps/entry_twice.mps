@@ -1,0 +1,14 @@
+NAME          TRAP  FREE
+ROWS
+ N  obj
+ L  c1
+COLUMNS
+    x         obj       -1
+    x         c1        1
+    x         c1        2
+RHS
+    RHS       c1        6
+BOUNDS
+ LO BND       x         0
+ PL BND       x
+ENDATA

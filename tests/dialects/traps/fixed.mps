@@ -1,0 +1,13 @@
+NAME          TRAP
+ROWS
+ N  obj
+ L  c1
+COLUMNS
+    x         obj                 -1   c1                   1
+    y         obj                 -2   c1                   1
+RHS
+    RHS       c1                 7.5
+BOUNDS
+ UP BND       x                    9
+ UP BND       y                    2
+ENDATA
