@@ -19,11 +19,13 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-from odtc import command, files
+from odtc import files
+from odtc.command import plan
 from odtc.errors import OdtcError, SolutionError
 from odtc.format import read_model
 from odtc.log import read as read_log
 from odtc.point import read_point
+from odtc.program import locate
 from odtc.solution import Options
 from odtc.solver import SOLVERS, find_solver, solve
 from odtc.solver import version as found_version
@@ -41,7 +43,7 @@ def solvers() -> dict[str, str]:
     found = {name: version for name in SOLVERS.names() if name != "highs" and (version := found_version(find_solver(name)))}
     if Path(CBC_DEV).exists() and "cbc" in found:
         found["cbc-dev"] = found_version(find_solver("cbc"), CBC_DEV)
-        if command.locate(find_solver("cbc")).argv[0] == CBC_DEV:
+        if locate(find_solver("cbc")).argv[0] == CBC_DEV:
             del found["cbc"]
     return {ODTC: "of this checkout", **found}
 
@@ -55,7 +57,7 @@ def answers(name: str, paths) -> dict[str, str]:
     if name == ODTC:
         return {path.name: _own(path) for path in paths}
     module = module_of(name)
-    program = command.locate(module, CBC_DEV if name == "cbc-dev" else None)
+    program = locate(module, CBC_DEV if name == "cbc-dev" else None)
     reads = [path for path in paths if ".lp" not in path.suffixes or "lp" in module.DIALECT.reads]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -79,10 +81,11 @@ def _laid_out(module, program, path, folder):
     # Whole paths, as COPT keeps the folder that it began in.
     names = {"model": str(folder / name), "form": form, "solution": str(folder / "solution.sol"), "start": "",
              "options": str(folder / "solver.options")}
-    if text := command.option_text(module, names, OPTIONS):
-        Path(names["options"]).write_text(text)
-    return SimpleNamespace(folder=folder, names=names, crashed=False, argv=command.command_line(module, program, names, OPTIONS),
-                           stdin=names["options"] if getattr(module, "STDIN_OPTIONS", False) else os.devnull)
+    planned = plan(module, program, names, OPTIONS)
+    if planned.option_text:
+        Path(names["options"]).write_text(planned.option_text)
+    return SimpleNamespace(folder=folder, names=names, crashed=False, argv=planned.argv,
+                           stdin=names["options"] if planned.reads_options else os.devnull)
 
 
 def _run(job, program) -> None:
