@@ -74,7 +74,7 @@ def fit(
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
     format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.")] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the model and the solution of every round of a loop, as STEM.round01.mps and .sol.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol.")] = False,
     pool: cli_pool.PoolSize = None, within: cli_pool.Within = None, o: Stem = None, as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
@@ -94,20 +94,23 @@ def fit(
     if hasattr(problem.module, "tree"):
         _finish_fit(pipeline.learn(problem, labelled), stem, [], as_json)
         return
-    loops = pipeline.loop_of(problem)
-    if keep and not loops:
+    loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
+    if keep and not (loops or rounds):
         raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
     if format and loops and not keep:
         raise ChoiceError(f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
                           f"and `odtc build --model {model}` writes the one that needs no rounds")
-    compiled = pipeline.compile_model(problem, cuts)
-    begun = pipeline.start(compiled, start)
-    keeper = Keeper(stem, format or "mps", gzip) if keep else None
-    written = files.write_build(compiled, stem, None if loops else format, gzip)
+    keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
     with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
+        relaxations = pipeline.relaxations(time_limit, progress, log, keeper)
+        compiled = pipeline.compile_model(problem, cuts, relaxations)
+        begun = pipeline.start(compiled, start)
+        built = files.write_build(compiled, stem, None if loops else format, gzip)
+        left = relaxations.left if rounds else time_limit
         last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, logs=logs,
-                                      path=written[0] if format and not loops else None, program=program, keep=keeper,
-                                      time_limit=time_limit, threads=threads, seed=seed, gap=gap)
+                                      path=built[0] if format and not loops else None, program=program, keep=keeper,
+                                      time_limit=left, threads=threads, seed=seed, gap=gap)
+    written = built + written
     written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
@@ -143,7 +146,11 @@ def build(
     if gzip and (words := files.gzip_words(dialect)):
         screen.say(words)
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost)
-    compiled = pipeline.compile_model(problem, cuts)
+    if pipeline.separates(cuts):
+        with screen.live("HiGHS", None, []) as (progress, _):
+            compiled = pipeline.compile_model(problem, cuts, pipeline.relaxations(progress=progress))
+    else:
+        compiled = pipeline.compile_model(problem, cuts)
     begun = pipeline.start(compiled, start)
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)

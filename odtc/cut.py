@@ -3,9 +3,9 @@
     NAME, SUMMARY                  words for `odtc list cuts` and `odtc info`
     NEEDS                          alternatives, each a tuple of Need: the columns that it speaks of
     VALID                          EVERY_TREE, or AN_OPTIMUM where a whole-numbered point may be cut off
+    SEPARATES                      True where it can also be asked for the rows that a point breaks
     rows(problem, model, point)    -> CutRows to append, a tuple; `point` None asks for the static choice,
-                                   {block: values} for rows that this point breaks (a family that
-                                   separates nothing gives its static rows then, too)
+                                   {block: values} for rows that this point breaks, none where it breaks none
     arrange(problem, model, heap)  only where needed: a tree as good as this one that keeps the rows
 
 Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
@@ -23,6 +23,8 @@ from odtc.formulation import Problem, Role, params_to_json
 from odtc.heap import HeapTree, settle
 from odtc.model import Axis, Block, Cells, Model, ModelBuilder
 from odtc.registry import Registry
+
+ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
 
 EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
 
@@ -90,9 +92,27 @@ def fresh_name(model: Model, stem: str) -> str:
     return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
 
 
+def family(word: str) -> tuple[object, int]:
+    """(module, rounds) of a family as `--cuts` names it: "paper4" (0: its static rows) or "paper4:rounds=10".
+    Raises ChoiceError for one that is unknown, or that cannot separate."""
+    name, colon, rest = (part.strip() for part in word.partition(":"))
+    module = CUTS.get(name)
+    if not colon:
+        return module, 0
+    key, _, value = (part.strip() for part in rest.partition("="))
+    if key != ROUNDS or not value.isdecimal() or not 1 <= int(value) <= 10_000:
+        raise ChoiceError(f"expected {name}:{ROUNDS}=N with N from 1 to 10000 in --cuts, got {word!r}")
+    if not getattr(module, "SEPARATES", False):
+        able = ", ".join(name for name in CUTS.names() if getattr(CUTS.get(name), "SEPARATES", False))
+        raise ChoiceError(f"cut family {name!r} gives all its rows at once, so there is nothing to separate in {word!r}; "
+                          f"families that separate: {able}")
+    return module, int(value)
+
+
 def misfit(name: str, problem: Problem, model: Model) -> str:
     """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
-    module = CUTS.get(name)
+    module, _ = family(name)
+    name = module.NAME
     if any(all(columns(problem, model, need.role, need.at) is not None for need in needs) for needs in module.NEEDS):
         return ""
     wanted = ", or ".join(" and ".join(need.words() for need in needs) for needs in module.NEEDS)
@@ -104,8 +124,9 @@ def misfit(name: str, problem: Problem, model: Model) -> str:
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
-    """The families to add: those named, in the order of the registry; with "all", every one that fits;
-    with None the formulation's own. Raises ChoiceError where one that is named does not fit."""
+    """The families to add: those named, in the order of the registry, static rows before separated ones;
+    with "all", every one that fits; with None the formulation's own. Raises ChoiceError where one that
+    is named does not fit."""
     if names is None:
         names = getattr(problem.module, "DEFAULT_CUTS", ())
     if names == "all":
@@ -113,13 +134,18 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
     for name in names:
         if why := misfit(name, problem, model):
             raise ChoiceError(why)
-    return tuple(name for name in CUTS.names() if name in names)
+    words = {(module.NAME, rounds): f"{module.NAME}:{ROUNDS}={rounds}" if rounds else module.NAME
+             for module, rounds in map(family, names)}
+    return tuple(words[key] for name in CUTS.names() for key in sorted(words) if key[0] == name)
 
 
 def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
-    """The model with the static rows of these families behind its own, and no column renumbered."""
+    """The model with the static rows of these families behind its own, and no column renumbered; those
+    with rounds are left to odtc.separation."""
     for name in names:
-        model = append(model, name, CUTS.get(name).rows(problem, model, None))
+        module, rounds = family(name)
+        if not rounds:
+            model = append(model, name, module.rows(problem, model, None))
     return model
 
 
@@ -130,7 +156,7 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
         block = m.rows(part.name, *part.axes, lower=part.lower, upper=part.upper)
         for labels, cells, coef in part.entries:
             m.add(block[labels], cells, coef)
-    user = tuple(part.name for part in rows) if CUTS.get(name).VALID == EVERY_TREE else ()
+    user = tuple(part.name for part in rows) if family(name)[0].VALID == EVERY_TREE else ()
     families = model.cuts if name in model.cuts else (*model.cuts, name)
     return replace(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
 
@@ -138,7 +164,7 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
 def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
     """A tree that costs no more than this one and keeps the rows of the model's families: itself,
     where all of them hold for every tree."""
-    modules = [CUTS.get(name) for name in model.cuts]
+    modules = [family(name)[0] for name in model.cuts]
     if all(module.VALID == EVERY_TREE for module in modules):
         return heap
     while True:

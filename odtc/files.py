@@ -207,6 +207,7 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     x = manifest.point(raw)
     problem = manifest.problem
     model = cut.add(problem, replace(problem.module.build(problem), problem=problem), manifest.cuts)
+    model = manifest.with_separated(model)
     manifest.expect(model)
     record = read_run(path)
     if record is not None:

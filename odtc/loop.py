@@ -28,11 +28,15 @@ class Rounds:
     def seconds(self) -> float:
         return time.monotonic() - self._began
 
+    @property
+    def left(self) -> float | None:
+        """Seconds of the time limit that are left, a moment at least; None without one."""
+        return None if self.time_limit is None else max(0.1, self.time_limit - self.seconds)
+
     def solve(self, model: Model, start=None) -> Solution:
         """The solution of one master, in the time that is left."""
-        left = None if self.time_limit is None else max(0.1, self.time_limit - self.seconds)
         path = self._keep.model(model, start) if self._keep else None
-        solution = self._solve(model, start=start, time_limit=left, path=path, progress=self._progress and self._hear)
+        solution = self._solve(model, start=start, time_limit=self.left, path=path, progress=self._progress and self._hear)
         if self._keep:
             self._keep.solution(model, solution)
         return solution

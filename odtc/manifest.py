@@ -10,18 +10,20 @@ import json
 import os
 import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 import odtc
+from odtc import separation
 from odtc.cost import cost_matrix
 from odtc.dataset import Feature
 from odtc.encoding import Encoded
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.formulation import Problem, params_to_json, parse_params
-from odtc.model import Block, align, blocks_from_json, point_at
+from odtc.model import Block, Model, align, blocks_from_json, point_at
 from odtc.output import write_text
 from odtc.point import RawPoint
 from odtc.split import split_from_json
@@ -53,6 +55,17 @@ class Manifest:
     @property
     def n_cols(self) -> int:
         return self.columns[-1].stop
+
+    def with_separated(self, model: Model) -> Model:
+        """A rebuilt model with the rows that the manifest holds themselves, as no build makes them again."""
+        for block in self.facts["model"]["rows"]:
+            if "cut" in block:
+                n, part = block["axes"][0]["size"], block["matrix"]
+                shape = n, model.n_cols
+                A = sp.csr_array((_unpack(part["data"], "<f8"), _unpack(part["indices"], "<i4"), _unpack(part["indptr"], "<i4")), shape=shape)
+                lower, upper = _unpack(block["lower"], "<f8"), _unpack(block["upper"], "<f8")
+                model = separation.append(model, block["cut"], block["name"], A, lower, upper)
+        return replace(model, cuts=self.cuts)
 
     def point(self, raw: RawPoint) -> np.ndarray | None:
         """The point of a solution file in the model's column order, None where it holds none.
@@ -135,9 +148,23 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "nnz": model.nnz,
             "cuts": list(model.cuts),
             "columns": [block.to_json() for block in model.columns],
-            "rows": [block.to_json() for block in model.rows],
+            "rows": _rows(model),
         },
     }
+
+
+def _rows(model) -> list[dict]:
+    """The blocks of rows; those that were separated with their matrix and their sides."""
+    families, blocks = dict(model.separated), []
+    for at, block in enumerate(model.rows):
+        blocks.append(block.to_json())
+        if block.name in families:
+            A = separation.rows_of(model, at, at + 1)
+            matrix = {"indptr": _pack(A.indptr.astype("<i4")), "indices": _pack(A.indices.astype("<i4")), "data": _pack(A.data.astype("<f8"))}
+            side = slice(block.start, block.stop)
+            blocks[-1] |= {"cut": families[block.name], "matrix": matrix, "lower": _pack(model.row_lower[side].astype("<f8")),
+                           "upper": _pack(model.row_upper[side].astype("<f8"))}
+    return blocks
 
 
 def write_manifest(problem: Problem, model, path) -> Path:

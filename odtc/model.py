@@ -291,6 +291,7 @@ class Model:
     lazy: tuple[str, ...] = ()
     user_cuts: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()  # the cut families whose rows were appended
+    separated: tuple[tuple[str, str], ...] = ()  # of these, the blocks of rows that no build makes again: (name, family)
     terms: tuple[Term, ...] = field(default=(), repr=False)
     matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: object = field(default=None, repr=False, compare=False)  # what it was built from

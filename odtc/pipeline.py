@@ -11,7 +11,6 @@ import numpy as np
 from odtc import cut, lineup, race, report
 from odtc.choice import choose
 from odtc.cost import cost_matrix
-from odtc.cut import CUTS
 from odtc.dataset import Dataset
 from odtc.encoding import encode
 from odtc.errors import ChoiceError, DataError, NoSolutionError
@@ -21,6 +20,7 @@ from odtc.heuristic import HEURISTICS, grow
 from odtc.loop import Rounds
 from odtc.model import Model
 from odtc.reader import read, read_rows
+from odtc.separation import separated
 from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
 from odtc.topology import Topology
@@ -85,15 +85,34 @@ def _settings(model: str, fitting: bool, params: dict | None, keys: dict):
     return parse_params(model, defaults | (params or {}) | keys)
 
 
-def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> Model:
+def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
     """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
-    for those that fit, "none"; None for the formulation's own. Raises ChoiceError for a learner, which
-    has no model, and for a family that is unknown or does not fit."""
+    for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
+    root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
+    ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
     if not hasattr(problem.module, "build"):
         raise ChoiceError(f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model")
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     built = replace(problem.module.build(problem), problem=problem)
-    return cut.add(problem, built, cut.choose(problem, built, names))
+    names = cut.choose(problem, built, names)
+    model = cut.add(problem, built, names)
+    broken = tuple(name for name in names if separates(name))
+    if not broken:
+        return model
+    rounds = rounds or relaxations()
+    return separated(model, broken, rounds.solve, rounds.tell)
+
+
+def relaxations(time_limit: float | None = None, progress=None, log=None, keep=None) -> Rounds:
+    """Rounds of separation: by the HiGHS that is in this process, on one thread, so that the same data has
+    the same rows."""
+    return Rounds(partial(solve, solver="highs", threads=1, log=log), time_limit, progress, log, keep)
+
+
+def separates(cuts: str | tuple[str, ...] | None) -> bool:
+    """Whether a choice of cut families asks for rounds of separation."""
+    names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
+    return isinstance(names, tuple) and any(cut.family(name)[1] for name in names)
 
 
 def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
@@ -204,7 +223,10 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
     labelled = test_rows(problem, test) if test is not None else None
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled)
-    compiled = compile_model(problem, cuts)
+    rounds = relaxations(time_limit, progress, log)
+    compiled = compile_model(problem, cuts, rounds)
+    if separates(cuts):
+        options["time_limit"] = rounds.left
     begun = start(compiled, start_from)
     last, solution = run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, **options)
     return finish(last, solution, labelled)
@@ -246,7 +268,10 @@ def model_facts(problem: Problem, model: Model | None = None) -> dict:
     dataset = problem.encoded.dataset
     size = (model.n_cols, model.n_rows, model.nnz) if model is not None else (None, None, None)
     facts = report.model_facts(problem, *size, dataset.n_dropped if dataset else 0)
-    return facts | {"cuts": list(model.cuts) if model is not None else []}
+    if model is None:
+        return facts | {"cuts": []}
+    made = dict(model.separated)
+    return facts | {"cuts": list(model.cuts), "n_rows_separated": sum(block.size for block in model.rows if block.name in made)}
 
 
 def test_rows(problem: Problem, path) -> Dataset:
@@ -275,7 +300,7 @@ def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
         return ()
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
-        CUTS.get(name)
+        cut.family(name)
     return names
 
 

@@ -38,9 +38,10 @@ class Round:
     seconds: float
 
     def __str__(self) -> str:
-        bound, tree = ("-" if value is None else f"{value:.6g}" for value in (self.bound, self.incumbent))
+        bound = "-" if self.bound is None else f"{round(self.bound, 6) + 0.0:.6g}"  # no -0
+        tree = "" if self.incumbent is None else f"best tree {self.incumbent:.6g}, "
         return (f"round {self.number:>2} ({self.phase}): {self.rows:,} rows, {self.added:,} more broken, "
-                f"bound {bound}, best tree {tree}, {self.seconds:.1f} s")
+                f"bound {bound}, {tree}{self.seconds:.1f} s")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ NAME = "paper4"
 SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"
 NEEDS = ((Need(Role.BRANCH, "bottom"), Need(Role.FLOW, "leaves")),)
 VALID = EVERY_TREE
+SEPARATES = True
 HINT = "stump columns imply these rows; flowoct has flows into its leaves with -p bottom=flow"
 
 BROKEN = 1e-6  # a row broken by less is kept by any solver's tolerance

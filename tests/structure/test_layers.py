@@ -58,6 +58,7 @@ LAYERS = [
         "formulations",
         "cut",
         "cuts",
+        "separation",
         "selection",
         "selections",
         "heuristic",
