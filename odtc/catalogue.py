@@ -67,7 +67,7 @@ def _details(kind, name) -> str:
             about = field.metadata
             span = f", {about['least']} to below {about['below']}" if about["below"] is not None else ""
             choices = f", one of {', '.join(about['choices'])}" if about["choices"] else ""
-            default = str(field.default).lower() if isinstance(field.default, bool) else field.default
+            default = str(field.default).lower() if isinstance(field.default, bool) else field.default if field.default != "" else "none"
             lines.append(f"-p {parameter_key(field)}=…  {about['help']} (default {default}{span}{choices})")
         doc = (module.__doc__ or "").strip()
         lines += ["", doc] if doc else []

@@ -129,6 +129,12 @@ def test_the_index_of_impact_by_hand():
     assert problem.module.objective(problem, heap) == pytest.approx(1 + 10 * 0.75 * 2 * (1 / 3 + 2 / 3))
 
 
+def test_nobody_is_treated_otherwise_where_nobody_is_alike():
+    problem = pose({"sex": [0, 1, 0, 1], "colour": [0, 1, 2, 3]}, [0, 1, 0, 1], rho=5, group="sex", index="treatment")
+    assert "gap" not in {block.name for block in pipeline.compile_model(problem).columns}
+    assert solved(problem).solution.objective == pytest.approx(0, abs=1e-6)
+
+
 def test_a_high_price_leaves_no_discrimination():
     rng = np.random.default_rng(7)
     sex = np.arange(20) % 2

@@ -3,8 +3,9 @@
 Aghaei, Azizi & Vayanos 2019, "Learning optimal and fair decision trees for non-discriminative
 decision-making", as FORMULATIONS section 6 states it. A node asks one feature: a numeric one
 against a threshold q, a categorical one for a set of its levels (s), so that one node can ask what
-takes several one-hot tests. Every such tree of this depth or less is represented, if its leaves
-hold n_min rows. What differs from the paper loses no tree:
+takes several one-hot tests. The encoding says which features are sets of levels: those of three
+levels or more that it encodes by level, which under `onehot` are numbers, too. Every such tree of this
+depth or less is represented, if its leaves hold n_min rows. What differs from the paper loses no tree:
 
 * rows of data with the same features are one row, whatever their classes;
 * a numeric feature is the rank of its value among the thresholds of the encoding, divided by their
@@ -15,7 +16,10 @@ hold n_min rows. What differs from the paper loses no tree:
 * a node may ask nothing (d = 0) and send every row left, as in OCT to the right;
 * errors are priced, L_l by the cost of each class where the label of l is predicted.
 
-The index of discrimination, disparate impact or treatment, is that of odtc/fairness.py.
+The index of discrimination, with ŷ the class that a row is predicted and P by weight (odtc/fairness.py):
+impact: Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| over the groups g of the protected column; treatment: the same
+among the rows that are alike in all other columns, averaged over the rows. Both are between 0 and 2 times
+the number of groups; ρ is what a unit of it costs, in errors.
 """
 
 from dataclasses import dataclass
