@@ -47,3 +47,17 @@ def walks(test: np.ndarray, X: np.ndarray) -> np.ndarray:
         asked = test[node]
         node = np.where(asked >= 0, 2 * node + X[rows, np.maximum(asked, 0)], node)
     return node
+
+
+class Pool:
+    """Cuts of rows, each once, in the order in which they came: row `rows[c]` has the source set `S[c]`."""
+
+    def __init__(self, size: int):
+        self.rows, self.S, self._known = np.zeros(0, int), np.zeros((0, size), bool), set()
+
+    def add(self, rows: np.ndarray, S: np.ndarray) -> int:
+        """How many of these were not there yet, and are now."""
+        keys = [(row, one.tobytes()) for row, one in zip(rows.tolist(), S)]
+        fresh = np.array([key not in self._known and not self._known.add(key) for key in keys], bool)
+        self.rows, self.S = np.append(self.rows, rows[fresh]), np.vstack([self.S, S[fresh]])
+        return int(fresh.sum())

@@ -5,9 +5,10 @@
     read_log(text)                 -> Termination, or None where the log is not this solver's
 
 A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which hands Progress, Incumbent
-and Log events to `emit` and asks `cancelled()` often. Without a time limit it runs in a thread
-of this process; with one, and in a race, in a process of its own, which is told to stop and ended
-when it has not by the end of the grace: the last incumbent it sent is kept either way.
+and Log events to `emit` and asks `cancelled()` often. Without a time limit, or with a
+small relaxation, it runs in a thread of this process; else, and in a race, in a process of its own,
+which is told to stop and ended when it has not by the end of the grace: the last incumbent it sent
+is kept either way.
 A solver that is a program says what `odtc.command` lists.
 """
 
@@ -50,6 +51,9 @@ SOLVERS = Registry(
 
 # Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
 LEFT: list[threading.Thread] = []
+
+
+SMALL = 100_000  # nonzeros of a relaxation that needs no process of its own to be stopped
 
 
 def find_solver(name: str):

@@ -1,7 +1,7 @@
 """BendersOCT: its cuts against all cuts of small trees and against a max-flow code, its loop against exhaustive search."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -193,7 +193,9 @@ def test_the_loop_has_the_optimum_of_exhaustive_search(form, data):
         heap = data.draw(heaps(problem))
         begun = problem.module.build(problem).join(problem.module.start(problem, heap))
     lines = []
-    model, solution = problem.module.fit(pipeline.compile_model(problem), solve, begun, lines.append)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bendersoct, "MANY", data.draw(st.sampled_from([0, bendersoct.MANY])))  # 0: never all walks at once
+        model, solution = problem.module.fit(pipeline.compile_model(problem), solve, begun, lines.append)
     assert solution.termination == "optimal" and len(lines) == len(asked) == len(solution.history)
     assert solution.objective == pytest.approx(best, abs=1e-6)
     assert solution.bound == pytest.approx(best, abs=1e-5)
@@ -284,7 +286,8 @@ def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
     assert solution.objective <= cost and solution.termination == "optimal"
     assert [one.number for one in rounds] == list(range(1, len(rounds) + 1)) and rounds[0].rows == 0 < rounds[0].added
     assert [one.phase for one in rounds] == sorted(one.phase for one in rounds) and rounds[-1].phase == "whole"
-    assert all(after.rows == before.rows + before.added for before, after in zip(rounds, rounds[1:]))
+    grows = [after.rows == before.rows + before.added for before, after in pairwise(rounds) if after.phase == before.phase]
+    assert grows and all(grows)
     assert rounds[-1].incumbent == pytest.approx(rounds[-1].bound) == pytest.approx(solution.objective)
 
 
@@ -297,7 +300,8 @@ def test_the_rounds_stand_in_the_log_and_progress_gets_records():
     # A master's incumbent is no tree's cost, and the loop's bound never falls.
     best, costs = fitted.facts["objective"], [record.incumbent for record in records if record.incumbent is not None]
     bounds = [record.bound for record in records if record.bound is not None]
-    assert min(costs) == pytest.approx(best) and max(bounds) == pytest.approx(best) and bounds == sorted(bounds)
+    assert min(costs) == pytest.approx(best) and max(bounds) == pytest.approx(best)
+    assert all(after >= before - 1e-6 for before, after in pairwise(bounds))
 
 
 def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_separated_rows_hold_for_every_tree_and_raise_the_bound(name, form, data
         assert set(model.user_cuts) == {block.name for block in model.rows[len(plain.rows) :]}
     # Rounds raise the bound, purging leaves it, and where no row is broken any more none of the static ones is.
     bounds = [one.bound for one in rounds]
-    assert all(after >= before - 1e-6 for before, after in zip(bounds, bounds[1:]))
+    assert all(after >= before - 1e-6 for before, after in pairwise(bounds))
     assert rounds[-1].added == 0 and [one.rows for one in rounds[1:]] == [one.rows + one.added for one in rounds[:-1]]
     assert bound(plain) == pytest.approx(bounds[0], abs=1e-6) and bound(model) == pytest.approx(bounds[-1], abs=1e-5)
     assert bound(model) >= bound(static) - 1e-5
@@ -113,7 +114,7 @@ def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_pa
     solution = Solution(model.join(problem.module.start(problem, pipeline.start(model, "cart")[0])), Termination.UNKNOWN)
     write_point(model, solution.x, tmp_path / "m.sol", "highs")
     monkeypatch.setattr(pipeline, "solve", None)
-    again, back, manifest = files.open_solution(tmp_path / "m.sol")
+    again, back, _ = files.open_solution(tmp_path / "m.sol")
     assert (again.rows, again.cuts, again.separated, again.user_cuts) == (model.rows, model.cuts, model.separated, model.user_cuts)
     np.testing.assert_array_equal(again.A.toarray(), model.A.toarray())
     np.testing.assert_array_equal(again.row_upper, model.row_upper)

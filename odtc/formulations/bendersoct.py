@@ -23,7 +23,7 @@ import numpy as np
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
-from odtc.mincut import min_cuts, walk_sets, walk_values, walks
+from odtc.mincut import Pool, min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.solution import Round, Solution, Termination
 
@@ -36,6 +36,7 @@ STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the b
 BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
 SURE = 1e-3  # a column this near to a whole number means it
 RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
+MANY = 4  # times as many walks as the relaxation asked for: fewer are all given with the first whole numbers
 
 
 @dataclass(frozen=True)
@@ -161,11 +162,11 @@ def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
     return sink, cap
 
 
-def separate(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
+def separate(problem: Problem, point, relaxed: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """(rows, source sets) of cuts that a point breaks, at least one for each row that breaks one."""
     graph, g, (sink, cap) = Graph.of(problem), point["g"], capacities(problem, point)
     paths = walk_sets(graph.ends, sink.shape[1])
-    if (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
+    if not relaxed and (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
         # The next trees will send a row that was caught to its other ends: all its walks at once
         # take fewer rounds, and a round is a MIP.
         test = _asked(problem, point)
@@ -173,12 +174,12 @@ def separate(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
         end = walks(test, problem.encoded.X)
         caught = np.flatnonzero(g > (sink * walk_sets(end, len(test))).sum(axis=1) + BROKEN)
         return np.repeat(caught, len(paths)), np.tile(paths, (len(caught), 1))
-    # A walk where one is broken, since integer points will ask for it too; else a minimum cut.
-    value = walk_values(sink, cap, graph.forks)[:, graph.ends]
-    lowest, (least, S) = value.min(axis=1), min_cuts(sink, cap, graph.forks)
-    S = np.where((g > lowest + BROKEN)[:, None], paths[value.argmin(axis=1)], S)
-    broken = np.flatnonzero(g > least + BROKEN)
-    return broken, S[broken]
+    # All walks that are broken, since integer points will ask for them too; a minimum cut for a row that breaks none.
+    broken = g[:, None] > walk_values(sink, cap, graph.forks)[:, graph.ends] + BROKEN
+    least, S = min_cuts(sink, cap, graph.forks)
+    others = np.flatnonzero((g > least + BROKEN) & ~broken.any(axis=1))
+    rows, ends = np.nonzero(broken)
+    return np.append(rows, others), np.vstack([paths[ends], S[others]])
 
 
 def loops(problem: Problem) -> bool:
@@ -195,10 +196,9 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         best = decode(problem, base.split(start))
     else:
         best = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
-    rows, S, seen = np.zeros(0, int), np.zeros((0, len(best.test)), bool), set()
-    bound, relaxed, history, nodes = None, True, [], 0
+    pool, bound, relaxed, history, nodes = Pool(len(best.test)), None, True, [], 0
     while True:
-        model = with_cuts(base, problem, rows, S)
+        model = with_cuts(base, problem, pool.rows, pool.S)
         if relaxed:
             found = solve(replace(model, integrality=np.zeros_like(model.integrality)))
         else:
@@ -206,22 +206,23 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         finished = found.termination == Termination.OPTIMAL
         claim = found.objective if relaxed and finished else found.bound
         bound = claim if bound is None else max(bound, bound if claim is None else claim)
-        nodes, new = nodes + (found.nodes or 0), 0
+        nodes, had, new = nodes + (found.nodes or 0), len(pool.rows), 0
         if found.has_solution:
             point = model.split(found.x)
             best = min(best, settle(_asked(problem, point), problem.encoded), key=lambda tree: objective(problem, tree))
-            cuts = separate(problem, point)
-            keys = [(i, s.tobytes()) for i, s in zip(cuts[0].tolist(), cuts[1])]
-            fresh = np.array([key not in seen and not seen.add(key) for key in keys], bool)
-            rows, S, new = np.append(rows, cuts[0][fresh]), np.vstack([S, cuts[1][fresh]]), int(fresh.sum())
+            new = pool.add(*separate(problem, point, relaxed))
         cost, seconds = objective(problem, best), time.monotonic() - began
         history.append((round(seconds, 3), cost, bound))
         if tell:
-            tell(Round(len(history), "relaxation" if relaxed else "whole", len(rows) - new, new, cost, bound, seconds))
+            tell(Round(len(history), "relaxation" if relaxed else "whole", had, new, cost, bound, seconds))
         proven = bound is not None and cost <= bound + BROKEN * max(1.0, cost)
         if proven or found.termination in STOPPED or not relaxed and not (finished and new):
             break
-        relaxed = relaxed and new > 0 and len(history) < RELAXED_ROUNDS
+        if relaxed and not (finished and new and len(history) < RELAXED_ROUNDS):
+            slack = np.zeros(len(pool.rows), bool)
+            if finished:
+                slack[:had] = (model.row_upper - model.A @ found.x)[base.n_rows :] > BROKEN
+            pool, relaxed = _for_whole(problem, pool, slack), False
     if not (found.has_solution or proven or found.termination in STOPPED):
         return model, found  # the solver failed, and says why
     x, termination = model.join(problem.module.start(problem, best)), found.termination
@@ -233,6 +234,19 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         found, x=x, objective=model.objective(x), bound=bound, seconds=seconds, nodes=nodes, claimed=None,
         history=tuple(history), termination=termination,
     )
+
+
+def _for_whole(problem: Problem, pool: Pool, slack: np.ndarray) -> Pool:
+    """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
+    them what else holds the bound of the relaxation. Where all walks are many times what the relaxation
+    asked for, its cuts must do: the rounds will ask for more."""
+    n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
+    if n * len(paths) > MANY * len(pool.rows):
+        return pool
+    whole = Pool(pool.S.shape[1])
+    whole.add(np.repeat(np.arange(n), len(paths)), np.tile(paths, (n, 1)))
+    whole.add(pool.rows[~slack], pool.S[~slack])
+    return whole
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
