@@ -142,6 +142,25 @@ def test_a_file_of_values_without_names_goes_by_place(tmp_path):
         raw.on((NamedBlock(("a", "b")),))
 
 
+@pytest.mark.parametrize("head,columns,end,values", [
+    ("s bas 1 2 f f -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", "optimal", [0.5, 1]),
+    ("s bas 1 2 f i -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", None, [0.5, 1]),
+    ("s bas 1 2 f n -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", "unbounded", None),
+    ("s bas 1 2 n i 1\ni 1 b 1 0\n", "j 1 u 1 1\nj 2 u 1 1\n", "infeasible", None),
+    ("s bas 1 2 u u 0\ni 1 b 0 0\n", "j 1 l 0 0\nj 2 l 0 0\n", None, None),
+    ("s ipt 1 2 o -2.5\ni 1 1.5 -1\n", "j 1 0.5 0\nj 2 1 -1\n", "optimal", [0.5, 1]),
+    ("s ipt 1 2 i -2.5\ni 1 1.5 -1\n", "j 1 0.5 0\nj 2 1 -1\n", None, None),
+    ("s mip 1 2 o -2.5\ni 1 1.5\n", "j 1 0.5\nj 2 1\n", "optimal", [0.5, 1]),
+])
+def test_the_three_kinds_of_solution_of_glpk(tmp_path, head, columns, end, values):
+    raw = read_text(tmp_path, f"c Problem:    m\n{head}{columns}e o f\n")
+    assert raw.format == "glpk" and raw.termination == end
+    assert (None if raw.values is None else raw.values.tolist()) == values
+    if values is not None:
+        with pytest.raises(SolutionError, match="cut off"):
+            read_text(tmp_path, f"c Problem:    m\n{head}{columns[:columns.index(chr(10)) + 1]}e o f\n")
+
+
 SYMPHONY = "\n==  Welcome to the SYMPHONY MILP Solver \n\nReading input file...\n\n"
 ONE = '<variable name="a" index="0" value="1"/>'
 
