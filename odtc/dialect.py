@@ -10,9 +10,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Dialect:
     """`reads` are the model formats, best first; `gzip` whether it reads them as .gz; `start` the point
-    format of its MIP starts (None: it takes none); `partial` whether a start may leave columns out;
-    `cuts` whether USERCUTS and LAZYCONS sections mean to it what they say (FORMATS §6); `duals`
-    whether its solutions of an LP hold duals; `limit` what it does not do without a licence."""
+    format of its MIP starts (None: it takes none), always complete ones; `cuts` whether USERCUTS and
+    LAZYCONS sections mean to it what they say (FORMATS §6); `duals` whether its solutions of an LP hold
+    duals; `limit` what it does not do without a licence."""
 
     reads: tuple[str, ...] = ("mps", "lp", "fixed-mps")
     gzip: bool = True

@@ -1,4 +1,7 @@
-"""OR-tools reads the MPS file (ModelBuilder) and solves it with the SCIP inside; it writes `name value` lines."""
+"""OR-tools reads the MPS file (ModelBuilder) and solves it with the SCIP inside; it writes `name value` lines.
+
+SCIP's plain search is of one thread, so --threads has no effect.
+"""
 
 
 def solve(job):

@@ -1,4 +1,4 @@
-"""OR-tools: its MPS import with CP-SAT, or another solver that it bundles.
+"""OR-tools: its MPS import and the SCIP that it bundles, in one thread. CP-SAT's log is read too (--log).
 
 What it prints: OR-tools source, CpSolverResponseStats and linear_solver/solve.cc.
 """
@@ -9,7 +9,7 @@ from odtc.dialect import Dialect
 from odtc.solution import Termination
 
 NAME = "OR-tools"
-SUMMARY = "CP-SAT and others through the package ortools; MIP"
+SUMMARY = "the SCIP inside the package ortools, one thread, no starts; MIP and LP"
 DIALECT = Dialect(reads=("mps", "fixed-mps"))
 PROGRAMS = ()
 PACKAGE, DRIVER = "ortools", "ortools"
