@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from odtc.point import RawPoint, cut_off, number
+from odtc.point import NO_POINT, RawPoint, cut_off, number
 from odtc.solution import Termination
 from odtc.status import SYMPHONY
 from odtc.words import table
@@ -33,6 +33,8 @@ def read(data: bytes) -> RawPoint:
     header = VALUES.search(data)
     if not header and ZERO.search(data) and (cost := COST.search(data)):
         return RawPoint(NAME, [], np.zeros(0), status, number(cost[1]))
+    if status in NO_POINT:  # said in the box alone
+        return RawPoint(NAME, None, None, status)
     if not header:
         if not re.search(rb"^(No Solution Found|The problem is \w+!) *\n", data, re.M):
             raise cut_off("'No Solution Found' or the names and values of the columns")
