@@ -327,8 +327,6 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = app(standalone_mode=False)
-        if code == 130:  # what typer makes of Ctrl-C
-            raise KeyboardInterrupt
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc import log as logs
+from odtc.check import BROKEN
 from odtc.dataset import show_number
 from odtc.errors import SolutionError, SolverError
 from odtc.format import FORMATS, write_model
@@ -34,7 +35,6 @@ from odtc.solution import Log, Options, Outcome, Progress, Termination, proof
 from odtc.transcript import PIECE, Transcript
 
 MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs know a model
-FRACTIONAL = 1e-4  # further from whole than any solver's rounding: a relaxation that poses as a solution
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
             message = str(problem)
     if x is not None and model.integrality.any():
         whole = x[model.integrality.astype(bool)]
-        if np.abs(whole - np.round(whole)).max() > FRACTIONAL:
+        if np.abs(whole - np.round(whole)).max() > BROKEN:
             x, message = None, "its point is fractional: the relaxation, not a solution"
     if termination is None:
         termination = Termination.UNKNOWN if x is not None or stopped else Termination.ERROR

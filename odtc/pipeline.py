@@ -25,7 +25,7 @@ from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
 from odtc.topology import Topology
 from odtc.tree import Tree, read_tree
-from odtc.verify import Check, proves, verify_tree
+from odtc.verify import Check, floored, proves, verify_tree
 from odtc.verify import verify as run_checks
 
 
@@ -151,8 +151,15 @@ def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable
     several side by side: "highs,scip,my.toml" (odtc.race, which also says what `logs` are).
 
     `options` are those of `Options` (time_limit, threads, seed, gap); `start` is a point of shape
-    (columns,); `path` and `program` as in odtc.solver.solve. Raises SolverError, ChoiceError.
+    (columns,); `path` and `program` as in odtc.solver.solve. The bound is never below what equivalent
+    points leave (odtc.verify.floor), where the model's problem is known. Raises SolverError, ChoiceError.
     """
+    found = _solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path, program=program, **options)
+    return floored(model.problem, found) if model.problem is not None else found
+
+
+def _solve(model: Model, solver: str, *, start=None, progress=None, log=None, logs=None, path=None, program=None,
+           **options) -> Solution:
     if lineup.is_race(solver):
         lineup.refuse_program(program)
         return race.run(model, solver, Options(**options), start, progress, log, logs, path)
@@ -170,9 +177,10 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     heap = problem.module.decode(problem, model.split(solution.x))
     tree = heap.to_tree(problem.encoded)
     checks = run_checks(problem, model, solution, heap, tree, dataset or problem.encoded.dataset)
-    if solution.termination == Termination.UNKNOWN and proves(problem, heap, problem.module.objective(problem, heap)):
-        solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
-    return Decoded(heap, tree, checks, solution)
+    paid = problem.module.objective(problem, heap)
+    if proves(problem, paid):  # whatever the solver says of its end
+        solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
+    return Decoded(heap, tree, checks, floored(problem, solution))
 
 
 def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, logs=None, path=None, program=None,
@@ -184,9 +192,10 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
     if loop is None:
         return model, solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path,
                             program=program, time_limit=time_limit, **options)
-    rounds = Rounds(partial(solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep)
+    # A round's own model may cost less than any tree, so its bound stays as it is.
+    rounds = Rounds(partial(_solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep)
     last, solution = loop(model, rounds.solve, start, rounds.tell)
-    return last, replace(solution, seconds=rounds.seconds)
+    return last, replace(floored(model.problem, solution), seconds=rounds.seconds)
 
 
 def loop_of(problem: Problem):
@@ -203,7 +212,7 @@ def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
     paid = problem.module.objective(problem, heap)
     seconds = time.monotonic() - began
     solution = Solution(None, Termination.UNKNOWN, paid, None, seconds, problem.module.NAME)
-    if proves(problem, heap, paid):
+    if proves(problem, paid):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=paid)
     decoded = Decoded(heap, tree, verify_tree(problem, heap, tree, problem.encoded.dataset), solution)
     facts = model_facts(problem) | report.solve_facts(solution) | {"has_solution": True}
@@ -304,11 +313,15 @@ def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
     return names
 
 
-def no_solution_text(solution: Solution) -> str:
+def no_solution_text(solution: Solution, ours: bool = True) -> str:
+    """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make."""
+    more = "the time limit came first; allow more time (--time-limit)"
     why = {
-        Termination.TIME_LIMIT: "the time limit came first; allow more time (--time-limit) or give a start (--start cart)",
-        Termination.INFEASIBLE: "it says the model is infeasible; every model of odtc has a solution, so check the file",
+        Termination.TIME_LIMIT: {
+            "none": f"{more}, or give a start (--start cart) to a solver that takes one (odtc list solvers)",
+            "accepted": more,
+        }.get(solution.start, f"{more}; it did not take the start that it was given"),
+        Termination.INFEASIBLE: "it says the model is infeasible" + ("; every model of odtc has a solution, so check the file" if ours else ""),
         Termination.INTERRUPTED: "it was interrupted before it had one",
     }.get(solution.termination, f"it ended as {solution.termination}")
     return f"{solution.solver or 'the solver'} found no solution: {why}{': ' + solution.message if solution.message else ''}"
-

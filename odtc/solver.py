@@ -24,23 +24,14 @@ import numpy as np
 
 from odtc import command, process
 from odtc import log as logs
+from odtc.check import broken
 from odtc.described import from_template
 from odtc.errors import SolverError
 from odtc.process import Child, attend, python_environment
 from odtc.program import version as program_version
 from odtc.program import wanted
 from odtc.registry import Registry
-from odtc.solution import (
-    NO_POINT,
-    Incumbent,
-    Job,
-    Log,
-    Options,
-    Outcome,
-    Progress,
-    Solution,
-    Termination,
-)
+from odtc.solution import NO_POINT, Incumbent, Job, Log, Options, Outcome, Progress, Solution, Termination, proof
 
 SOLVERS = Registry(
     "solver", "odtc.solvers",
@@ -90,7 +81,8 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
     the model's file where it is written already, and `program` names another executable.
     `ends_in()` is asked often: None while it may go on, then the seconds it still has; with it, a
     solver inside Python has a process of its own, so that its end can be had.
-    The objective is recomputed from the point. Raises SolverError where the solver cannot be
+    The objective is recomputed from the point, and the point is checked: where it breaks the model
+    there is none, and the termination is `error`. Raises SolverError where the solver cannot be
     run, ChoiceError for an unknown one.
     """
     options = options or Options()
@@ -108,7 +100,7 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
                 _in_process(solver, job, run, ends_in)
     except KeyboardInterrupt:  # before the solver could be told
         run.stopped = Termination.INTERRUPTED
-    return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began)
+    return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began, options.time_limit)
 
 
 def said_in_log(path) -> logs.Said:
@@ -153,23 +145,38 @@ class _Run:
             self.outcome = event
         return self.outcome is not None
 
-    def solution(self, name: str, seconds: float) -> Solution:
+    def solution(self, name: str, seconds: float, limit: float | None) -> Solution:
         stopped = Termination(self.stopped) if self.stopped else None
         words = "it did not answer when it was told to stop" if stopped else "the solver ended without a word"
         said = self.outcome or Outcome(None, stopped or Termination.ERROR, message=words)
-        x = said.x if said.x is not None else self.x
-        bound = said.bound if said.bound is not None else self.bound
-        termination = said.termination
+        x, termination, message = said.x if said.x is not None else self.x, said.termination, said.message
         if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
             termination = stopped
-        message = said.message
         if termination in NO_POINT:
             x = None  # what it found on its way is no answer
-            if termination == Termination.INFEASIBLE_OR_UNBOUNDED and stopped:
-                termination = stopped  # CBC says so of a model that it had no time to look at
-            elif "INFEASIBLE" in termination.name and self.start is not None and _feasible(self.model, self.start):
+        if termination in (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED):
+            if stopped or limit is not None and seconds >= limit:
+                # CBC's preprocessing says so of a model that it had no time to look at.
+                message = f"it says {termination.replace('_', ' ')} at the end of its time, which proves nothing"
+                termination = stopped or Termination.TIME_LIMIT
+            elif self.start is not None and not broken(self.model, self.start, 1e-9):
                 termination, message = Termination.ERROR, "it says infeasible, but its start is a solution of the model"
+        if x is not None and (wrong := broken(self.model, x)):
+            x, termination, message = None, Termination.ERROR, f"its point is no solution of the model: {wrong}"
+        if x is None and termination == Termination.OPTIMAL:
+            termination, message = Termination.ERROR, message or "it says optimal, but there is no point"
         objective = self.model.objective(x) if x is not None else None
+        if said.x is not None and None not in (objective, said.objective):
+            # Six digits of a point are as many of its objective, of all terms together.
+            digits = 1e-5 * max(1.0, float(np.abs(self.model.c) @ np.abs(x)))
+            if abs(objective - said.objective) > digits:
+                message = message or f"it says the objective is {said.objective:.10g}, its point costs {objective:.10g}"
+        bound = said.bound if said.bound is not None else self.bound
+        if bound is not None and not abs(bound) < logs.NO_BOUND:
+            bound = None
+        if objective is not None:  # an earlier incumbent is not the point that it calls optimal
+            termination, bound, doubt = proof(termination, objective, bound, said.x is None)
+            message = message or doubt
         # Two doubles for one number: the bound of a proof differs from its objective by rounding.
         if None not in (objective, bound) and abs(objective - bound) <= 1e-9 * max(1.0, abs(objective)):
             bound = objective
@@ -177,14 +184,6 @@ class _Run:
             x, termination, objective, bound, seconds, name, said.nodes if said.nodes is not None else self.nodes,
             said.objective, said.start, tuple(self.history), message, said.cpu_seconds,
         )
-
-
-def _feasible(model, x) -> bool:
-    activity = model.A @ x
-    return bool(
-        (x >= model.col_lower - 1e-9).all() and (x <= model.col_upper + 1e-9).all()
-        and (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
-    )
 
 
 def _in_thread(module, job, run) -> None:

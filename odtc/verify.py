@@ -5,47 +5,18 @@ of the data file through the tree with a few lines of plain Python, apart from a
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
+from odtc.check import TOLERANCE, Check, check_point, close
 from odtc.cut import arranged
 from odtc.dataset import Dataset
 from odtc.formulation import Problem
-from odtc.heap import HeapTree
+from odtc.heap import HeapTree, blank
 from odtc.model import Model
-from odtc.solution import Solution
+from odtc.solution import NO_POINT, Solution, Termination
 from odtc.tree import Branch, Tree
-
-TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
-
-
-@dataclass(frozen=True)
-class Check:
-    """`passed` is False only for a contradiction; `text` holds the numbers."""
-
-    name: str
-    passed: bool
-    text: str
-
-    def to_json(self) -> dict:
-        return {"check": self.name, "passed": self.passed, "text": self.text}
-
-
-def check_point(model: Model, x: np.ndarray) -> list[Check]:
-    """The point against bounds, rows and integrality, with the largest violation of each."""
-    checks = []
-    below, above = model.col_lower - x, x - model.col_upper
-    checks.append(_largest("bounds", np.maximum(below, above), model.columns, len(x)))
-    activity = model.A @ x
-    # Rounding in a sum grows with its terms, so the tolerance does too.
-    scale = np.maximum(1.0, abs(model.A) @ np.abs(x))
-    below, above = (model.row_lower - activity) / scale, (activity - model.row_upper) / scale
-    checks.append(_largest("rows", np.maximum(below, above), model.rows, len(activity)))
-    whole = model.integrality.astype(bool)
-    distance = np.where(whole, np.abs(x - np.round(x)), 0.0)
-    checks.append(_largest("integrality", distance, model.columns, int(whole.sum())))
-    return checks
 
 
 def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree,
@@ -56,7 +27,7 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     objective = model.objective(solution.x)
     if solution.claimed is not None:
         checks.append(Check(
-            "objective", _close(objective, solution.claimed),
+            "objective", close(objective, solution.claimed),
             f"c·x is {objective:.10g}, the solver says {solution.claimed:.10g}",
         ))
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
@@ -66,16 +37,16 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     wrong = [check for check in check_point(model, exact) if not check.passed]
     counted, paid = module.objective(problem, kept), module.objective(problem, heap)
     checks.append(Check(
-        "tree in model", not wrong and _close(model.objective(exact), counted),
+        "tree in model", not wrong and close(model.objective(exact), counted),
         "; ".join(check.text for check in wrong)
         or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
     ))
     # FORMULATIONS §9: better than the solver's objective is a note, worse is an error.
-    worse = paid > objective and not _close(paid, objective)
-    note = " (better: the incumbent withheld flow)" if paid < objective and not _close(paid, objective) else ""
+    worse = paid > objective and not close(paid, objective)
+    note = " (better: the incumbent withheld flow)" if paid < objective and not close(paid, objective) else ""
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
     if solution.bound is not None:
-        beyond = solution.bound > paid and not _close(solution.bound, paid)
+        beyond = solution.bound > paid and not close(solution.bound, paid)
         checks.append(Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}"))
     return checks + verify_tree(problem, heap, tree, dataset)
 
@@ -110,11 +81,32 @@ def equivalent_points(encoded) -> float:
     return float((weights @ encoded.cost).min(axis=1).sum())
 
 
-def proves(problem: Problem, heap: HeapTree, paid: float) -> bool:
-    """Whether a tree of this cost is optimal whatever a solver says: it loses as little as equivalent
-    points force, and branch nodes cost nothing or there are none."""
-    loss, floor = heap.loss(problem.encoded), equivalent_points(problem.encoded)
-    return (loss <= floor or math.isclose(loss, floor, rel_tol=1e-12)) and math.isclose(paid, loss)
+def floor(problem: Problem) -> float:
+    """The least objective that equivalent points leave to any tree.
+
+    An objective is a factor times the loss, and on top what only branch nodes or predictions that
+    differ can cost; a tree of one leaf has neither, so it tells the factor.
+    """
+    test, label = blank(problem.topology)
+    label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
+    leaf = HeapTree(test, label)
+    loss = leaf.loss(problem.encoded)
+    return problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
+
+
+def proves(problem: Problem, paid: float) -> bool:
+    """Whether a tree that costs `paid` is optimal whatever a solver says: it costs the least that
+    equivalent points leave."""
+    least = floor(problem)
+    return paid <= least or math.isclose(paid, least, rel_tol=1e-12)
+
+
+def floored(problem: Problem, solution: Solution) -> Solution:
+    """The solution with no bound below the floor: early in a search a solver's own says less."""
+    if solution.termination in NO_POINT or solution.termination == Termination.ERROR and not solution.has_solution:
+        return solution
+    least = floor(problem) if solution.objective is None else min(floor(problem), solution.objective)
+    return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
 
 
 def _against_data(tree: Tree, dataset: Dataset, cost: list[list[float]], errors: float, loss: float) -> Check:
@@ -128,7 +120,7 @@ def _against_data(tree: Tree, dataset: Dataset, cost: list[list[float]], errors:
             wrong += weight
             lost += weight * cost[label][node.label]
     return Check(
-        "data", _close(wrong, errors) and _close(lost, loss),
+        "data", close(wrong, errors) and close(lost, loss),
         f"{dataset.n_rows} rows of the data file, {len(names)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"
         + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
     )
@@ -141,20 +133,3 @@ def _goes_left(split, cells) -> bool:
     if split.kind == "subset":
         return value in split.values
     return value <= split.threshold
-
-
-def _largest(name, violation, blocks, count) -> Check:
-    if not len(violation):
-        return Check(name, True, "none")
-    at = int(np.argmax(violation))
-    worst = max(0.0, float(violation[at]))
-    if worst == 0:
-        return Check(name, True, f"{count} kept exactly")
-    block = next(b for b in blocks if b.start <= at < b.stop)
-    where = block.names(at - block.start, at - block.start + 1).tobytes().decode().strip()
-    return Check(name, worst <= TOLERANCE, f"{count} kept within {worst:.2g} (most at {where})" if worst <= TOLERANCE
-                 else f"broken by {worst:.6g} at {where}, more than {TOLERANCE:g}")
-
-
-def _close(a: float, b: float) -> bool:
-    return abs(a - b) <= TOLERANCE * max(1.0, abs(a), abs(b))

@@ -31,7 +31,7 @@ def read_log(text): return None
 def run(job, emit, cancelled):
     Path(os.environ["FAKE_PID"]).write_text(str(os.getpid()))
     emit(Log("hello\\n"))
-    if job.options.seed != 7:
+    if job.options.seed not in (7, 10):
         emit(Incumbent(np.ones(len(job.c))))
         emit(Progress(0.1, 2.0, 1.0, 3))
     if job.options.seed in (1, 7):          # deaf: neither limit nor nudge
@@ -47,6 +47,13 @@ def run(job, emit, cancelled):
         raise ValueError("bad")
     if job.options.seed == 6:               # is wrong
         return Outcome(None, Termination.INFEASIBLE)
+    if job.options.seed == 8:               # breaks a row, a bound, or has no number
+        return Outcome(np.array(eval(os.environ["FAKE_POINT"]), float), Termination.OPTIMAL, 1.0, 1.0)
+    if job.options.seed == 9:               # has had no time to look
+        time.sleep(job.options.time_limit)
+        return Outcome(None, Termination.INFEASIBLE_OR_UNBOUNDED)
+    if job.options.seed == 10:              # has no point, and no bound but infinity
+        return Outcome(None, Termination.OPTIMAL, None, -1e20)
     return Outcome(np.ones(len(job.c)), Termination.OPTIMAL, 2.0, 2.0, 5)
 '''
 
@@ -165,6 +172,34 @@ def test_a_solver_that_prints_rubbish(fake, limit):
 def test_the_objective_is_computed_not_believed(fake):
     found = solve(COVER, "fake", Options(seed=5))
     assert found.claimed == 2 and found.objective == 3
+    assert "says the objective is 2, its point costs 3" in found.message
+
+
+@pytest.mark.parametrize("point,where", [
+    ("[1, 0, 0]", "rows broken by 1 at r1"), ("[1, 1, -1]", "bounds broken by 1 at x2"), ("[1, 0.9, 0.1]", "integrality broken by 0.1"),
+    ("[1, 1, np.nan]", "bounds broken by inf at x2"), ("[1, 1, np.inf]", "bounds broken by inf at x2"),
+])
+def test_a_point_that_breaks_the_model_is_no_solution(fake, monkeypatch, point, where):
+    monkeypatch.setenv("FAKE_POINT", point)
+    found = solve(COVER, "fake", Options(seed=8))
+    assert (found.termination, found.has_solution, found.objective) == ("error", False, None)
+    assert where in found.message and found.message.count("\n") == 0
+
+
+def test_a_point_within_a_solvers_tolerances_is_one(fake, monkeypatch):
+    monkeypatch.setenv("FAKE_POINT", "[1, 1 - 9e-6, 9e-6]")
+    found = solve(COVER, "fake", Options(seed=8))
+    assert found.termination == "optimal" and found.has_solution
+
+
+def test_optimal_without_a_point_is_an_error(fake):
+    found = solve(COVER, "fake", Options(seed=10))
+    assert (found.termination, found.bound) == ("error", None) and "no point" in found.message
+
+
+def test_at_the_end_of_its_time_no_solver_proves_that_there_is_no_solution(fake):
+    found = solve(COVER, "fake", Options(seed=9, time_limit=0.3))
+    assert (found.termination, found.has_solution) == ("time_limit", False) and "proves nothing" in found.message
 
 
 def test_a_solver_that_is_not_there(fake, monkeypatch):

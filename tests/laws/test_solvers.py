@@ -94,14 +94,14 @@ def test_infeasible(name):
     # One of three whole numbers must be 1, and no half of one may be.
     nothing = model([1, 1, 1], [[1, 1, 1], [2, 2, 2]], [1, -np.inf], [np.inf, 1])
     found = solve(nothing, name, LIMIT)
-    assert found.termination in ("infeasible", "infeasible_or_unbounded") and not found.has_solution
+    assert found.termination in ("infeasible", "infeasible_or_unbounded") and not found.has_solution and not found.message
 
 
 def test_unbounded(name):
     # Two rows, so that no solver takes a shortcut that says less.
     endless = model([-1, -1], [[1, -1], [-1, 1]], -np.inf, 3, upper=np.inf)
     found = solve(endless, name, LIMIT)
-    assert found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution
+    assert found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution and not found.message
 
 
 def test_general_columns_and_all_kinds_of_bounds(name):
@@ -116,6 +116,14 @@ def test_general_columns_and_all_kinds_of_bounds(name):
     assert found.termination == "optimal"
     assert found.objective == pytest.approx(-7, abs=1e-5)
     assert found.x[:2] == pytest.approx([-3, 0], abs=1e-5)
+
+
+def test_a_linear_program(name):
+    # min -x - 2y: x + y <= 1.5, both in [0, 1]
+    found = solve(model([-1, -2], [[1, 1]], -np.inf, 1.5, whole=False), name, LIMIT)
+    assert (found.termination, found.message) == ("optimal", "")
+    assert found.objective == pytest.approx(-2.5, abs=1e-6) and found.bound == pytest.approx(-2.5, abs=1e-6)
+    assert found.x == pytest.approx([0.5, 1], abs=1e-6)
 
 
 def test_at_its_time_limit(name):
@@ -190,7 +198,10 @@ FAKES = {
     "writes an empty file": (": > solution.sol", "error", False),
     "writes the relaxation": (
         "printf 'Stopped on time - objective value 1.5\\n 0 x0 0.5 0\\n 1 x1 0.5 0\\n 2 x2 0.5 0\\n' > solution.sol", "time_limit", False),
-    "writes another model's solution": ("printf 'Optimal - objective value 1\\n 0 y 1 0\\n' > solution.sol", "optimal", False),
+    "writes another model's solution": ("printf 'Optimal - objective value 1\\n 0 y 1 0\\n' > solution.sol", "error", False),
+    "writes a point that is none": ("printf 'Optimal - objective value 1\\n 0 x0 1 0\\n' > solution.sol", "error", False),
+    "says infeasible when its time is over": (
+        "sleep 0.55; echo 'Welcome to the CBC MILP Solver'; echo 'Pre-processing says infeasible or unbounded'", "time_limit", False),
 }
 
 

@@ -34,6 +34,7 @@ LAYERS = [
     {
         "tree",
         "model",
+        "check",
     },
     {
         "column",
