@@ -45,6 +45,7 @@ FAKES = {
     "point_2": f"printf '{TWO}' > $1; echo bound 0; {WAIT}",
     "proves_3": f"sleep 1; printf '{THREE}' > $1; echo bound 3; echo done",
     "denies": "sleep 1; echo none",
+    "breaks_rows": "printf 'x0 0\\nx1 0\\nx2 0\\n' > $1; echo bound 0; echo done",
     "crashes_after_30": "echo bound 30; kill -SEGV $$",
 }
 
@@ -109,7 +110,7 @@ def test_the_first_proof_ends_the_others(fakes):
     assert (racers["point_3"].termination, racers["point_3"].objective, racers["point_3"].bound) == ("interrupted", 3, 0)
 
 
-@pytest.mark.parametrize("trouble", ["crashes", "floods", "crashes_after_30"])
+@pytest.mark.parametrize("trouble", ["crashes", "floods", "crashes_after_30", "breaks_rows"])
 def test_one_that_misbehaves_does_not_lose_the_race(fakes, trouble):
     found = race.run(SMALL, fakes(trouble, "honest"))
     assert (found.termination, found.objective) == ("optimal", 2)
