@@ -68,12 +68,13 @@ def line(name, scheme, depth, form, problem, limit) -> None:
     model = module.build(problem)
     start = model.join(module.start(problem, grow("cart", problem.encoded, problem.topology)))
     bound, lp = solved(model, None, limit)
+    words = f"| {name} | {scheme} | {depth} | {form} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {size:.2f} | {min(seconds):.3f} |"
+    if bound.termination != Termination.OPTIMAL:  # then whole numbers are out of reach
+        print(f"{words} – | > {limit:g} | limit | – | – | – |", flush=True)
+        return
     found, mip = solved(model, start, limit)
-    value = "–" if found.bound is None else f"{found.bound:.6g}"
-    root = f"{bound.objective:.2f}" if bound.termination == Termination.OPTIMAL else "–"
     ended = "optimal" if found.termination == Termination.OPTIMAL else "limit"
-    print(f"| {name} | {scheme} | {depth} | {form} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {size:.2f} | "
-          f"{min(seconds):.3f} | {root} | {lp:.2f} | {ended} | {value} | {found.nodes} | {mip:.1f} |", flush=True)
+    print(f"{words} {bound.objective + 0.0:.2f} | {lp:.2f} | {ended} | {found.bound:.6g} | {found.nodes} | {mip:.1f} |", flush=True)
 
 
 def solved(model, start, limit):

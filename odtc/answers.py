@@ -173,15 +173,15 @@ class StumpSums:
 
 
 def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
-    """(tests, nested) of each feature: its thresholds, ordered so that every row answers the first ones
-    with 1 and the others with 0, and apart from them its other tests, not nested."""
+    """(tests, nested) of each feature: its thresholds, nested, which is ordered so that every row answers the
+    first ones with 1 and the others with 0, and apart from them its other tests; a single one is nested."""
     groups = {}
     for f, split in enumerate(encoded.tests):
         nested = isinstance(split, Threshold)
         groups.setdefault((split.feature, nested, nested and bool(encoded.ones_left[f])), []).append(f)
     ones = encoded.X.sum(axis=0)
     return [
-        (np.array(sorted(tests, key=lambda f: -ones[f]) if nested else tests), nested)
+        (np.array(sorted(tests, key=lambda f: -ones[f]) if nested else tests), nested or len(tests) == 1)
         for (_, nested, _), tests in groups.items()
     ]
 
@@ -195,8 +195,10 @@ def _kinds(X: np.ndarray, nested: bool):
     if not nested:
         answers, kind, size = np.unique(X, axis=0, return_inverse=True, return_counts=True)
         return answers, kind.reshape(-1), size
-    ones, kind, size = np.unique(X.sum(axis=1), return_inverse=True, return_counts=True)
-    return np.arange(X.shape[1]) < ones[:, None], kind, size
+    ones = X.sum(axis=1)
+    size = np.bincount(ones)
+    levels = np.flatnonzero(size)
+    return np.arange(X.shape[1]) < levels[:, None], (np.cumsum(size > 0) - 1)[ones], size[levels]
 
 
 def _firsts(kinds) -> list[int]:
