@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from odtc.constraint import CONSTRAINTS
 from odtc.cut import CUTS
 from odtc.encoding import ENCODINGS
 from odtc.errors import ChoiceError
@@ -11,12 +12,13 @@ from odtc.heuristic import HEURISTICS
 from odtc.point import POINTS
 from odtc.reader import READERS
 from odtc.registry import did_you_mean
+from odtc.roles import words
 from odtc.selection import SELECTIONS
 from odtc.solver import SOLVERS, version
 
 REGISTRIES = {
     "models": FORMULATIONS, "cuts": CUTS, "encodings": ENCODINGS, "solvers": SOLVERS, "formats": FORMATS,
-    "exporters": None, "selections": SELECTIONS, "starts": HEURISTICS, "points": POINTS, "readers": READERS,
+    "exporters": None, "selections": SELECTIONS, "starts": HEURISTICS, "constraints": CONSTRAINTS, "points": POINTS, "readers": READERS,
 }
 
 
@@ -79,6 +81,8 @@ def _details(kind, name) -> str:
             lines.append(f"--start {name}:{key}=…  {text}")
     elif kind == "cuts":
         module = CUTS.get(name)
-        needs = ", or ".join(" and ".join(need.words() for need in needs) for needs in module.NEEDS)
-        lines += [f"needs columns of the roles {needs}; valid for {module.VALID}", "", module.__doc__.strip()]
+        lines += [f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}", "", module.__doc__.strip()]
+    elif kind == "constraints":
+        module = CONSTRAINTS.get(name)
+        lines += [f"needs columns of the roles {words(module.NEEDS)}: {module.HINT}", "", module.__doc__.strip()]
     return "".join(f"\n{line}" for line in lines)

@@ -21,8 +21,11 @@ class Choice:
     why: str
 
 
-def choose(n_tests: int, depth: int) -> Choice:
-    """By the greatest sizes that dpflow can have on so many tests at this depth."""
+def choose(n_tests: int, depth: int, constrained: bool = False) -> Choice:
+    """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
+    every constraint, where there are some."""
+    if constrained:
+        return Choice("flowoct", "flowoct takes every constraint; dpflow takes none of them")
     dpflow = FORMULATIONS.get("dpflow")
     columns = dpflow.most_columns(n_tests, depth - dpflow.short_tail(n_tests, depth))
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests

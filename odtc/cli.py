@@ -17,6 +17,7 @@ from odtc import __version__, cli_bench, cli_certify, cli_import, cli_pool, cli_
 from odtc.cli_options import (
     Categorical,
     ClassWeight,
+    Constraints,
     Cost,
     Cuts,
     DataFile,
@@ -26,6 +27,9 @@ from odtc.cli_options import (
     Gap,
     Json,
     ManifestFile,
+    MaxBranchNodes,
+    MaxFeatures,
+    MinLeafRows,
     Missing,
     ModelName,
     Numeric,
@@ -69,6 +73,8 @@ def fit(
     data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
     numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
+    constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
+    max_features: MaxFeatures = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
     solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
@@ -87,7 +93,8 @@ def fit(
     solver, label, racers = cli_solve.who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, fitting=True)
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights,
+                    class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
     labelled = pipeline.test_rows(problem, test) if test else None
     stem = _stem(problem, o)
     nearly = cli_pool.find_pool(problem, pool, within)
@@ -104,7 +111,7 @@ def fit(
     with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
         relaxations = pipeline.relaxations(time_limit, progress, log, keeper)
         compiled = pipeline.compile_model(problem, cuts, relaxations)
-        begun = pipeline.start(compiled, start)
+        begun = _start(compiled, start)
         built = files.write_build(compiled, stem, None if loops else format, gzip)
         left = relaxations.left if rounds else time_limit
         last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, logs=logs,
@@ -129,6 +136,8 @@ def build(
     data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
     numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
+    constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
+    max_features: MaxFeatures = None,
     format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None, o: Stem = None, as_json: Json = False,
@@ -145,13 +154,14 @@ def build(
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     if gzip and (words := files.gzip_words(dialect)):
         screen.say(words)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost)
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights,
+                    class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features))
     if pipeline.separates(cuts):
         with screen.live("HiGHS", None, []) as (progress, _):
             compiled = pipeline.compile_model(problem, cuts, pipeline.relaxations(progress=progress))
     else:
         compiled = pipeline.compile_model(problem, cuts)
-    begun = pipeline.start(compiled, start)
+    begun = _start(compiled, start)
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)
     facts = pipeline.model_facts(problem, compiled) | {"files": [str(f) for f in written]}
@@ -362,7 +372,22 @@ def main() -> None:
     sys.exit(code or 0)
 
 
-def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, fitting=False):
+def _constraints(texts, min_leaf_rows, max_branch_nodes, max_features) -> tuple[str, ...]:
+    short = {"leaf_rows >=": min_leaf_rows, "branch_nodes <=": max_branch_nodes, "features <=": max_features}
+    return (*texts, *(f"{words} {number}" for words, number in short.items() if number is not None))
+
+
+def _start(compiled, name: str):
+    """The start, as of the pipeline; says where there is none."""
+    from odtc import pipeline
+
+    begun = pipeline.start(compiled, name)
+    if begun is None and name != "none":
+        screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, compiled.problem.constraints))})")
+    return begun
+
+
+def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, constraints, fitting=False):
     """The Problem that the options pose; says how many rows went."""
     from odtc import pipeline
 
@@ -375,7 +400,7 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting,
-                            class_weight=class_weight, cost=cost)
+                            class_weight=class_weight, cost=cost, constraints=constraints)
     if choice := problem.memo.get("choice"):
         screen.say(f"--model auto: {choice.why}")
     dataset = problem.encoded.dataset

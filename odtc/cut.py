@@ -10,19 +10,20 @@
 
 Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
 optimum keeps are not, as a solver's own symmetry breaking may keep another one. They hold for
-every settled tree (odtc.heap.settle), once `arranged`; so starts and checks use that one.
+every settled tree (odtc.heap.settle), once `arranged`; so starts and checks use that one. Beside a
+constraint (odtc.constraint) they are refused: the optimum they keep may not be one that it allows.
 """
 
 from dataclasses import dataclass, replace
-from itertools import chain, count
 
 import numpy as np
 
 from odtc.errors import ChoiceError
-from odtc.formulation import Problem, Role, params_to_json
+from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, settle
-from odtc.model import Axis, Block, Cells, Model, ModelBuilder
+from odtc.model import Axis, Cells, Model, ModelBuilder
 from odtc.registry import Registry
+from odtc.roles import Need, columns, fresh_name, lacking, nodes  # noqa: F401, what a family needs of us
 
 ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
 
@@ -33,17 +34,6 @@ CUTS = Registry(
     ("paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation"),
     ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
 )
-
-
-@dataclass(frozen=True)
-class Need:
-    """Columns of a role; `at` names nodes of the Topology ("leaves", "branch_nodes", …) that must have them."""
-
-    role: Role
-    at: str | None = None
-
-    def words(self) -> str:
-        return f"{self.role}{' at the ' + self.at.replace('_', ' ') if self.at else ''}"
 
 
 @dataclass(frozen=True)
@@ -59,37 +49,11 @@ class CutRows:
     lower: np.ndarray | float = -np.inf
 
 
-def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
-    """The block of columns of this role (with these nodes), None where the model has none."""
-    for block in model.columns:
-        if block.role != role:
-            continue
-        if role == Role.BRANCH and [axis.name for axis in block.axes] != ["node", "test"]:
-            continue
-        if at is None or np.isin(getattr(problem.topology, at), nodes(block)).all():
-            return block
-    return None
-
-
-def nodes(block: Block) -> np.ndarray:
-    """The node numbers that a block has columns for."""
-    for axis in block.axes:
-        if axis.name == "node":
-            return axis.first + np.arange(axis.size)
-    return np.zeros(0, int)
-
-
 def asked(problem: Problem, model: Model) -> np.ndarray:
     """The tests that rows of AN_OPTIMUM may speak of: all, but not the first where a branch node must
     ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
     free = columns(problem, model, Role.LABEL, "branch_nodes")
     return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
-
-
-def fresh_name(model: Model, stem: str) -> str:
-    """`stem`, with a number where the model has rows of this name already."""
-    taken = {block.name for block in model.rows}
-    return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
 
 
 def family(word: str) -> tuple[object, int]:
@@ -113,14 +77,11 @@ def misfit(name: str, problem: Problem, model: Model) -> str:
     """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
     module, _ = family(name)
     name = module.NAME
-    if any(all(columns(problem, model, need.role, need.at) is not None for need in needs) for needs in module.NEEDS):
-        return ""
-    wanted = ", or ".join(" and ".join(need.words() for need in needs) for needs in module.NEEDS)
-    has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
-    how = " ".join(f"-p {key}={_word(value)}" for key, value in params_to_json(problem.params).items())
-    hint = getattr(module, "HINT", "")
-    return (f"cut family {name!r} needs columns of the roles {wanted}; {problem.formulation}{f' ({how})' if how else ''} has {has}"
-            f"{'; ' + hint if hint else ''}")
+    if module.VALID == AN_OPTIMUM and problem.constraints:
+        return (f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
+                f"{str(problem.constraints[0])!r}; leave out one of the two")
+    why, hint = lacking(problem, model, module.NEEDS), getattr(module, "HINT", "")
+    return f"cut family {name!r} {why}{'; ' + hint if hint else ''}" if why else ""
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
@@ -176,6 +137,3 @@ def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
         if np.array_equal(before.test, heap.test) and np.array_equal(before.label, heap.label):
             return heap
 
-
-def _word(value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

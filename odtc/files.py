@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import cut, report
+from odtc import constraint, cut, report
 from odtc.dataset import Dataset
 from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
@@ -206,8 +206,7 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
     x = manifest.point(raw)
     problem = manifest.problem
-    model = cut.add(problem, replace(problem.module.build(problem), problem=problem), manifest.cuts)
-    model = manifest.with_separated(model)
+    model = manifest.with_separated(cut.add(problem, constraint.built(problem), manifest.cuts))
     manifest.expect(model)
     record = read_run(path)
     if record is not None:

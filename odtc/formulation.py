@@ -9,6 +9,8 @@
     branch_price(problem)   -> how much loss a branch node must save to be worth it
     ANY_COST = True         where the price of an error may depend on the class predicted (Encoded.cost);
                             others take `price_of_errors`
+    route_of(problem)       optional, where rows of columns of the role ROUTE are not the encoded rows: int64
+                            (rows,), which of them each encoded row is
     BEYOND                  optional: True where its trees may ask what no test of the encoding asks
 
 A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are
@@ -25,7 +27,7 @@ A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit
 `build` made (and the rows of cut families) instead of solving that once; `solve(model, start=None)`
 is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.loop);
 `loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
-`tree(problem) -> HeapTree` and no model at all.
+`tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it keeps (odtc.constraint).
 
 Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to the tree;
 the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
@@ -57,6 +59,11 @@ class Role(StrEnum):
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
     SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
     CORRECT = "correct"  # [row] 1: the row is classified right
+    SPLIT = "split"  # [node] 1: this node branches
+    FEATURE = "feature"  # [node, scale] 1: this node asks a threshold of this scale (odtc.scale)
+    ROUTE = "route"  # [row, node] 1: the row ends at this node, right or wrong; of every row exactly one
+    PREDICTED = "predicted"  # [row, node, class] 1: the row ends at this node, and is predicted as this class
+    USED = "used"  # [node] 1: a row ends at this node
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
     ARC = "arc"  # [state, test] the flow that asks this test at this state
     SUM = "sum"  # a sum of other columns, which its own rows define (odtc.answers); nobody reads it
@@ -71,6 +78,7 @@ class Problem:
     topology: Topology
     formulation: str
     params: object  # the formulation's own Params
+    constraints: tuple = ()  # what a tree must keep (odtc.constraint)
     # What the formulation worked out of this problem once, by name; never carried to another one.
     memo: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 

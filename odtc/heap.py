@@ -68,13 +68,15 @@ class HeapTree:
         predicted = self.label[self.reach(encoded.X)]
         return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
 
-    def filled(self, depth: int) -> "HeapTree":
+    def filled(self, depth: int, own: bool = False) -> "HeapTree":
         """The same predictions with every branch node down to `depth` asking something: below a
-        node that predicts, test 0 is asked and its label repeated."""
+        node that predicts, test 0 is asked and its label repeated; or (`own`) what its parent asks, so
+        that no test is asked that was not, and no row parted that was not, but by a root that predicts."""
         test, label = self.test.copy(), self.label.copy()
         for node in range(1, 2**depth):
             if test[node] < 0:
-                test[node], label[[2 * node, 2 * node + 1]] = 0, label[node]
+                test[node] = test[node // 2] if own and node > 1 else 0
+                label[[2 * node, 2 * node + 1]] = label[node]
                 label[node] = -1
         return HeapTree(test, label, self.beyond)
 

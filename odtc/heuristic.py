@@ -2,6 +2,7 @@
 
     NAME, SUMMARY
     tree(encoded, topology, price) -> HeapTree     price: how much loss a branch node must save
+    LIMITS                                         optional: those of odtc.constraint.limits that are keywords of `tree`, too
     OPTIONS                                        optional, as in encoding.py: more keywords of `tree`
 
 Used for MIP starts and to stand beside every result.
@@ -18,9 +19,9 @@ from odtc.topology import Topology
 HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal"), ("NAME", "SUMMARY", "tree"))
 
 
-def grow(text: str, encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
+def grow(text: str, encoded: Encoded, topology: Topology, price: float = 0.0, **limits) -> HeapTree:
     """The tree of a heuristic by "name", or "name:key=value,key=value"; raises ChoiceError for an
-    unknown one, or where the heuristic gives up."""
+    unknown one, or where the heuristic gives up. `limits` are heeded by those that can."""
     name, colon, rest = text.partition(":")
     module, given = HEURISTICS.get(name.strip()), {}
     options = getattr(module, "OPTIONS", {})
@@ -36,7 +37,7 @@ def grow(text: str, encoded: Encoded, topology: Topology, price: float = 0.0) ->
             raise ChoiceError(
                 f"expected {key}=VALUE with a value of type {options[key][0].__name__} in the start {text!r}, got {value!r}"
             ) from None
-    return module.tree(encoded, topology, price, **given)
+    return module.tree(encoded, topology, price, **given, **{name: limits[name] for name in getattr(module, "LIMITS", ()) if name in limits})
 
 
 def tests_of(model, topology: Topology) -> np.ndarray:

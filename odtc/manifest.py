@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 import odtc
 from odtc import separation
+from odtc.constraint import parse
 from odtc.cost import cost_matrix
 from odtc.dataset import Feature
 from odtc.encoding import Encoded
@@ -143,6 +144,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "formulation": problem.formulation,
             "depth": int(problem.topology.depth),
             "params": params_to_json(problem.params),
+            "constraints": [str(given) for given in problem.constraints],
             "n_cols": model.n_cols,
             "n_rows": model.n_rows,
             "nnz": model.nnz,
@@ -265,7 +267,8 @@ def _problem(facts: dict) -> Problem:
     if not n or encoded.y.min() < 0 or encoded.y.max() >= len(encoded.classes):
         raise ValueError("a row is of no class")
     params = parse_params(model["formulation"], model["params"])
-    return Problem(encoded, Topology(int(model["depth"])), model["formulation"], params)
+    constraints = tuple(parse(text, encoded) for text in model.get("constraints", ()))
+    return Problem(encoded, Topology(int(model["depth"])), model["formulation"], params, constraints)
 
 
 def _pack(array: np.ndarray) -> str:

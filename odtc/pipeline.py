@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import cut, lineup, race, report
+from odtc import constraint, cut, lineup, race, report
 from odtc.choice import choose
 from odtc.cost import cost_matrix
 from odtc.dataset import Dataset
@@ -60,7 +60,7 @@ class Fit:
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
          params: dict | None = None, reading: dict | None = None, fitting: bool = False, class_weight=None, cost=None,
-         **keys) -> Problem:
+         constraints: tuple[str, ...] = (), **keys) -> Problem:
     """Data, a formulation and its parameters as a Problem; the words are those of `build`. The model "auto"
     is chosen by the size of the data (odtc.choice)."""
     topology, choice = Topology(depth), None
@@ -68,13 +68,13 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
     encoded = encode(dataset, encoding)
     if model == "auto":
-        choice = choose(encoded.n_tests, depth)
+        choice = choose(encoded.n_tests, depth, bool(constraints))
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:
         of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
-    problem = Problem(encoded, topology, model, settings)
+    problem = constraint.posed(Problem(encoded, topology, model, settings), constraints)
     if choice is not None:
         problem.memo["choice"] = choice
     return problem
@@ -93,7 +93,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     if not hasattr(problem.module, "build"):
         raise ChoiceError(f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model")
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
-    built = replace(problem.module.build(problem), problem=problem)
+    built = constraint.built(problem)
     names = cut.choose(problem, built, names)
     model = cut.add(problem, built, names)
     broken = tuple(name for name in names if separates(name))
@@ -117,31 +117,36 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
 
 def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
           params: dict | None = None, reading: dict | None = None, cuts: str | tuple[str, ...] | None = None,
-          class_weight=None, cost=None, **keys) -> Model:
+          class_weight=None, cost=None, constraints: tuple[str, ...] = (), **keys) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     `data` is a Dataset or the path of a file, read with `reading` (the keywords of `odtc.read`);
     parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`); `cuts` as in
-    `compile_model`, `class_weight` and `cost` as in `odtc.cost.cost_matrix`. Raises DataError, ChoiceError
-    or ModelError.
+    `compile_model`, `class_weight` and `cost` as in `odtc.cost.cost_matrix`; `constraints` are texts
+    such as "leaf_rows >= 5" (odtc.constraint). Raises DataError, ChoiceError or ModelError.
     """
     return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading,
-                              class_weight=class_weight, cost=cost, **keys), cuts)
+                              class_weight=class_weight, cost=cost, constraints=constraints, **keys), cuts)
 
 
 def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.ndarray] | None:
     """A tree and the complete point of the model that it is: of a heuristic by name, or of a
-    TREE.json; None for "none". Raises ChoiceError, TreeError."""
+    TREE.json; None for "none", and where a heuristic's tree cannot be made to keep the constraints.
+    Raises ChoiceError, TreeError."""
     if name in (None, "none"):
         return None
     problem = model.problem
     if str(name).endswith(".json"):
         heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False))
+        constraint.expect(problem, heap)
     else:
-        heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem))
+        heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem), **constraint.limits(problem))
         heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+        heap = constraint.mended(problem, heap)
+        if heap is None:
+            return None
     heap = cut.arranged(problem, model, heap)
-    return heap, model.join(problem.module.start(problem, heap))
+    return heap, constraint.complete(problem, model, heap)
 
 
 def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable[[Progress], None] | None = None,
@@ -222,13 +227,14 @@ def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
 def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
         params: dict | None = None, reading: dict | None = None, solver: str = "highs", start_from="cart",
         test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
-        cuts: str | tuple[str, ...] | None = None, class_weight=None, cost=None, **keys) -> "Fit":
+        cuts: str | tuple[str, ...] | None = None, class_weight=None, cost=None,
+        constraints: tuple[str, ...] = (), **keys) -> "Fit":
     """Data to a checked tree: build, start, solve, decode, verify; the words are those of `build`. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
     problem = pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=True,
-                   class_weight=class_weight, cost=cost, **keys)
+                   class_weight=class_weight, cost=cost, constraints=constraints, **keys)
     labelled = test_rows(problem, test) if test is not None else None
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled)
@@ -321,7 +327,7 @@ def no_solution_text(solution: Solution, ours: bool = True) -> str:
             "none": f"{more}, or give a start (--start cart) to a solver that takes one (odtc list solvers)",
             "accepted": more,
         }.get(solution.start, f"{more}; it did not take the start that it was given"),
-        Termination.INFEASIBLE: "it says the model is infeasible" + ("; every model of odtc has a solution, so check the file" if ours else ""),
+        Termination.INFEASIBLE: "it says the model is infeasible" + ("; every model of odtc has a solution, unless no tree keeps the constraints, so check these and the file" if ours else ""),
         Termination.INTERRUPTED: "it was interrupted before it had one",
     }.get(solution.termination, f"it ended as {solution.termination}")
     return f"{solution.solver or 'the solver'} found no solution: {why}{': ' + solution.message if solution.message else ''}"

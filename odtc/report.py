@@ -24,6 +24,7 @@ def model_facts(problem: Problem, n_cols: int, n_rows: int, nnz: int, n_dropped:
         "n_features_encoded": encoded.n_tests,
         "n_classes": len(encoded.classes),
         "cost": None if (encoded.cost == unit_cost(len(encoded.classes))).all() else encoded.cost.tolist(),
+        "constraints": [str(given) for given in problem.constraints],
         "n_cols": n_cols,
         "n_model_rows": n_rows,
         "nnz": nnz,

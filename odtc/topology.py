@@ -36,6 +36,12 @@ class Topology:
     def nodes(self) -> np.ndarray:
         return np.arange(1, 2 ** (self.depth + 1))
 
+    def rightmost(self, nodes: np.ndarray) -> np.ndarray:
+        """The last leaf below each of these nodes: where one that does not branch sends its rows in OCT."""
+        for _ in range(self.depth):
+            nodes = np.where(nodes < 2**self.depth, 2 * nodes + 1, nodes)
+        return nodes
+
     @property
     def bottom(self) -> np.ndarray:
         """The branch nodes whose children are leaves."""

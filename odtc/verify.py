@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.check import TOLERANCE, Check, check_point, close
+from odtc.constraint import complete
 from odtc.cut import arranged
 from odtc.dataset import Dataset
 from odtc.formulation import Problem
@@ -33,7 +34,7 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
     kept = arranged(problem, model, heap)
-    exact = model.join(module.start(problem, kept))
+    exact = complete(problem, model, kept)
     wrong = [check for check in check_point(model, exact) if not check.passed]
     counted, paid = module.objective(problem, kept), module.objective(problem, heap)
     checks.append(Check(
@@ -66,6 +67,9 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         "leaf counts", bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
         f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
     ))
+    for given in problem.constraints:
+        value = given.module.value(encoded, given, heap)
+        checks.append(Check("constraint", given.holds(value), f"{given}: the tree has {value:.10g}"))
     if dataset is not None:
         checks.append(_against_data(tree, dataset, encoded.cost.tolist(), errors, loss))
     return checks

@@ -28,6 +28,30 @@ def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, c
     return best(np.ones(len(y), bool), depth)
 
 
+def least_losses(X, y, weight, depth: int, cost, copies, least: int = 0) -> dict:
+    """{(branch nodes, tests asked): least loss} of all trees of this depth at most that ask the 0/1 columns of X
+    and whose leaves stand for no row of the data or for `least`; by `cost[true][predicted]`."""
+
+    def best(rows, depth):
+        if not rows.any():
+            return {(0, frozenset()): 0.0}
+        weights = [float(weight[rows & (y == k)].sum()) for k in range(len(cost))]
+        found = {}
+        if copies[rows].sum() >= least:
+            found[0, frozenset()] = min(sum(w * cost[k][c] for k, w in enumerate(weights)) for c in range(len(cost)))
+        for test in range(X.shape[1]) if depth else ():
+            ones, zeros = rows & X[:, test], rows & ~X[:, test]
+            if ones.any() and zeros.any():
+                right = best(ones, depth - 1).items()
+                for (n, asked), loss in best(zeros, depth - 1).items():
+                    for (m, others), more in right:
+                        key = n + m + 1, asked | others | {test}
+                        found[key] = min(found.get(key, float("inf")), loss + more)
+        return found
+
+    return best(np.ones(len(y), bool), depth)
+
+
 def every_split(dataset):
     """bool (rows of the data, splits): every threshold of every number, and every set of levels."""
     columns = []

@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from odtc.constraint import Knows, broken, complete, early, knows
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
-from odtc.mincut import Pool, are_walks, min_cuts, walk_sets, walk_values, walks
+from odtc.mincut import Pool, min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.solution import Round, Solution, Termination
 
@@ -52,6 +53,7 @@ class Graph:
     """The flow graph of a row without source and sink; node numbers in heap order."""
 
     stump: bool
+    full: bool  # every branch node branches
     forks: np.ndarray  # nodes with arcs to two children
     last: np.ndarray  # nodes without: leaves, or with stumps the bottom nodes
     label: np.ndarray  # nodes with label columns
@@ -59,10 +61,11 @@ class Graph:
 
     @classmethod
     def of(cls, problem: Problem) -> "Graph":
-        tree, full, none = problem.topology, problem.params.lambda_ == 0, problem.topology.nodes[:0]
+        tree, none = problem.topology, problem.topology.nodes[:0]
+        full = problem.params.lambda_ == 0 and not early(problem)
         if problem.params.bottom == "stump":
-            return cls(True, tree.inner, tree.bottom, *((none, tree.bottom) if full else (tree.branch_nodes,) * 2))
-        return cls(False, tree.branch_nodes, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2))
+            return cls(True, full, tree.inner, tree.bottom, *((none, tree.bottom) if full else (tree.branch_nodes,) * 2))
+        return cls(False, full, tree.branch_nodes, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2))
 
 
 def build(problem: Problem) -> Model:
@@ -76,12 +79,12 @@ def build(problem: Problem) -> Model:
         return Axis("node", len(which), int(which[0]))
 
     # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
-    price = price_of_errors(problem)
+    price, whole = price_of_errors(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
     if len(graph.label):
-        w = m.columns("w", nodes(graph.label), klass, role=Role.LABEL, integer=not graph.stump)
+        w = m.columns("w", nodes(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump)
     if graph.stump:
-        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
+        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP, integer=whole)
     g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * price)
     m.constant((1 - lam) * float(price.sum()))
 
@@ -89,7 +92,7 @@ def build(problem: Problem) -> Model:
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
     fork = m.rows("fork", nodes(B), lower=1, upper=1)
     m.add(fork[B[:, None]], b[B[:, None], f])
-    if lam:
+    if not graph.full:
         m.add(fork[B[:, None]], w[B[:, None], k])
 
     # Σ_k w_tk = 1                                     t ∈ L                            (8.4)
@@ -192,40 +195,41 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     relaxation, then whole numbers. Every master is a relaxation, so every bound holds; every point
     holds a tree, and the best of them is handed back as a point of the last master."""
     problem, began = base.problem, time.monotonic()
-    if start is not None:
-        best = decode(problem, base.split(start))
-    else:
-        best = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
-    pool, bound, walked, relaxed, history, nodes = Pool(len(best.test)), None, None, True, [], 0
+    size = 2 ** (problem.topology.depth + 1)
+    alone = settle(np.full(size, -1, np.int32), problem.encoded)
+    best = _better(problem, None, alone if start is None else decode(problem, base.split(start)))
+    pool, bound, relaxed, history, nodes = Pool(size), None, True, [], 0
     while True:
         model = with_cuts(base, problem, pool.rows, pool.S)
         if relaxed:
             found = solve(replace(model, integrality=np.zeros_like(model.integrality)))
         else:
-            found = solve(model, start=model.join(problem.module.start(problem, best)))
+            found = solve(model, start=complete(problem, model, best) if best else None)
         finished = found.termination == Termination.OPTIMAL
         claim = found.objective if relaxed and finished else found.bound
         bound = claim if bound is None else max(bound, bound if claim is None else claim)
         nodes, had, new = nodes + (found.nodes or 0), len(pool.rows), 0
         if found.has_solution:
             point = model.split(found.x)
-            best = min(best, settle(_asked(problem, point), problem.encoded), key=lambda tree: objective(problem, tree))
-            rows, S = separate(problem, point, relaxed)
-            new = pool.add(rows, S)
-            if walked is None and finished and not are_walks(S).any():
-                walked = bound  # of the relaxation with all walks, as its point breaks none
-        cost, seconds = objective(problem, best), time.monotonic() - began
+            best = _better(problem, best, settle(_asked(problem, point), problem.encoded), decode(problem, point))
+            new = pool.add(*separate(problem, point, relaxed))
+        cost, seconds = objective(problem, best) if best else None, time.monotonic() - began
         history.append((round(seconds, 3), cost, bound))
         if tell:
             tell(Round(len(history), "relaxation" if relaxed else "whole", had, new, cost, bound, seconds))
-        proven = bound is not None and cost <= bound + BROKEN * max(1.0, cost)
+        proven = None not in (bound, cost) and cost <= bound + BROKEN * max(1.0, cost)
         if proven or found.termination in STOPPED or not relaxed and not (finished and new):
             break
         if relaxed and not (finished and new and len(history) < RELAXED_ROUNDS):
-            pool, relaxed = _for_whole(problem, pool, walked is None or bound > walked + SURE), False
+            slack = np.zeros(len(pool.rows), bool)
+            if finished:
+                slack[:had] = (model.row_upper - model.A @ found.x)[base.n_rows :] > BROKEN
+            pool, relaxed = _for_whole(problem, pool, slack), False
     if not (found.has_solution or proven or found.termination in STOPPED):
         return model, found  # the solver failed, and says why
-    x, termination = model.join(problem.module.start(problem, best)), found.termination
+    if best is None:  # no round had a tree that keeps the constraints
+        return model, replace(found, x=None, objective=None, bound=bound, seconds=seconds, nodes=nodes, history=())
+    x, termination = complete(problem, model, best), found.termination
     if proven:
         bound, termination = min(bound, cost), Termination.OPTIMAL
     elif finished and cost > found.objective + SURE:
@@ -236,17 +240,16 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     )
 
 
-def _for_whole(problem: Problem, pool: Pool, others: bool) -> Pool:
+def _for_whole(problem: Problem, pool: Pool, slack: np.ndarray) -> Pool:
     """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
-    them the `others`, where these raise the bound. Where all walks are many times what the relaxation
+    them what else holds the bound of the relaxation. Where all walks are many times what the relaxation
     asked for, its cuts must do: the rounds will ask for more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
         return pool
     whole = Pool(pool.S.shape[1])
     whole.add(np.repeat(np.arange(n), len(paths)), np.tile(paths, (n, 1)))
-    if others:
-        whole.add(pool.rows, pool.S)
+    whole.add(pool.rows[~slack], pool.S[~slack])
     return whole
 
 
@@ -255,8 +258,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     encoded, tree, graph = problem.encoded, problem.topology, Graph.of(problem)
     if len(heap.test) != 2 ** (tree.depth + 1):
         raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
-    if problem.params.lambda_ == 0:
-        heap = heap.filled(tree.depth)
+    if graph.full:
+        heap = heap.filled(tree.depth, own=bool(problem.constraints))
     k = np.arange(len(encoded.classes))
     point = {"b": (heap.test[tree.branch_nodes][:, None] == np.arange(encoded.n_tests)).astype(float)}
     if len(graph.label):
@@ -286,6 +289,15 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         read(2 * bottom, chosen[:, 0])
         read(2 * bottom + 1, chosen[:, 1])
     return settle(test, problem.encoded, label)
+
+
+def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTree | None:
+    """The cheapest of these trees, None where none keeps the constraints: what a relaxation asks most
+    need not, nor the best labels of a tree."""
+    for tree in trees:
+        if not broken(problem, tree) and (best is None or objective(problem, tree) < objective(problem, best)):
+            best = tree
+    return best
 
 
 def _asked(problem: Problem, point) -> np.ndarray:

@@ -16,6 +16,9 @@ so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c
   last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
 Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
 
+Constraints. Where one may ask a tree to predict early (odtc.constraint), a node may choose no feature
+(d = 0) and sends its rows right then, as in OCT.
+
 Costs. The prices of errors on class k rise in steps, from 0 to its lowest, to its next, and so on; a
 leaf pays a step for all its rows of class k if its label is one priced that high. There is one step
 for each class, and the model is the paper's, where the price does not depend on the class predicted.
@@ -26,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.constraint import early
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
@@ -58,23 +62,36 @@ def build(problem: Problem) -> Model:
     m = ModelBuilder(f"{NAME}_d{D}")
 
     # min Σ_ls rise_s e_ls
-    f = m.columns("f", node, feature, integer=True)
+    f = m.columns("f", node, feature, role=Role.FEATURE, integer=True)
+    d = m.columns("d", node, role=Role.SPLIT) if early(problem) else None
     if Q:
         tau = m.columns("tau", node, Axis("bit", Q, 1), integer=True)
     label = m.columns("p", leaf, klass, role=Role.LABEL, integer=True)
-    l = m.columns("l", row, leaf)  # noqa: E741, the paper's letter
+    l = m.columns("l", row, leaf, role=Role.ROUTE)  # noqa: E741, the paper's letter
     wrong = m.columns("wrong", leaf, step, cost=unit * rise, upper=of_class[of_step], integer=whole)
 
     i, j, k, t, bit = np.arange(n)[:, None], np.arange(p), np.arange(K), B[:, None], np.arange(Q)
 
     # Σ_j f_tj = 1;   Σ_q 2^(Q-q) τ_tq ≤ Σ_j (T_j - 1) f_tj            t
-    ask = m.rows("ask", node, lower=1, upper=1)
+    ask = m.rows("ask", node, lower=float(d is None), upper=float(d is None))
     m.add(ask[t], f[t, j])
     if Q:
         code = m.rows("code", node, upper=0)
         m.add(code[t], tau[t, 1 + bit], 2.0 ** (Q - 1 - bit))
         many = np.flatnonzero(scales.size > 1)
         m.add(code[t], f[t, many], 1.0 - scales.size[many])
+
+    # Σ_j f_tj = d_t ≤ 1 instead;   Σ_r Σ_{l left of t} l_rl ≤ n d_t;   d_t ≤ d_{t // 2}
+    if d is not None:
+        m.add(ask[B], d[B], -1)
+        stay, level = m.rows("stay", node, upper=0), np.arange(D)
+        m.add(stay[B], d[B], -n)
+        leaf_of, q = np.nonzero(L[:, None] >> D - 1 - level & 1 ^ 1)
+        m.add(stay[L[leaf_of] >> D - q], l[i, L[leaf_of]])
+        if D > 1:
+            under = m.rows("under", Axis("node", len(B) - 1, 2), upper=0)
+            m.add(under[B[1:]], d[B[1:]])
+            m.add(under[B[1:]], d[B[1:] // 2], -1)
 
     # Σ_l l_rl = 1;   Σ_k p_lk = 1
     place = m.rows("place", row, lower=1, upper=1)
@@ -120,18 +137,22 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
     if len(heap.test) != 2 ** (tree.depth + 1):
         raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
-    heap = heap.filled(tree.depth)
-    test, label, K, Q = heap.test[tree.branch_nodes], heap.label[tree.leaves], len(encoded.classes), _n_bits(scales)
+    if not early(problem):
+        heap = heap.filled(tree.depth, own=bool(problem.constraints))
+    test, end, K, Q = heap.test[tree.branch_nodes], heap.reach(encoded.X), len(encoded.classes), _n_bits(scales)
+    leaf, label = tree.rightmost(end), np.zeros(len(tree.leaves), int)
+    label[leaf - len(label)] = heap.label[end]
     of_step, _, dear = _steps(encoded.cost)
-    l = heap.reach(encoded.X)[:, None] == tree.leaves  # noqa: E741
+    l = leaf[:, None] == tree.leaves  # noqa: E741
     count = l.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
     point = {
-        "f": scales.scale[test][:, None] == np.arange(scales.n),
+        "f": (scales.scale[test][:, None] == np.arange(scales.n)) & (test >= 0)[:, None],
         "p": label[:, None] == np.arange(K),
         "l": l,
         "wrong": np.where(dear[:, label].T, count[:, of_step], 0),
     }
-    return point | ({"tau": scales.place[test][:, None] >> Q - 1 - np.arange(Q) & 1} if Q else {})
+    place = np.where(test >= 0, scales.place[test], 0)
+    return point | {"d": test >= 0} | ({"tau": place[:, None] >> Q - 1 - np.arange(Q) & 1} if Q else {})
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -140,8 +161,9 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     asked, Q = point["f"].argmax(axis=1), _n_bits(scales)
     code = (np.rint(point["tau"]).astype(int) << Q - 1 - np.arange(Q)).sum(axis=1) if Q else 0
     test, label = blank(tree)
-    test[tree.branch_nodes] = scales.test(asked, np.minimum(code, scales.size[asked] - 1))
-    label[tree.leaves] = point["p"].argmax(axis=1)
+    found = scales.test(asked, np.minimum(code, scales.size[asked] - 1))
+    test[tree.branch_nodes] = np.where(point["f"].max(axis=1) > 0.5, found, -1)
+    label[tree.nodes] = point["p"].argmax(axis=1)[tree.rightmost(tree.nodes) - len(tree.leaves)]
     return settle(test, problem.encoded, label)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from odtc.constraint import limits, mended
 from odtc.formulation import Problem
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS
@@ -11,6 +12,7 @@ TITLE = "CART: greedy Gini splits by scikit-learn; a learner without a model"
 PAPER = "Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees"
 
 ANY_COST = True
+CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")  # as scikit-learn's own parameters
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Params:
 
 def tree(problem: Problem) -> HeapTree:
     """The greedy tree of the problem's depth over its tests, as `--start cart` takes it."""
-    return HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+    return mended(problem, HEURISTICS.get("cart").tree(problem.encoded, problem.topology, **limits(problem)))
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:

@@ -93,6 +93,7 @@ def _enough(rows: Rows, depth: int) -> int:
     def excess(less):
         return valued(rows, less).values[0][0] - floor
 
+    over = total
     for less in (2, 3, 4):  # the cheapest first; a fourth level only where the third left little
         if less >= min(depth, 5) or less == 4 and over > total / 10:
             break

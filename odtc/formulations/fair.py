@@ -66,14 +66,14 @@ def build(problem: Problem) -> Model:
 
     # min Σ_l L_l + ρ index
     p = m.columns("p", node, feature, integer=True)
-    d = m.columns("d", node, integer=True)
+    d = m.columns("d", node, role=Role.SPLIT, integer=True)
     if numeric:
         q = m.columns("q", node)
         v = m.columns("v", Axis("profile", len(profiles)), node, integer=True)
     if len(x.owner):
         s = m.columns("s", node, level, integer=True)
     w = m.columns("w", row, node)
-    z = m.columns("z", row, leaf)
+    z = m.columns("z", row, leaf, role=Role.ROUTE)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     count = m.columns("N", leaf, klass, upper=of_class)
     loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
@@ -139,7 +139,7 @@ def build(problem: Problem) -> Model:
 
     # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l                               over rows of the data
     if n_min:
-        used = m.columns("u", leaf, integer=True)
+        used = m.columns("u", leaf, role=Role.USED, integer=True)
         fill = m.rows("fill", leaf, lower=0)
         m.add(fill[L], z[i, L], np.bincount(kind, encoded.copies)[:, None])
         m.add(fill[L], used[L], -n_min)
@@ -250,6 +250,11 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 def branch_price(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
+
+
+def route_of(problem: Problem) -> np.ndarray:
+    """Rows of data with the same features have one row of z."""
+    return _kinds(problem.encoded)[0]
 
 
 def _kinds(encoded) -> tuple[np.ndarray, np.ndarray]:

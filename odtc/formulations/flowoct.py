@@ -13,6 +13,13 @@ printed model. The default is the same model with what an optimum does not need 
   holds for its choices: given the b above, a bottom node's rows are known, and what it asks and predicts is
   one choice from a simplex. So only the b of inner nodes are integer (exact while no side
   constraint ties choices at the bottom).
+
+Where only rows that are right flow, flows say nothing of the others, and may be withheld. `rows=all`
+is a form that routes every row: its flow is 1, and at the node where it ends goes to the sink of the
+class predicted there; with `bottom=stump` the rows of stumps stand beside it, as they bound how many
+rows are right. It is taken where a price depends on the class predicted, or a constraint must know
+where rows end (odtc.constraint). A constraint that may ask nodes above the last level to
+predict takes the form with labels there, as lambda > 0 does.
 """
 
 from dataclasses import dataclass
@@ -20,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.answers import BY, BranchSums, StumpSums
+from odtc.constraint import Knows, early, knows
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
@@ -30,6 +38,8 @@ NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 
+ANY_COST = True
+
 SURE = 1e-3  # a label column this near to 1 is meant
 
 
@@ -38,6 +48,8 @@ class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
     literal: bool = parameter(False, "the printed model (1.1)-(1.13), term by term, with continuous flows")
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
+    rows: str = parameter("auto", "all: every row flows, to the class it is predicted; auto: where costs or constraints need it",
+                          choices=("auto", "all"))
     sums: str = parameter("auto", "how sums over tests are written: an entry per test, about one per original feature "
                           "with columns for partial sums, or (auto) as has fewer entries", choices=BY)
 
@@ -49,6 +61,8 @@ class Shape:
     stump: bool  # bottom nodes with their leaves as one choice
     full: bool  # every branch node branches
     whole: np.ndarray  # branch nodes whose choice of a test is integer
+    every: bool  # every row flows
+    tight: bool  # and the rows of stumps stand beside its flows
     flow: np.ndarray  # nodes with a column for the edge into them
     label: np.ndarray  # nodes with label columns
     sink: np.ndarray  # nodes with columns for the edge to the sink
@@ -58,20 +72,25 @@ class Shape:
     def of(cls, problem: Problem) -> "Shape":
         tree, params = problem.topology, problem.params
         B, L, every, none = tree.branch_nodes, tree.leaves, tree.nodes, tree.nodes[:0]
+        routed = params.rows == "all" or problem.encoded.price is None or bool(knows(problem) & {Knows.CLASS, Knows.LEAF})
         if params.literal:
-            return cls(False, False, B, every, every, every, none)
-        full = params.lambda_ == 0
+            return cls(False, False, B, routed, False, every, every, every, none)
+        full = params.lambda_ == 0 and not early(problem)
+        if routed:
+            label = L if full else every
+            return cls(False, full, B, True, params.bottom == "stump", B[1:], label, label, none)
         if params.bottom == "stump":
             flow = B[1:] if tree.depth > 1 else B
-            # A model without integers is another kind of problem to GLPK and its like: not at depth 1.
-            whole = tree.inner if tree.depth > 1 else B
-            return cls(True, full, whole, flow, none if full else B, none if full else tree.inner, tree.bottom)
-        return cls(False, full, B, every[1:], L if full else every, none if full else B, L)
+            # A model without integers is another kind of problem to GLPK and its like: not at depth 1. Nor is a
+            # bottom node free to mix its choices where a constraint ties them to those of other nodes.
+            whole = tree.inner if tree.depth > 1 and not problem.constraints else B
+            return cls(True, full, whole, False, False, flow, none if full else B, none if full else tree.inner, tree.bottom)
+        return cls(False, full, B, False, False, every[1:], L if full else every, none if full else B, L)
 
 
 def build(problem: Problem) -> Model:
     encoded, tree, params = problem.encoded, problem.topology, problem.params
-    y, price, lam = encoded.y, price_of_errors(problem), params.lambda_
+    y, lam, whole = encoded.y, params.lambda_, params.literal or bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
     shape = Shape.of(problem)
     B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
@@ -83,22 +102,26 @@ def build(problem: Problem) -> Model:
         return Axis("node", len(which), int(which[0]))
 
     # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
-    gain = -(1 - lam) * price[:, None]
+    # min (1-λ) Σ_i Σ_t Σ_k loss_ik z^i_{t,k} + λ Σ_tf b_tf                               with all rows
+    gain = 0 if shape.every else -(1 - lam) * price_of_errors(problem)[:, None]
     b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None])
     if len(shape.label):
-        w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=params.literal)
+        w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=whole)
     sends, right = sums(problem)
     if len(forks):
         sends.add(m, b, nodes(forks))
-    if shape.stump:
-        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP)
+    if shape.stump or shape.tight:
+        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP if shape.stump else "", integer=whole and shape.stump)
         right.add(m, p, nodes(bottom))
     if len(shape.flow):
         pays = np.isin(shape.flow, shape.paid)
-        z = m.columns("z", row, nodes(shape.flow), role=Role.FLOW, cost=lambda: gain * pays)
-    if len(shape.sink):
+        z = m.columns("z", row, nodes(shape.flow), role="" if shape.every else Role.FLOW, cost=lambda: gain * pays)
+    if shape.every:
+        zs = m.columns("zs", row, nodes(shape.sink), klass, role=Role.PREDICTED, cost=lambda: (1 - lam) * encoded.loss[:, None])
+    elif len(shape.sink):
         zs = m.columns("zs", row, nodes(shape.sink), role=Role.SINK, cost=gain)
-    m.constant((1 - lam) * float(price.sum()))
+    if not shape.every:
+        m.constant((1 - lam) * float(price_of_errors(problem).sum()))
 
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
 
@@ -113,36 +136,63 @@ def build(problem: Problem) -> Model:
         leaf = m.rows("leaf", nodes(L), lower=1, upper=1)
         m.add(leaf[L[:, None]], w[L[:, None], k])
 
+    def ends(rows, at, t, coef=1.0):
+        """coef · z_{t,sink} in rows[i, at], over the sinks of all classes where there are such."""
+        if shape.every:
+            m.add(rows[i[:, None], at[:, None]], zs[i[:, None], t[:, None], k], coef)
+        else:
+            m.add(rows[i, at], zs[i, t], coef)
+
+    def into(rows, at, t, coef=1.0):
+        """coef · z_{a(t),t} in rows[i, at]; without such columns into leaves it is what ends there."""
+        there = np.isin(t, shape.flow)
+        if there.any():
+            m.add(rows[i, at[there]], z[i, t[there]], coef)
+        if not there.all():
+            ends(rows, at[~there], t[~there], coef)
+
     # z_{a(t),t} = z_{t,2t} + z_{t,2t+1} + z_{t,sink}  t ∈ B, i                         (1.4)
     # Without the flow into the root, (1.2), (1.7)-(1.9) already bound the sum there by 1.
     t = forks[np.isin(forks, shape.flow)]
     if len(t):
         keep = m.rows("keep", row, nodes(t), lower=0, upper=0)
         m.add(keep[i, t], z[i, t])
-        m.add(keep[i, t], z[i, 2 * t], -1)
-        m.add(keep[i, t], z[i, 2 * t + 1], -1)
+        into(keep, t, 2 * t, -1)
+        into(keep, t, 2 * t + 1, -1)
         if not shape.full:
-            m.add(keep[i, t], zs[i, t], -1)
+            ends(keep, t, t, -1)
 
     # z_{a(t),t} = z_{t,sink}                          t ∈ L, i                         (1.5)
-    # z_{s,1} ≤ 1                                      i                                (1.6)
+    # z_{s,1} ≤ 1                                      i   (= 1 with all rows)          (1.6)
     if params.literal:
         arrive = m.rows("arrive", row, nodes(L), lower=0, upper=0)
         m.add(arrive[i, L], z[i, L])
-        m.add(arrive[i, L], zs[i, L], -1)
-        source = m.rows("source", row, upper=1)
+        ends(arrive, L, L, -1)
+        source = m.rows("source", row, lower=1 if shape.every else -np.inf, upper=1)
         m.add(source[i], z[i, 1])
+    elif shape.every:
+        source, root = m.rows("source", row, nodes(B[:1]), lower=1, upper=1), B[:1]
+        into(source, root, 2 * root)
+        into(source, root, 2 * root + 1)
+        if not shape.full:
+            ends(source, root, root)
 
     # z_{t,2t}   ≤ Σ_{f: x_if = 0} b_tf                t ∈ B, i                         (1.7)
     # z_{t,2t+1} ≤ Σ_{f: x_if = 1} b_tf                t ∈ B, i                         (1.8)
     for value, name in enumerate(("left", "right") if len(forks) else ()):
         turn = m.rows(name, row, nodes(forks), upper=0)
-        m.add(turn[i, forks], z[i, 2 * forks + value])
+        into(turn, forks, 2 * forks + value)
         for at, cells, coef in sends.entries(value, forks):
             m.add(turn[at, forks], cells, -coef)
 
     # z_{t,sink} ≤ w_{t,y_i}                           t ∈ B ∪ L, i                     (1.9)
-    for name, t, flow in (("sink", shape.sink, "zs"), ("hit", () if shape.stump else shape.paid, "z")):
+    # z_{t,k}    ≤ w_tk                                t ∈ B ∪ L, i, k                  with all rows
+    if shape.every:
+        t = shape.sink[:, None]
+        hit = m.rows("sink", row, nodes(shape.sink), klass, upper=0)
+        m.add(hit[i[:, None], t, k], zs[i[:, None], t, k])
+        m.add(hit[i[:, None], t, k], w[t, k], -1)
+    for name, t, flow in (("sink", () if shape.every else shape.sink, "zs"), ("hit", () if shape.stump else shape.paid, "z")):
         if len(t):
             hit = m.rows(name, row, nodes(t), upper=0)
             m.add(hit[i, t], (zs if flow == "zs" else z)[i, t])
@@ -150,14 +200,18 @@ def build(problem: Problem) -> Model:
 
     # Σ_k p_tfsk = b_tf                                t bottom, f, s
     # z_{a(t),t} ≤ Σ_f p_{t,f,x_if,y_i} + w_{t,y_i}    t bottom, i      instead of (1.7)-(1.9) there
-    if shape.stump:
+    # z_{2t,y_i} + z_{2t+1,y_i} ≤ Σ_f p_{t,f,x_if,y_i}                  beside them, with all rows
+    if shape.stump or shape.tight:
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
         pick = m.rows("pick", nodes(bottom), test, side, lower=0, upper=0)
         m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
         m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
         stump = m.rows("stump", row, nodes(bottom), upper=0)
-        m.add(stump[i, bottom], z[i, bottom])
-        if not shape.full:
+        if shape.stump:
+            m.add(stump[i, bottom], z[i, bottom])
+        else:
+            m.add(stump[i[:, None], bottom[:, None]], zs[i[:, None], 2 * bottom[:, None] + np.arange(2), y[:, None, None]])
+        if shape.stump and not shape.full:
             m.add(stump[i, bottom], w[bottom, y[:, None]], -1)
         for at, cells, coef in right.entries(bottom):
             m.add(stump[at, bottom], cells, -coef)
@@ -176,7 +230,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if len(heap.test) != 2 ** (tree.depth + 1):
         raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
     if shape.full:
-        heap = heap.filled(tree.depth)
+        heap = heap.filled(tree.depth, own=bool(problem.constraints))
     F, K = encoded.n_tests, len(encoded.classes)
     B, bottom = tree.branch_nodes, tree.bottom
     b = (heap.test[B][:, None] == np.arange(F)).astype(float)
@@ -186,7 +240,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         silent = (heap.test[shape.label] < 0) & (heap.label[shape.label] < 0)
         label = np.where(silent, 0, heap.label[shape.label])
         point["w"] = (label[:, None] == np.arange(K)).astype(float)
-    if shape.stump:
+    if shape.stump or shape.tight:
         sides = heap.label[np.stack([2 * bottom, 2 * bottom + 1], axis=1)]
         right = sides[:, None, :, None] == np.arange(K)
         point["p"] = b[bottom - 1][:, :, None, None] * right
@@ -197,10 +251,13 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     correct = heap.label[end] == encoded.y
     # A row flows through all nodes from the root to its end, if it is classified right there.
     on_path = _ancestor(end, shape.flow)
+    flows = np.ones(len(end), bool) if shape.every else correct
     if len(shape.flow):
-        point["z"] = (on_path & correct[:, None]).astype(float)
+        point["z"] = (on_path & flows[:, None]).astype(float)
     if len(shape.sink):
-        point["zs"] = ((end[:, None] == shape.sink) & correct[:, None]).astype(float)
+        point["zs"] = ((end[:, None] == shape.sink) & flows[:, None]).astype(float)
+    if shape.every:
+        point["zs"] = point["zs"][:, :, None] * (heap.label[end][:, None, None] == np.arange(K))
     return point
 
 
@@ -224,7 +281,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
     if "w" in point:
         read(Shape.of(problem).label, point["w"])
-    if "p" in point:
+    if "p" in point and Shape.of(problem).stump:
         bottom = tree.bottom[test[tree.bottom] >= 0]
         chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
         read(2 * bottom, chosen[:, 0])

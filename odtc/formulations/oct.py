@@ -59,12 +59,12 @@ def build(problem: Problem) -> Model:
     m = ModelBuilder(f"{NAME}_d{D}")
 
     # min Σ_t L_t + α L̂ Σ_t d_t
-    a = m.columns("a", node, feature, role="" if scales else Role.BRANCH, integer=True)
-    d = m.columns("d", node, cost=branch_price(problem), integer=True)
+    a = m.columns("a", node, feature, role=Role.FEATURE if scales else Role.BRANCH, integer=True)
+    d = m.columns("d", node, role=Role.SPLIT, cost=branch_price(problem), integer=True)
     b = m.columns("b", node) if scales else d
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
-    used = m.columns("l", leaf, integer=True)
-    z = m.columns("z", row, leaf, integer=bool(scales) or problem.params.binary == "printed")
+    used = m.columns("l", leaf, role=Role.USED, integer=True)
+    z = m.columns("z", row, leaf, role=Role.ROUTE, integer=bool(scales) or problem.params.binary == "printed")
     count = m.columns("N", leaf, klass, upper=of_class)
     loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
 
@@ -160,11 +160,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     d = test >= 0
     asked = test if scales is None else scales.scale[test]
     a = d[:, None] & (asked[:, None] == np.arange(encoded.n_tests if scales is None else scales.n))
-    z = _rightmost(end, tree)[:, None] == tree.leaves
+    z = tree.rightmost(end)[:, None] == tree.leaves
     weight, cost, _, _ = priced(encoded)
     count = z.T @ (weight[:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
     c = np.zeros(count.shape, bool)
-    c[_rightmost(end, tree) - len(tree.leaves), heap.label[end]] = True
+    c[tree.rightmost(end) - len(tree.leaves), heap.label[end]] = True
     point = {"a": a, "d": d, "c": c, "l": z.any(axis=0), "z": z, "N": count, "loss": (count @ cost * c).sum(axis=1)}
     return point if scales is None else point | {"b": np.where(d, (scales.place[test] + 1) / scales.size[asked], 0)}
 
@@ -184,7 +184,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         asked = scales.test(asked, cut.clip(0, scales.size[asked] - 1))
     test, label = blank(tree)
     test[tree.branch_nodes] = np.where(a.max(axis=1) > 0.5, asked, -1)
-    c = point["c"][_rightmost(tree.nodes, tree) - len(tree.leaves)]
+    c = point["c"][tree.rightmost(tree.nodes) - len(tree.leaves)]
     label[tree.nodes] = np.where(c.max(axis=1) > 0.5, c.argmax(axis=1), -1)
     return settle(test, problem.encoded, label)
 
@@ -205,13 +205,6 @@ def _numeric(problem: Problem) -> Scales | None:
         return None
     scales = Scales.of(problem.encoded)
     return None if problem.params.binary == "auto" and (scales.size == 1).all() else scales
-
-
-def _rightmost(nodes: np.ndarray, tree) -> np.ndarray:
-    """The last leaf below each of these nodes: where a node that does not split sends its rows."""
-    for _ in range(tree.depth):
-        nodes = np.where(nodes < tree.leaves[0], 2 * nodes + 1, nodes)
-    return nodes
 
 
 def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:

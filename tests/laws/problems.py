@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
+from odtc.constraint import mended, posed
 from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.encoding import encode
 from odtc.errors import DataError
@@ -13,7 +14,7 @@ from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import Beyond, blank, settle
 from odtc.split import Subset
 from odtc.topology import Topology
-from tests.exhaustive import discrimination
+from tests.exhaustive import discrimination, every_split, least_losses
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
 FORMS = {
@@ -22,6 +23,7 @@ FORMS = {
         {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}, {"lambda": 0.25, "literal": True},
         # The data sets drawn here are too small for auto to take it.
         {"sums": "features"}, {"lambda": 0.25, "bottom": "flow", "sums": "features"},
+        {"rows": "all"}, {"lambda": 0.25, "rows": "all", "literal": True},
     ],
     "bendersoct": [{}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}],
     # No data set drawn here is all binary but by chance, so the forms for such data are asked for.
@@ -84,8 +86,9 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None):
 
 
 @st.composite
-def problems(draw, form, depths=(1, 2), **of_data):
-    """A problem of this form (name, params) on a random data set on which some test tells rows apart."""
+def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
+    """A problem of this form (name, params) on a random data set on which some test tells rows apart; with
+    `by_class` the price of an error is never one of the class predicted."""
     name, params = form
     if getattr(FORMULATIONS.get(name), "BEYOND", False):
         of_data = {"levels": "abcde"} | of_data  # of three levels each set is one level or all but one
@@ -93,7 +96,7 @@ def problems(draw, form, depths=(1, 2), **of_data):
         of_data |= {"group": params["group"], "most_rows": 8}
     dataset = draw(datasets(**of_data).filter(_can_be_encoded).filter(lambda data: "group" not in params or len(set(data.X[:, 0])) > 1))
     encoded = encode(dataset)
-    any_cost = getattr(FORMULATIONS.get(name), "ANY_COST", False)
+    any_cost = getattr(FORMULATIONS.get(name), "ANY_COST", False) and not by_class
     encoded = replace(encoded, cost=draw(costs(len(encoded.classes), any_cost)))
     return Problem(encoded, Topology(draw(st.sampled_from(depths))), name, parse_params(name, params))
 
@@ -109,6 +112,49 @@ def costs(draw, K, any_cost):
     drawn = np.array(draw(st.lists(prices, min_size=size[0] * size[1], max_size=size[0] * size[1]))).reshape(size)
     matrix = drawn * (1 - np.eye(K))
     return matrix if matrix.any() else None
+
+
+# The kinds of constraints that a formulation, or a form of it, must keep; the others it must refuse.
+OF_BRANCHES = {"branch_nodes", "leaves"}
+KEEPS = {
+    "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows"}, "bendersoct": {*OF_BRANCHES, "features", "tests"},
+    "oct": {*OF_BRANCHES, "features", "leaf_rows"}, "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows"},
+    "binoct": {*OF_BRANCHES, "features", "leaf_rows"}, "fair": {*OF_BRANCHES, "leaf_rows"}, "dpflow": set(),
+}
+BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS
+                 for kind in sorted(KEEPS[f"{form[0]} binary" if form[1].get("binary") in ("true", "printed") else form[0]])]
+
+
+@st.composite
+def constrained(draw, form, kind, **of_problem):
+    """A problem with a constraint of this kind, and now and then one more."""
+    problem = draw(problems(form, **of_problem))
+    others = [other for other_form, other in BY_CONSTRAINT if other_form == form]
+    kinds = [kind, *draw(st.lists(st.sampled_from(others), max_size=1))]
+    texts = []
+    for name in kinds:
+        least = name == "leaf_rows"
+        most = int(problem.encoded.copies.sum()) // (1 + draw(st.integers(0, 2))) if least else 3
+        texts.append(f"{name} {'>=' if least else '<='} {draw(st.integers(name == 'leaves', most))}")
+    return posed(problem, texts)
+
+
+def least_kept(problem) -> float:
+    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree."""
+    encoded, depth = problem.encoded, problem.topology.depth
+    bounds = {name: [given.bound for given in problem.constraints if given.name == name] for name in KEEPS["flowoct"]}
+    per_loss, per_branch_node, least = terms(problem)
+    X, y, weight, copies, cost = encoded.X, encoded.y, encoded.weight, encoded.copies, encoded.cost.tolist()
+    if getattr(problem.module, "BEYOND", False):
+        data = encoded.dataset
+        X, y, weight, copies = every_split(data), data.y, data.weight, np.ones(data.n_rows, int)
+    found = least_losses(X, y, weight, depth, cost, copies, max([least, *bounds["leaf_rows"]]))
+    most = {
+        "branch_nodes": lambda n, asked: n, "leaves": lambda n, asked: n + 1, "tests": lambda n, asked: len(asked),
+        "features": lambda n, asked: len({encoded.tests[test].feature for test in asked}),
+    }
+    return min(per_loss * loss + per_branch_node * n for (n, asked), loss in found.items()
+               if all(count(n, asked) <= bound for name, count in most.items() for bound in bounds[name]))
 
 
 @st.composite
@@ -130,7 +176,7 @@ def heaps(draw, problem):
     heap = settle(test, problem.encoded, label, beyond)
     # A formulation that does not represent every tree says which one it makes of it.
     trimmed = getattr(problem.module, "trimmed", None)
-    return trimmed(problem, heap) if trimmed else heap
+    return mended(problem, trimmed(problem, heap) if trimmed else heap)
 
 
 def sets_of_levels(encoded) -> Beyond | None:

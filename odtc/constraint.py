@@ -1,0 +1,235 @@
+"""What a tree must keep whatever it costs, "NAME[ARGUMENTS] OP NUMBER": one kind per file of `constraints/`.
+
+    NAME, SUMMARY            words for `odtc list constraints` and `odtc info`
+    OPS                      the operators it takes, of "<=" and ">="
+    KNOWS                    what its rows must be told of a tree: see Knows
+    NEEDS                    alternatives of columns that it speaks of, by role, as of a cut family
+    HINT                     which models offer them
+    read(encoded, given)     -> the Constraint with its arguments and number as the data has them;
+                             raises ChoiceError where they fit no tree of this data
+    early(given)             -> whether a tree that keeps it may have to predict above the last level,
+                             and above the root's children (else every tree can be filled up with
+                             branch nodes that part no rows)
+    value(encoded, given, heap)  -> the exact figure of a settled tree, which `verify` compares
+    rows(problem, model, given, m, suffix)   -> writes rows, and columns where it needs its own, by `m`, the
+                             ModelBuilder on `model`; the names of all its blocks end in `suffix`
+    values(problem, model, given, point)     -> {block without suffix: values of its own columns} at a
+                             point of the formulation's columns; absent where it has none
+    mend(encoded, given, heap)               -> a tree that keeps it, made of one that does not; where simple
+
+A formulation knows no kind: it asks what they `know` together, and whether one is `early`, and takes
+the form that can tell. Rows of constraints are rows of the model as any other, never cuts.
+"""
+
+import csv
+import math
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.errors import ChoiceError, TreeError
+from odtc.formulation import Problem, Role
+from odtc.heap import HeapTree, settle
+from odtc.model import Axis, Block, Model, ModelBuilder
+from odtc.registry import Registry
+from odtc.roles import Need, Needs, columns, lacking, nodes
+
+CONSTRAINTS = Registry(
+    "constraint", "odtc.constraints", ("leaf_rows", "branch_nodes", "leaves", "features", "tests"),
+    ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
+)
+GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*(?P<op><=|>=)\s*(?P<bound>\S+)\s*", re.DOTALL)
+
+
+class Knows(StrEnum):
+    """What a row of a constraint speaks of, and so what a formulation must be able to say, exactly."""
+
+    TESTS = "tests"  # which node asks what: labels and flows may be relaxed as before
+    RIGHT = "right"  # which rows are classified right: labels must be whole
+    CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
+    LEAF = "leaf"  # in which leaf each row ends: every row must be routed
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """value of the kind `name` for these arguments, compared by `op` with `bound`."""
+
+    name: str
+    args: tuple[str, ...]
+    op: str
+    bound: float
+
+    @property
+    def module(self):
+        return CONSTRAINTS.get(self.name)
+
+    def __str__(self) -> str:
+        args = ",".join(f'"{arg}"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args)
+        return f"{self.name}{f'[{args}]' if args else ''} {self.op} {self.bound:.17g}"
+
+    def holds(self, value: float) -> bool:
+        """Whether a value keeps it; sums of weights are rounded, so by 1e-9 of the bound."""
+        slack = 1e-9 * max(1.0, abs(self.bound))
+        return value <= self.bound + slack if self.op == "<=" else value >= self.bound - slack
+
+
+def parse(text: str, encoded: Encoded) -> Constraint:
+    """The Constraint of a text, its arguments between commas, as in CSV; raises ChoiceError."""
+    found = GRAMMAR.fullmatch(text)
+    if not found:
+        raise ChoiceError(f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}")
+    name, args = found["name"], found["args"]
+    module = CONSTRAINTS.get(name)
+    if found["op"] not in module.OPS:
+        raise ChoiceError(f"constraint {name!r} takes {' or '.join(module.OPS)}, got {text!r}")
+    try:
+        bound = float(found["bound"])
+    except ValueError:
+        bound = math.nan
+    if not math.isfinite(bound):
+        raise ChoiceError(f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}")
+    cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
+    return module.read(encoded, Constraint(name, cells, found["op"], bound))
+
+
+def count_bound(given: Constraint, least: int, what: str) -> Constraint:
+    """The constraint, for kinds without arguments that compare a count; raises ChoiceError."""
+    if given.args:
+        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    if given.bound != int(given.bound) or given.bound < least:
+        raise ChoiceError(f"expected a whole number of {what}, {least} or more, got {str(given)!r}")
+    return given
+
+
+def knows(problem: Problem) -> set[Knows]:
+    """What the problem's constraints must be told of a tree."""
+    return {given.module.KNOWS for given in problem.constraints}
+
+
+def early(problem: Problem) -> bool:
+    """Whether a constraint may ask of a tree to predict above the last level."""
+    return any(given.module.early(given) for given in problem.constraints)
+
+
+def built(problem: Problem) -> Model:
+    """The formulation's model with the rows of the problem's constraints. Raises ChoiceError where the
+    formulation has not the columns that one speaks of."""
+    model = replace(problem.module.build(problem), problem=problem)
+    for number, given in enumerate(problem.constraints):
+        module = given.module
+        if why := lacking(problem, model, module.NEEDS):
+            raise ChoiceError(f"constraint {str(given)!r} {why}; {module.HINT}")
+        m = ModelBuilder.onto(model)
+        module.rows(problem, model, given, m, _suffix(number))
+        model = m.finish()
+    return model
+
+
+def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
+    """The complete point of the model that is this tree, with the columns of its constraints; raises
+    what the formulation's `start` does."""
+    values = problem.module.start(problem, heap)
+    for number, given in enumerate(problem.constraints):
+        own = getattr(given.module, "values", None)
+        values = values | ({f"{stem}{_suffix(number)}": value for stem, value in own(problem, model, given, values).items()} if own else {})
+    return model.join(values)
+
+
+def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, float]]:
+    """The constraints that a settled tree breaks, each with its value."""
+    valued = [(given, given.module.value(problem.encoded, given, heap)) for given in problem.constraints]
+    return [(given, value) for given, value in valued if not given.holds(value)]
+
+
+def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
+    """A tree that keeps all constraints, made of this one; None where no kind knows how to."""
+    for _ in range(1 + 2 * len(problem.constraints)):  # what mends one may break another
+        wrong = broken(problem, heap)
+        if not wrong:
+            return heap
+        given = wrong[0][0]
+        if not hasattr(given.module, "mend"):
+            return None
+        heap = given.module.mend(problem.encoded, given, heap)
+    return None
+
+
+ASKING: Needs = ((Need(Role.BRANCH, "branch_nodes"),), (Need(Role.FEATURE, "branch_nodes"),))
+BRANCHING: Needs = ((Need(Role.SPLIT, "branch_nodes"),), *ASKING)
+
+
+def asking(problem: Problem, model: Model) -> Block:
+    """The columns b[node, test], or where thresholds have columns of their own b[node, scale], of which one
+    is 1 where the node branches."""
+    tests = columns(problem, model, Role.BRANCH, "branch_nodes")
+    return tests if tests is not None else columns(problem, model, Role.FEATURE, "branch_nodes")
+
+
+def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
+    """Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most where no column d says that t branches."""
+    d = columns(problem, model, Role.SPLIT, "branch_nodes")
+    m.add(m.rows(name, upper=most)[()], (d if d is not None else asking(problem, model)).all())
+
+
+def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
+    """Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  y need not be integer where b is
+
+    `group` (tests or scales,) numbers what is to be counted once, from 0.
+    """
+    b, n = asking(problem, model), int(group.max()) + 1
+    y = m.columns(f"held{suffix}", Axis("group", n))
+    hold, g = m.rows(f"hold{suffix}", b.axes[0], Axis("group", n), upper=0), np.arange(n)
+    t, f = nodes(b)[:, None], np.arange(len(group))
+    m.add(hold[t, group], b[t, f])
+    m.add(hold[t, g], y[g], -1)
+    m.add(m.rows(f"distinct{suffix}", upper=most)[()], y[g])
+
+
+def held(problem: Problem, model: Model, point: dict, group: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of `cap_distinct` at a point of the formulation's."""
+    b = point[asking(problem, model).name].max(axis=0)
+    return {"held": np.maximum.reduceat(b[np.argsort(group, kind="stable")], np.searchsorted(np.sort(group), np.arange(group.max() + 1)))}
+
+
+def posed(problem: Problem, texts) -> Problem:
+    """The problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
+    learner, which has no model, cannot keep."""
+    problem = replace(problem, constraints=tuple(parse(text, problem.encoded) for text in texts))
+    able = getattr(problem.module, "CONSTRAINTS", ())
+    for given in problem.constraints if not hasattr(problem.module, "build") else ():
+        if given.name not in able:
+            raise ChoiceError(f"{problem.formulation!r} learns its tree without a model and cannot keep {str(given)!r}; "
+                              + (f"it keeps {', '.join(able)}" if able else "it keeps no constraint") + "; or use a model")
+    return problem
+
+
+def expect(problem: Problem, heap: HeapTree) -> None:
+    """Raises TreeError for a tree that breaks a constraint."""
+    for given, value in broken(problem, settle(heap.test, problem.encoded, heap.label, heap.beyond)):
+        raise TreeError(f"expected a tree that keeps {str(given)!r}, got one that has {value:.10g}; give another start")
+
+
+def limits(problem: Problem) -> dict[str, int]:
+    """What a heuristic may heed by itself (its LIMITS): rows of the data in a leaf, leaves."""
+    bounds = {given.name: int(given.bound) for given in problem.constraints}
+    found = {"least_rows": bounds.get("leaf_rows"), "most_leaves": bounds.get("leaves", bounds["branch_nodes"] + 1 if "branch_nodes" in bounds else None)}
+    return {name: bound for name, bound in found.items() if bound is not None}
+
+
+def least_missed(encoded: Encoded, heap: HeapTree, groups: list) -> HeapTree:
+    """The tree without one of these groups of branch nodes and what is below, that whose going costs least."""
+    kept = [np.where(np.isin(np.arange(len(heap.test)), group), -1, heap.test) for group in groups]
+    return min((settle(test, encoded, None, heap.beyond) for test in kept), key=lambda tree: tree.loss(encoded))
+
+
+def above_leaves(heap: HeapTree) -> list[int]:
+    """The branch nodes whose two children predict."""
+    t = np.flatnonzero(heap.test >= 0)
+    return t[(heap.test[2 * t] < 0) & (heap.test[2 * t + 1] < 0)].tolist()
+
+
+def _suffix(number: int) -> str:
+    return "" if number == 0 else str(number + 1)

@@ -1,0 +1,38 @@
+"""At most N branch nodes: Σ_{t,f} b_tf ≤ N.
+
+What stands below a node that predicts has no branch node unless the formulation asks for one; a model
+in which all nodes branch takes its other form.
+"""
+
+from odtc.constraint import BRANCHING, Constraint, Knows, above_leaves, cap_branch_nodes, count_bound, least_missed
+from odtc.heap import HeapTree
+
+NAME = "branch_nodes"
+SUMMARY = "branch_nodes <= N: at most N branch nodes"
+OPS = ("<=",)
+KNOWS = Knows.TESTS
+NEEDS = BRANCHING
+HINT = "flowoct, bendersoct, oct, binoct and fair say which nodes branch"
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return count_bound(given, 0, "branch nodes")
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(heap.n_branch_nodes)
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    cap_branch_nodes(problem, model, m, f"branches{suffix}", given.bound)
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without the branch nodes above two leaves that are missed least, one after another."""
+    while heap.n_branch_nodes > given.bound:
+        heap = least_missed(encoded, heap, above_leaves(heap))
+    return heap

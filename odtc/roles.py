@@ -1,0 +1,70 @@
+"""The columns of a model by what they mean (odtc.formulation.Role), for all that speaks of them from outside.
+
+Cut families and constraints know no formulation: they ask for a role, perhaps at certain nodes, and
+write rows over the block of columns that has it.
+"""
+
+from dataclasses import dataclass
+from itertools import chain, count
+
+import numpy as np
+
+from odtc.formulation import Problem, Role, params_to_json
+from odtc.model import Block, Model
+
+
+@dataclass(frozen=True)
+class Need:
+    """Columns of a role; `at` names nodes of the Topology ("leaves", "branch_nodes", …) that must have them."""
+
+    role: Role
+    at: str | None = None
+
+    def words(self) -> str:
+        return f"{self.role}{' at the ' + self.at.replace('_', ' ') if self.at else ''}"
+
+
+Needs = tuple[tuple[Need, ...], ...]  # alternatives, in each of which all are needed
+
+
+def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
+    """The block of columns of this role (with these nodes), None where the model has none."""
+    for block in model.columns:
+        if block.role != role:
+            continue
+        if role == Role.BRANCH and [axis.name for axis in block.axes] != ["node", "test"]:
+            continue
+        if at is None or np.isin(getattr(problem.topology, at), nodes(block)).all():
+            return block
+    return None
+
+
+def nodes(block: Block) -> np.ndarray:
+    """The node numbers that a block has columns for."""
+    for axis in block.axes:
+        if axis.name == "node":
+            return axis.first + np.arange(axis.size)
+    return np.zeros(0, int)
+
+
+def lacking(problem: Problem, model: Model, needs: Needs) -> str:
+    """What is wanted of the model that it has not, as a part of a sentence; "" where one of the alternatives is there."""
+    if any(all(columns(problem, model, need.role, need.at) is not None for need in each) for each in needs):
+        return ""
+    has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
+    how = " ".join(f"-p {key}={_word(value)}" for key, value in params_to_json(problem.params).items())
+    return f"needs columns of the roles {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} has {has or 'none'}"
+
+
+def words(needs: Needs) -> str:
+    return ", or ".join(" and ".join(need.words() for need in each) for each in needs)
+
+
+def fresh_name(model: Model, stem: str) -> str:
+    """`stem`, with a number where the model has rows of this name already."""
+    taken = {block.name for block in model.rows}
+    return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
+
+
+def _word(value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,136 @@
+"""Laws 1, 2, 4 and 7 under constraints: the optimum is that of the trees that keep them, a start is complete
+and keeps them, cuts hold, and the manifest rebuilds them."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from odtc import constraint, cut, pipeline
+from odtc.constraint import CONSTRAINTS, broken, built, complete, posed
+from odtc.cut import AN_OPTIMUM, CUTS
+from odtc.errors import ChoiceError
+from odtc.manifest import read_manifest, write_manifest
+from tests.laws.problems import ALL_FORMS, BY_CONSTRAINT, constrained, form_id, heaps, least_kept, problems
+
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+# Discrimination is no sum over leaves: the judge of these trees tries every labelling, and knows no other limit.
+SUMS = [(form, kind) for form, kind in BY_CONSTRAINT if "rho" not in form[1]]
+
+
+def case_id(case) -> str:
+    return f"{form_id(case[0])}-{case[1]}"
+
+
+def optimum(model):
+    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+                 bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
+    return found.fun + model.offset, model.split(found.x)
+
+
+@pytest.mark.parametrize("case", SUMS, ids=case_id)
+@given(data=st.data())
+@settings(max_examples=12, **SLOW)
+def test_the_optimum_is_that_of_the_trees_that_keep_them(case, data):
+    problem = data.draw(constrained(*case, most_rows=10))
+    value, point = optimum(built(problem))
+    assert value == pytest.approx(least_kept(problem), abs=1e-6)
+    heap = problem.module.decode(problem, point)
+    assert not broken(problem, heap)
+    assert problem.module.objective(problem, heap) == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("case", BY_CONSTRAINT, ids=case_id)
+@given(data=st.data())
+@settings(max_examples=15, **SLOW)
+def test_a_tree_that_keeps_them_is_a_complete_point(case, data):
+    problem = data.draw(constrained(*case, depths=(1, 2, 3)))
+    heap = data.draw(heaps(problem))
+    model = built(problem)
+    x = complete(problem, model, heap)
+    activity = model.A @ x
+    assert (x >= model.col_lower).all() and (x <= model.col_upper).all()
+    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap), abs=1e-9)
+    back = problem.module.decode(problem, model.split(x))
+    np.testing.assert_array_equal(back.test, heap.test)
+    np.testing.assert_array_equal(back.label, heap.label)
+    assert set(model.user_cuts) == set()
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+def test_what_a_form_cannot_say_it_refuses_in_a_sentence(form):
+    for kind in set(CONSTRAINTS.names()) - {kind for other, kind in BY_CONSTRAINT if other == form}:
+        problem = posed(_drawn(form), [f"{kind} {CONSTRAINTS.get(kind).OPS[0]} 2"])
+        with pytest.raises(ChoiceError, match=f"constraint '{kind} .. 2' needs columns of the roles .*; {form[0]} .*has .*; "):
+            built(problem)
+
+
+def _drawn(form):
+    """One data set of several thresholds, for every form."""
+    from odtc.dataset import Dataset, Feature
+    from odtc.encoding import encode
+    from odtc.formulation import Problem, parse_params
+    from odtc.topology import Topology
+
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
+    features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+    dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
+    return Problem(encode(dataset), Topology(2), form[0], parse_params(*form))
+
+
+@given(data=st.data())
+@settings(max_examples=60, **SLOW)
+def test_cuts_hold_beside_constraints_or_are_refused(data):
+    problem = data.draw(constrained(*data.draw(st.sampled_from(SUMS)), depths=(1, 2, 2), most_rows=8))
+    plain = built(problem)
+    model = cut.add(problem, plain, cut.choose(problem, plain, "all"))
+    assert all(CUTS.get(name).VALID != AN_OPTIMUM for name in model.cuts)
+    assert optimum(model)[0] == pytest.approx(optimum(plain)[0], abs=1e-6)
+    x = complete(problem, model, data.draw(heaps(problem)))
+    activity = model.A @ x
+    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    for name in CUTS.names():
+        if CUTS.get(name).VALID == AN_OPTIMUM:
+            with pytest.raises(ChoiceError, match="keeps some optimum of all trees, which need not keep the constraint"):
+                cut.choose(problem, plain, (name,))
+
+
+@given(data=st.data())
+@settings(max_examples=30, **SLOW)
+def test_the_manifest_rebuilds_them(data, tmp_path_factory):
+    problem = data.draw(constrained(*data.draw(st.sampled_from(BY_CONSTRAINT))))
+    model, path = built(problem), tmp_path_factory.mktemp("m") / "m.odt.json"
+    write_manifest(problem, model, path)
+    manifest = read_manifest(path)
+    assert manifest.problem.constraints == problem.constraints
+    manifest.expect(built(manifest.problem))
+
+
+@pytest.mark.parametrize("start", ["cart", "local_search"])
+@given(data=st.data())
+@settings(max_examples=30, **SLOW)
+def test_starts_are_mended(start, data):
+    problem = data.draw(constrained(*data.draw(st.sampled_from(BY_CONSTRAINT)), depths=(1, 2, 3)))
+    model = pipeline.compile_model(problem)
+    heap, x = pipeline.start(model, start)
+    assert not broken(problem, heap) and not broken(problem, problem.module.decode(problem, model.split(x)))
+    activity = model.A @ x
+    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+
+
+@pytest.mark.parametrize("form", [("flowoct", {}), ("bendersoct", {"cuts": "none"}), ("cart", {})], ids=form_id)
+@given(data=st.data())
+@settings(max_examples=8, **SLOW)
+def test_fits_keep_them_and_are_verified(form, data):
+    problem = data.draw(problems(form, by_class=True, most_rows=10))
+    problem = posed(problem, [data.draw(st.sampled_from(["branch_nodes <= 1", "leaves <= 3", "branch_nodes <= 2"]))])
+    assert constraint.early(problem)
+    if form[0] == "cart":
+        decoded = pipeline.learn(problem).decoded
+    else:
+        model, solution = pipeline.run(pipeline.compile_model(problem), threads=1)
+        assert solution.objective == pytest.approx(least_kept(problem), abs=1e-5)
+        decoded = pipeline.decode(model, solution)
+    assert decoded.verified and [check.name for check in decoded.checks].count("constraint") == 1
