@@ -1,7 +1,7 @@
 """What a cut family is: rows for every formulation that offers the roles it needs.
 
     NAME, SUMMARY                  words for `odtc list cuts` and `odtc info`
-    NEEDS                          alternatives, each a tuple of Need: the columns that it speaks of
+    NEEDS                          alternatives, each a tuple of odtc.roles.Need: the columns that it speaks of
     VALID                          EVERY_TREE, or AN_OPTIMUM where a whole-numbered point may be cut off
     SEPARATES                      True where it can also be asked for the rows that a point breaks
     rows(problem, model, point)    -> CutRows to append, a tuple; `point` None asks for the static choice,
@@ -23,7 +23,7 @@ from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, settle
 from odtc.model import Axis, Cells, Model, ModelBuilder
 from odtc.registry import Registry
-from odtc.roles import Need, columns, fresh_name, lacking, nodes  # noqa: F401, what a family needs of us
+from odtc.roles import columns, lacking
 
 ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
 

@@ -49,6 +49,12 @@ def walks(test: np.ndarray, X: np.ndarray) -> np.ndarray:
     return node
 
 
+def are_walks(S: np.ndarray) -> np.ndarray:
+    """bool (cuts,): which source sets are walks, with one node on each level at most."""
+    levels = np.split(S, 2 ** np.arange(1, S.shape[1].bit_length() - 1), axis=1)
+    return np.all([level.sum(axis=1) <= 1 for level in levels], axis=0)
+
+
 class Pool:
     """Cuts of rows, each once, in the order in which they came: row `rows[c]` has the source set `S[c]`."""
 

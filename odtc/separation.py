@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from odtc import cut
 from odtc.cut import CutRows
 from odtc.model import Axis, Cells, Model
+from odtc.roles import fresh_name
 from odtc.solution import Round, Solution, Termination
 
 SLACK = 1e-6  # a row with more room than this at the last point does not hold the bound
@@ -73,6 +74,6 @@ def append(model: Model, word: str, name: str, A, lower, upper) -> Model:
         block, mine = model.columns[at], owners == at
         places = np.unravel_index(A.col[mine] - block.start, block.shape)
         entries.append(((A.row[mine],), Cells(block, places), A.data[mine]))
-    block = CutRows(cut.fresh_name(model, name), (Axis("cut", A.shape[0]),), tuple(entries), upper, lower)
+    block = CutRows(fresh_name(model, name), (Axis("cut", A.shape[0]),), tuple(entries), upper, lower)
     longer = cut.append(model, word, (block,))
     return replace(longer, separated=(*longer.separated, (block.name, word)))

@@ -17,7 +17,7 @@ from odtc.dataset import Dataset, Feature
 from odtc.format import write_model
 from odtc.formulations import bendersoct
 from odtc.heuristic import HEURISTICS
-from odtc.mincut import min_cuts, walk_sets, walk_values, walks
+from odtc.mincut import are_walks, min_cuts, walk_sets, walk_values, walks
 from odtc.solution import Progress, Solution, Termination
 from odtc.solver import find_solver, version
 from odtc.verify import check_point
@@ -99,7 +99,15 @@ def test_walk_values_are_those_of_their_cuts(graph):
     sets, values = walk_sets(nodes, sink.shape[1]), walk_values(sink, cap, forks)
     for t, S in zip(nodes, sets):
         assert np.flatnonzero(S).tolist() == sorted(t >> up for up in range(int(t).bit_length()))
+        assert are_walks(S[None])[0]
         np.testing.assert_allclose(values[:, t], [cut_value(sink[i], cap[i], S) for i in range(len(sink))])
+
+
+def test_a_set_that_forks_is_no_walk():
+    sets = [np.array([False, True, *rest]) for rest in product((False, True), repeat=6)]
+    whole = [S for S in sets if all(not S[t] or S[t // 2] for t in range(2, 8))]  # with every node its parent
+    walks = {tuple(S) for S in walk_sets(np.arange(1, 8), 8)}
+    assert [tuple(S) in walks for S in whole] == are_walks(np.array(whole)).tolist()
 
 
 def broken_rows(problem, point):

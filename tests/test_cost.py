@@ -110,11 +110,17 @@ def rare():
     return odtc.Dataset("rare", X, y.astype(np.int32), features, ABC, np.ones(len(y)))
 
 
-@pytest.mark.parametrize("model", ["flowoct", "bendersoct"])
-def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair(model):
-    with pytest.raises(ChoiceError, match=f"{model} counts a row only as right or wrong.*oct or binoct or fair or dpflow"):
-        odtc.build(rare(), model, 1, cost="a:b=5")
-    odtc.build(rare(), model, 1, cost="a:b=5,a:c=5")
+def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair():
+    with pytest.raises(ChoiceError, match="bendersoct counts a row only as right or wrong.*flowoct or oct or binoct or fair or dpflow"):
+        odtc.build(rare(), "bendersoct", 1, cost="a:b=5")
+    odtc.build(rare(), "bendersoct", 1, cost="a:b=5,a:c=5")
+
+
+def test_flowoct_routes_every_row_where_the_class_predicted_has_a_price():
+    """Else only rows that are right flow."""
+    roles = [{block.role for block in odtc.build(rare(), "flowoct", 1, **words).columns}
+             for words in ({"cost": "a:b=5"}, {"cost": "a:b=5,a:c=5"}, {"rows": "all"})]
+    assert ["predicted" in found for found in roles] == [True, False, True] == ["flow" not in found for found in roles]
 
 
 @pytest.mark.parametrize("learner", ["cart", "cart_tuned"])
@@ -157,6 +163,6 @@ def test_from_the_command_line_to_a_check_against_the_data(tmp_path):
     assert f"loss      {said['loss']:g}, CART" in words.out and "balanced accuracy" in words.out
 
 
-@pytest.mark.parametrize("words", [("--class-weight", "nosuch=2"), ("--cost", "absent.csv"), ("--cost", "setosa:virginica=5")])
+@pytest.mark.parametrize("words", [("--class-weight", "nosuch=2"), ("--cost", "absent.csv"), ("--cost", "setosa:virginika=5")])
 def test_the_command_line_refuses_in_a_sentence(tmp_path, words):
     assert refused(run("fit", CHECKOUT / "examples" / "iris" / "iris.csv", *words, folder=tmp_path), 1)

@@ -10,10 +10,11 @@ one. Where a node must ask something, test 0 is no such g (odtc.cut.asked).
 
 import numpy as np
 
-from odtc.cut import AN_OPTIMUM, CutRows, Need, asked, columns, fresh_name
+from odtc.cut import AN_OPTIMUM, CutRows, asked
 from odtc.formulation import Role
 from odtc.heap import HeapTree
 from odtc.model import Axis
+from odtc.roles import Need, columns, fresh_name
 
 NAME = "commutation"
 SUMMARY = "of two trees that only ask two tests in another order, one is cut off"

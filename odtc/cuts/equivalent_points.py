@@ -9,9 +9,10 @@ With a column per row, Σ_{i∈G} g_i ≤ 1. Data without such groups gets no ro
 
 import numpy as np
 
-from odtc.cut import EVERY_TREE, CutRows, Need, columns, fresh_name, nodes
+from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
+from odtc.roles import Need, columns, fresh_name, nodes
 
 NAME = "equivalent_points"
 SUMMARY = "of rows with equal tests and different labels at most one class is right"

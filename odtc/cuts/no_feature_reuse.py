@@ -8,9 +8,10 @@ Where a node must ask something, test 0 is free of the rows (odtc.cut.asked).
 
 import numpy as np
 
-from odtc.cut import AN_OPTIMUM, CutRows, Need, asked, columns, fresh_name
+from odtc.cut import AN_OPTIMUM, CutRows, asked
 from odtc.formulation import Role
 from odtc.model import Axis
+from odtc.roles import Need, columns, fresh_name
 
 NAME = "no_feature_reuse"
 SUMMARY = "no test is asked twice on a path"

@@ -13,9 +13,10 @@ set with the largest sum is the row with the largest flow of each class.
 
 import numpy as np
 
-from odtc.cut import EVERY_TREE, CutRows, Need, columns, fresh_name
+from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
+from odtc.roles import Need, columns, fresh_name
 
 NAME = "paper4"
 SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"

@@ -8,9 +8,10 @@ Where a node must ask something, it may ask test 0 for nothing (odtc.cut.asked).
 
 import numpy as np
 
-from odtc.cut import AN_OPTIMUM, CutRows, Need, asked, columns, fresh_name
+from odtc.cut import AN_OPTIMUM, CutRows, asked
 from odtc.formulation import Role
 from odtc.model import Axis
+from odtc.roles import Need, columns, fresh_name
 
 NAME = "sibling_labels"
 SUMMARY = "two leaves of one branch node predict different classes"

@@ -14,9 +14,10 @@ tens of tests, minutes at depth 5; and every command that rebuilds the model pay
 
 import numpy as np
 
-from odtc.cut import EVERY_TREE, CutRows, Need, columns, fresh_name, nodes
+from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
+from odtc.roles import Need, columns, fresh_name, nodes
 from odtc.subtree import Search, gains_of, merged
 
 NAME = "subtree_value"

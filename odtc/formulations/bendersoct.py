@@ -24,7 +24,7 @@ from odtc.constraint import Knows, broken, complete, early, knows
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
-from odtc.mincut import Pool, min_cuts, walk_sets, walk_values, walks
+from odtc.mincut import Pool, are_walks, min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.solution import Round, Solution, Termination
 
@@ -198,7 +198,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     size = 2 ** (problem.topology.depth + 1)
     alone = settle(np.full(size, -1, np.int32), problem.encoded)
     best = _better(problem, None, alone if start is None else decode(problem, base.split(start)))
-    pool, bound, relaxed, history, nodes = Pool(size), None, True, [], 0
+    pool, bound, walked, relaxed, history, nodes = Pool(size), None, None, True, [], 0
     while True:
         model = with_cuts(base, problem, pool.rows, pool.S)
         if relaxed:
@@ -212,7 +212,10 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         if found.has_solution:
             point = model.split(found.x)
             best = _better(problem, best, settle(_asked(problem, point), problem.encoded), decode(problem, point))
-            new = pool.add(*separate(problem, point, relaxed))
+            rows, S = separate(problem, point, relaxed)
+            new = pool.add(rows, S)
+            if walked is None and finished and not are_walks(S).any():
+                walked = bound  # of the relaxation with all walks, as its point breaks none
         cost, seconds = objective(problem, best) if best else None, time.monotonic() - began
         history.append((round(seconds, 3), cost, bound))
         if tell:
@@ -221,10 +224,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         if proven or found.termination in STOPPED or not relaxed and not (finished and new):
             break
         if relaxed and not (finished and new and len(history) < RELAXED_ROUNDS):
-            slack = np.zeros(len(pool.rows), bool)
-            if finished:
-                slack[:had] = (model.row_upper - model.A @ found.x)[base.n_rows :] > BROKEN
-            pool, relaxed = _for_whole(problem, pool, slack), False
+            pool, relaxed = _for_whole(problem, pool, walked is None or bound > walked + SURE), False
     if not (found.has_solution or proven or found.termination in STOPPED):
         return model, found  # the solver failed, and says why
     if best is None:  # no round had a tree that keeps the constraints
@@ -240,16 +240,17 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     )
 
 
-def _for_whole(problem: Problem, pool: Pool, slack: np.ndarray) -> Pool:
+def _for_whole(problem: Problem, pool: Pool, others: bool) -> Pool:
     """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
-    them what else holds the bound of the relaxation. Where all walks are many times what the relaxation
+    them the `others`, where these raise the bound. Where all walks are many times what the relaxation
     asked for, its cuts must do: the rounds will ask for more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
         return pool
     whole = Pool(pool.S.shape[1])
     whole.add(np.repeat(np.arange(n), len(paths)), np.tile(paths, (n, 1)))
-    whole.add(pool.rows[~slack], pool.S[~slack])
+    if others:
+        whole.add(pool.rows, pool.S)
     return whole
 
 
