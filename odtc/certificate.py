@@ -39,6 +39,7 @@ class Proof:
     n_tests: int
     n_rows: int
     n_targets: int
+    terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
 
 
 def read_certificate(path) -> dict:
@@ -64,8 +65,9 @@ def check(facts: dict, dataset: Dataset) -> Proof:
 
 def _check(facts: dict, dataset: Dataset) -> Proof:
     depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "price", "claim", "scale"))
-    if not 1 <= depth <= 20 or scale < 1:
-        raise ValueError("its depth or its scale is no number that can be")
+    weight_scale = _whole(facts["weight_scale"], "weight_scale")
+    if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
+        raise ValueError("its depth, its scales or its price are no numbers that can be")
     loss = _loss(facts, dataset)
     columns = np.stack([_left(test, dataset) for test in facts["tests"]])
     for test, column in zip(facts["tests"], columns):
@@ -86,7 +88,17 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     if least != claim:
         raise CertificateError(f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
                                "the root has no such target")
-    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets)
+    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets, _terms(facts, price, scale, weight_scale))
+
+
+def _terms(facts, price, scale, weight_scale) -> str:
+    """The objective that the certificate is of, where it is not the weight of errors."""
+    costs = {(a, b): value * weight_scale / (scale - price) for a, line in zip(facts["classes"], facts["loss"])
+             for b, value in zip(facts["classes"], line) if a != b}
+    said = [f"lambda {price / scale:.10g}"] if price else []
+    if any(abs(value - 1) > 1e-12 for value in costs.values()):
+        said.append("costs " + ", ".join(f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()))
+    return " and ".join(said)
 
 
 class _Bound:
@@ -195,12 +207,12 @@ def _loss(facts, dataset) -> np.ndarray:
     if sorted(classes) != sorted(dataset.classes):
         raise CertificateError(f"the certificate is of the classes {', '.join(classes)}, the data has {', '.join(dataset.classes)}")
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
-    if prices.shape != (len(classes),) * 2 or prices.diagonal().any():
-        raise ValueError("its losses are no square table with zeros where the label is right")
+    if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or len(classes) > 1 and not prices.any():
+        raise ValueError("its losses are no square table with zeros just where the label is right")
     place = np.array([classes.index(name) for name in dataset.classes])
     weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
     whole = np.rint(weight)
-    if np.abs(weight - whole).max(initial=0) > 1e-6:
+    if np.abs(weight - whole).max(initial=0) > 1e-6 or ((whole == 0) & (weight > 0)).any():
         raise CertificateError("the weights of the data are no whole numbers at the certificate's scale; it is of other weights")
     loss = whole[:, None] * prices[place[dataset.y]]
     if loss.sum() >= EXACT:
@@ -216,7 +228,9 @@ def _left(test, dataset) -> np.ndarray:
     feature = dataset.features[at := names.index(test["feature"])]
     cells = dataset.X[:, at]
     if test["kind"] == "threshold":
-        return cells <= float(test["threshold"])
+        if not math.isfinite(threshold := float(test["threshold"])):
+            raise ValueError("a threshold is no finite number")
+        return cells <= threshold
     if test["kind"] == "missing":
         return np.isnan(cells)
     if test["kind"] != "subset":

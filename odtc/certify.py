@@ -80,7 +80,7 @@ def _weight_scale(weight) -> int:
     """The least power of ten that makes all weights whole."""
     for digits in range(MOST_DIGITS + 1):
         scaled = weight * 10**digits
-        if np.abs(scaled - np.rint(scaled)).max() < 1e-6:
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-6 and ((np.rint(scaled) > 0) | (weight == 0)).all():
             return 10**digits
     raise ChoiceError(f"a certificate counts in whole numbers: expected weights of at most {MOST_DIGITS} digits behind the point, "
                       f"got {weight[np.abs(weight * 10**MOST_DIGITS - np.rint(weight * 10**MOST_DIGITS)).argmax()]:.12g}; round them")

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Categorical, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, names
+from odtc.cli_options import Categorical, ClassWeight, Cost, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, names
 
 
 def certify(
     data: DataFile, depth: Depth = 2, target: Target = None, encoding: Encoding = "auto", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
     lambda_: Annotated[float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")] = 0.0,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")] = None,
     as_json: Json = False,
@@ -21,14 +21,16 @@ def certify(
     import os
 
     from odtc import pipeline
-    from odtc.certificate import SUFFIX
+    from odtc.certificate import SUFFIX, check
     from odtc.certify import certify as prove
     from odtc.output import write_text
 
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
-    problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading)
+    problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading,
+                            class_weight=class_weight, cost=cost)
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     facts = prove(problem)
+    check(facts, problem.encoded.dataset)  # what it would refuse is not written
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     objective = facts["claim"] / facts["scale"]
@@ -44,7 +46,7 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     """The check of a certificate against its data file, read anew."""
     from odtc.certificate import check, read_certificate
     from odtc.errors import CertificateError
-    from odtc.reader import read
+    from odtc.reader import fingerprint, read
 
     facts = read_certificate(path)
     try:
@@ -55,9 +57,11 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
         raise CertificateError(f"the certificate {str(path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
                                "make it again") from None
     proof = check(facts, read(file, *how))
+    if source.get("sha256") not in (None, fingerprint(file)):
+        screen.say(f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too")
     if as_json:
         screen.print_json({"verified": True, "objective": proof.objective, "depth": proof.depth, "n_tests": proof.n_tests,
-                           "n_rows": proof.n_rows, "n_targets": proof.n_targets})
+                           "n_rows": proof.n_rows, "n_targets": proof.n_targets, "terms": proof.terms})
         return
     print(f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests costs less than {proof.objective:.10g} on "
-          f"{proof.n_rows} rows; {proof.n_targets:,} targets checked in whole numbers")
+          f"{proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {proof.n_targets:,} targets checked in whole numbers")

@@ -49,7 +49,7 @@ def near_optimal(problem: Problem, most: int, within: float | None = None) -> Po
     is more than `within` above the best one. Raises ChoiceError."""
     if problem.formulation != "dpflow":
         raise ChoiceError(f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model dpflow")
-    if most < 1 or within is not None and within < 0:
+    if most < 1 or within is not None and not within >= 0:
         raise ChoiceError(f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}" if within is not None
                           else f"expected a pool of at least 1 tree, got {most}")
     dpflow = FORMULATIONS.get("dpflow")

@@ -19,7 +19,7 @@ from odtc.memory import expect_room
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
 CELLS = 4_000_000  # of a table held at once
-NEAR = 1e-9  # relative: sums of weights that differ by less are one
+ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ class Rows:
 
     @cached_property
     def near(self) -> float:
-        return NEAR * max(1.0, float(self.loss.sum()))
+        """Sums of losses that differ by less are one: no more than the rounding of float64, so that a loss
+        beside which others are tiny swallows none of them."""
+        return ROUNDING * (len(self.X) + 16) * float(self.loss.sum())
 
 
 @dataclass(frozen=True)

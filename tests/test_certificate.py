@@ -13,7 +13,8 @@ import odtc
 from odtc import pipeline
 from odtc.certificate import check
 from odtc.certify import certify
-from odtc.dataset import Dataset
+from odtc.dataset import Dataset, Feature
+from odtc.encoding import encode
 from odtc.errors import CertificateError
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
@@ -129,3 +130,41 @@ def test_balanced_classes_are_certified():
     proof = check(facts, problem.encoded.dataset)
     assert proof.objective == pytest.approx(odtc.fit(problem.encoded.dataset, "flowoct", 2, encoding="onehot", class_weight="balanced").facts["objective"])
     assert facts["loss"][0][1] != facts["loss"][1][0]
+
+
+FORGERIES = [
+    {"weight_scale": 0, "claim": 0, "targets": [""]}, {"loss": [[0, 0], [0, 0]], "claim": 0, "targets": [""]}, {"price": 1000}, {"scale": 0},
+    {"tests": [{"kind": "threshold", "feature": "a1", "threshold": float("nan")}]},
+]
+
+
+@pytest.mark.parametrize("forged", FORGERIES, ids=lambda forged: next(iter(forged)))
+def test_forged_terms_are_refused(forged):
+    dataset = odtc.read(MONKS)
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2, encoding="onehot"))))
+    with pytest.raises(CertificateError):
+        check(facts | forged, dataset)
+
+
+def test_the_terms_are_told(tmp_path):
+    """Another scale is another objective: the costs that it means are said."""
+    dataset = odtc.read(MONKS)
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2, encoding="onehot"))))
+    assert check(facts, dataset).terms == ""
+    assert "costs 0:1=0.5" in check(facts | {"scale": 2}, dataset).terms
+    priced = certify(pipeline.pose(dataset, "dpflow", 2, encoding="onehot", params={"lambda": 0.25}, cost="0:1=3"))
+    assert check(priced, dataset).terms == "lambda 0.25 and costs 0:1=3, 1:0=1"
+
+
+@pytest.mark.parametrize("weights", [(1e10, 2, 1, 7, 1), (1e12, 2, 0.1, 0.7, 1), (3e-7, 1e-7, 2e-7, 3e-7, 1e-7)], ids=str)
+def test_weights_far_apart_lose_no_error(weights):
+    """A tolerance relative to the whole would swallow the errors of all rows but one."""
+    X, y = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [0, 0]], float), np.array([0, 1, 0, 1, 0], np.int32)
+    features = (Feature("a", "numeric"), Feature("b", "numeric"))
+    dataset = Dataset("far", X, y, features, ("x", "y"), np.array(weights, float))
+    encoded = encode(dataset)
+    best = cheapest(encoded.X, encoded.y, encoded.weight, 2)
+    fitted = odtc.fit(dataset, "dpflow", 2, start_from="none")
+    assert fitted.tree is not None and fitted.decoded.heap.errors(encoded) == pytest.approx(best, rel=1e-9)
+    if weights[0] > 1:
+        assert check(json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2)))), dataset).objective == pytest.approx(best)
