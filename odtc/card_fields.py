@@ -159,6 +159,12 @@ def _fixed(text, section, shapes, begin, end):
     lines, stops, table, solid = lines[used], stops[used], table[used], solid[used]
     if not len(lines):
         return None
+    # A number of full precision is wider than its field: then it is the last word of its line.
+    number = COLUMNS[3][0]
+    ends = np.where(solid.any(axis=1), width - solid[:, ::-1].argmax(axis=1), 0)
+    wide = (ends > COLUMNS[3][1]) & (solid[:, number:].sum(axis=1) == ends - number)
+    beyond = np.where(wide, ends - COLUMNS[3][1], 0)
+    solid[wide, COLUMNS[3][1] :] = False
     gaps = np.ones(width, bool)
     for low, high in COLUMNS:
         gaps[low:high] = False
@@ -172,6 +178,7 @@ def _fixed(text, section, shapes, begin, end):
         has = part.any(axis=1)
         first = np.where(has, part.argmax(axis=1), 0)
         last = np.where(has, high - low - part[:, ::-1].argmax(axis=1), 0)
+        last = last + beyond if low == number else last
         present |= has.astype(np.int64) << field
         fields.append((lines + low + first, last - first) if has.any() else None)
     known = np.isin(present, [sum(1 << field for field in shape) for shape in shapes.values()] + _numberless(section))

@@ -23,6 +23,7 @@ def import_(
     import json
 
     from odtc import report
+    from odtc.cost import unit_cost
     from odtc.importer import import_tree, read_foreign
     from odtc.output import write_text
     from odtc.reader import read
@@ -35,7 +36,7 @@ def import_(
     dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-    facts = {"data": dataset.name, "n_rows": dataset.n_rows, "n_rows_dropped": dataset.n_dropped, **report.tree_facts(tree),
+    facts = {"data": dataset.name, "n_rows": dataset.n_rows, "n_rows_dropped": dataset.n_dropped, **report.tree_facts(tree, unit_cost(len(tree.classes))),
              "tree": str(path), "files": [str(path)]}
     if as_json:
         screen.print_json(facts)

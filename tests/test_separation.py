@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from odtc import cut, files, pipeline, read, separation
@@ -49,7 +49,9 @@ def taught(problem, word):
 @settings(max_examples=8, **SLOW)
 def test_separated_rows_hold_for_every_tree_and_raise_the_bound(name, form, data):
     problem = data.draw(problems(form, most_rows=10))
-    plain, static = compiled(problem), pipeline.compile_model(problem, (name,))
+    plain = compiled(problem)
+    assume(not cut.misfit(name, problem, plain))  # costs by pair may take a form without the columns
+    static = pipeline.compile_model(problem, (name,))
     model, rounds = taught(problem, f"{name}:rounds=1000")
     assert model.columns == plain.columns and model.rows[: len(plain.rows)] == plain.rows
     new = np.arange(plain.n_rows, model.n_rows)
@@ -71,6 +73,7 @@ def test_separated_rows_hold_for_every_tree_and_raise_the_bound(name, form, data
 @settings(max_examples=10, **SLOW)
 def test_what_is_purged_was_slack_and_what_stays_is_not(data):
     problem = data.draw(problems(("flowoct", {"bottom": "flow"}), depths=(2,), most_rows=10))
+    assume(not cut.misfit("paper4", problem, compiled(problem)))
     points = []
 
     def solve(model):

@@ -17,7 +17,7 @@ PACKAGE, DRIVER = "cplex", "cplex"
 VERSION = (("-c", "quit"), r"Optimizer (\S+)")
 COMMAND = "cplex"
 SOLUTION = "file"
-LIVE = re.compile(r"^\*? +\d+\+? +\d+ .*? (?P<incumbent>-?\d[\d.e+]*) +(?P<bound>-?\d[\d.e+]*|\w+: \d+)(?: +\d+)? +[\d.]+%$")
+LIVE = re.compile(r"^\*? +\d+\+? +\d+ .*? (?P<incumbent>-?\d[\d.e+]*) +(?P<bound>-?\d+\.\d+(?:e[+-]\d+)?|\w+: \d+)(?: +\d+)? +[\d.]+%$")
 BOUND = re.compile(r"^Current MIP best bound = +(\S+)", re.M)
 WITHIN_GAP = re.compile(r"^MIP - Integer optimal, tolerance", re.M | re.I)
 STARTED = re.compile(r"[1-9]\d* of \d+ MIP starts provided solutions")
