@@ -72,7 +72,7 @@ def build(problem: Problem) -> Model:
         v = m.columns("v", Axis("profile", len(profiles)), node, integer=True)
     if len(x.owner):
         s = m.columns("s", node, level, integer=True)
-    w = m.columns("w", row, node)
+    w = m.columns("w", row, node, integer=True)  # whole where p, v and s are, but SCIP 10.0 gave points that are not
     z = m.columns("z", row, leaf, role=Role.ROUTE)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     count = m.columns("N", leaf, klass, upper=of_class)
