@@ -41,6 +41,14 @@ def check_point(model: Model, x: np.ndarray, tolerance: float = TOLERANCE) -> li
     return checks
 
 
+def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Check]:
+    """The objective of a point against what is said that it is; nothing where nothing is said."""
+    if claimed is None:
+        return []
+    objective = model.objective(x)
+    return [Check("objective", close(objective, claimed), f"c·x is {objective:.10g}, the solver says {claimed:.10g}")]
+
+
 def broken(model: Model, x: np.ndarray, tolerance: float = BROKEN) -> str:
     """What the point breaks of the model, in words; "" where it is a solution."""
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)

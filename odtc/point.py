@@ -87,6 +87,8 @@ def read_point(path) -> RawPoint:
                 point = module.read(data).under(None)
             except SolutionError as problem:
                 raise SolutionError(f"{path}: {problem}") from None
+            if point.termination == Termination.OPTIMAL and point.values is None:
+                raise SolutionError(f"{path}: expected the values of an optimal solution, got none; the file is damaged, write it again")
             if point.values is not None and not np.isfinite(point.values).all():
                 at = int((~np.isfinite(point.values)).argmax())
                 column = f"column {at + 1}" if point.names is None else f"column {point.names[at]!r}"

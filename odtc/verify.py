@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.check import TOLERANCE, Check, check_point, close
+from odtc.check import TOLERANCE, Check, check_claim, check_point, close
 from odtc.constraint import complete
 from odtc.cut import arranged
 from odtc.dataset import Dataset
@@ -23,14 +23,8 @@ from odtc.tree import Branch, Tree
 def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree,
            dataset: Dataset | None = None) -> list[Check]:
     """All checks of a solved and decoded model; `dataset` is the data file read anew, if at hand."""
-    module = problem.module
-    checks = check_point(model, solution.x)
-    objective = model.objective(solution.x)
-    if solution.claimed is not None:
-        checks.append(Check(
-            "objective", close(objective, solution.claimed),
-            f"c·x is {objective:.10g}, the solver says {solution.claimed:.10g}",
-        ))
+    module, objective = problem.module, model.objective(solution.x)
+    checks = check_point(model, solution.x) + check_claim(model, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
     kept = arranged(problem, model, heap)

@@ -5,12 +5,14 @@ mutations are drawn anew from fixed seeds, a thousand for each format.
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from odtc.check import check_claim, check_point
 from odtc.errors import SolutionError
 from odtc.model import Model, NamedBlock
 from odtc.point import POINTS, read_point
@@ -22,9 +24,18 @@ FORMATS = POINTS.names()
 
 NAMES = ("x_0_1", "b2", "y", "z", "w", "u", "a_name_of_twenty_one")
 X = np.array([0.0, 1, 10, -5, 8, 9, 0.25])
-MODEL = Model("OPT", np.array([3.0, -1.5, -2, 1, 0.5, 0, 1]), 0.0, np.zeros(2), np.full(2, np.inf), np.full(7, -9.0),
-              np.full(7, 19.0), np.ones(7, np.uint8), (NamedBlock(NAMES),), (NamedBlock(("c1", "c2")),),
-              matrix=sp.csc_array([[1.0] * 7, [0.0, 1, 0, 1, 0, 1, 0]]))
+
+
+def model(A, lower, upper) -> Model:
+    return Model("OPT", np.array([3.0, -1.5, -2, 1, 0.5, 0.75, 1.25]), 0.0, lower, upper, np.full(7, -9.0), np.full(7, 19.0),
+                 np.array([1, 1, 1, 1, 1, 1, 0], np.uint8), (NamedBlock(NAMES),), (NamedBlock(("c1", "c2")),), matrix=sp.csc_array(A))
+
+
+# Its rows hold for nearly any point, so that it is the stated objective that tells a wrong one …
+MODEL = model([[1.0] * 7, [0.0, 1, 0, 1, 0, 1, 0]], np.zeros(2), np.full(2, np.inf))
+# … and where none is stated, equations, such as those of a flow, must.
+TIED = np.array([[1.0] * 7, [1.0, 2, 4, 8, 16, 32, 64]])
+TIED = model(TIED, TIED @ X, TIED @ X)
 
 SENTENCE = "cut off|damaged|expected|not in the model|twice|cannot tell|belongs to another"
 
@@ -118,10 +129,13 @@ def test_no_kind_of_damage_is_missing():
 
 def mutate(data: bytes, draw: np.random.Generator, other: bytes) -> tuple[bytes, bool]:
     """(mutated, harmless): whether it must still read as the same point."""
-    kind = draw.integers(11)
+    kind = draw.integers(15)
     at, to = sorted(draw.integers(0, len(data) + 1, 2).tolist())
     lines = data.splitlines(keepends=True)
     line = int(draw.integers(len(lines)))
+    numbers = list(re.finditer(rb"-?\d+(\.\d+)?", data))
+    one, two = sorted(draw.integers(0, len(numbers), 2).tolist())
+    one, two = numbers[one], numbers[two]
     match kind:
         case 0:
             return data[:at], False
@@ -140,37 +154,58 @@ def mutate(data: bytes, draw: np.random.Generator, other: bytes) -> tuple[bytes,
         case 7:
             words = [b"nan", b"-inf", b"1e400", b"", b"--1", b"1_0", b"0x1", b"#", b'"', b"<", b"&", b",", b"-0",
                      b"99999999999999999999"]
-            found = list(re.finditer(rb"\d+(\.\d+)?", data))
-            one = found[draw.integers(len(found))]
             return data[: one.start()] + words[draw.integers(len(words))] + data[one.end() :], False
         case 8:
             return data.replace(b"\n", b"\r\n"), True
         case 9:
             return data[:at] + other[draw.integers(len(other)) :], False
-        case _:
+        case 10:
             return data[to:] + data[at:to] + data[:at], False
+        case 11:  # another number, and not one that looks strange
+            return data[: one.start()] + b"%d" % draw.integers(-9, 20) + data[one.end() :], False
+        case 12:  # two numbers change places
+            if one is two:
+                return data, True
+            return data[: one.start()] + two[0] + data[one.end() : two.start()] + one[0] + data[two.end() :], False
+        case 13:  # one column takes another's name
+            old, new = (NAMES[at].encode() for at in draw.integers(0, 7, 2))
+            return re.sub(rb"(?<![\w])" + old + rb"(?!\w)", new, data, count=1), old == new
+        case _:  # two lines change places
+            first, second = sorted((line, int(draw.integers(len(lines)))))
+            lines[first], lines[second] = lines[second], lines[first]
+            return b"".join(lines), False
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_thousand_mutations(tmp_path, monkeypatch, format):
+    """Each is refused in one sentence, or read as the same point, or as one that a check finds wrong."""
     monkeypatch.setattr(Registry, "_foreign", lambda self: {})  # looking for them takes longer than reading
     draw = np.random.default_rng(FORMATS.index(format))
     texts = [text(MODEL, X, other) for other in FORMATS]
-    data, path, read, refused = text(MODEL, X, format), tmp_path / "x.sol", 0, 0
+    data, path, outcomes = text(MODEL, X, format), tmp_path / "x.sol", Counter()
     for _ in range(1000):
         mutated, harmless = mutate(data, draw, texts[draw.integers(len(texts))])
         path.write_bytes(mutated)
         try:
             raw = read_point(path)
             x = raw.on(MODEL.columns)
-            read += 1
-            assert x is None or (x.shape == X.shape and np.isfinite(x).all())
-            assert raw.objective is None or np.isfinite(raw.objective)
-            assert not harmless or np.array_equal(x, X)
         except SolutionError as problem:
-            refused += 1
             assert not harmless and "\n" not in str(problem) and len(str(problem)) < 600, problem
-    assert read > 50 and refused > 300
+            outcomes["refused"] += 1
+            continue
+        if x is None:  # what is said to be no solution, by a file that says no more than that
+            assert raw.termination is None and raw.objective is None, mutated
+            continue
+        assert raw.objective is None or np.isfinite(raw.objective)
+        if np.array_equal(x, X):
+            outcomes["read"] += 1
+            continue
+        told = MODEL if raw.objective is not None else TIED
+        checks = check_point(told, x) + check_claim(told, x, raw.objective)
+        assert not all(check.passed for check in checks) or np.abs(x - X).max() < 1e-6, mutated
+        assert not harmless
+        outcomes["caught"] += 1
+    assert outcomes["read"] > 50 and outcomes["refused"] > 300 and outcomes["caught"] > 0, outcomes
 
 
 if __name__ == "__main__":

@@ -244,3 +244,18 @@ def test_xml_with_entities_of_its_own_is_refused(tmp_path):
     bomb = f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>{xml(ONE.replace("1", "&b;"))}'
     with pytest.raises(SolutionError, match="DOCTYPE"):
         read_text(tmp_path, bomb)
+
+
+@pytest.mark.parametrize("words", [
+    "Model status\nOptimal\n\n# Primal solution values\nNone\n\n# Dual solution values\nNone\n",
+    "solution status: optimal solution found\nno solution available\n",
+])
+def test_an_optimal_solution_has_values(tmp_path, words):
+    with pytest.raises(SolutionError, match="values of an optimal solution, got none"):
+        read_text(tmp_path, words)
+
+
+def test_a_solution_of_xpress_names_every_column(tmp_path):
+    raw = read_text(tmp_path, "NAME M\n C a 1\nENDATA\n")
+    with pytest.raises(SolutionError, match="has 1 columns, the model 2"):
+        raw.on((NamedBlock(("a", "b")),))

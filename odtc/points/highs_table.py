@@ -41,9 +41,9 @@ def read(data: bytes) -> RawPoint:
     width = len(data[header.end() : data.index(b"\n", header.end())].split())
     if width not in VALUE:
         raise SolutionError(f"expected 6 words on the first line of the columns, got {width}; write the solution in style 0")
+    words = table(data, header.end(), rows + 1, width, "the columns")
     if VALUE[width] is None:
         return RawPoint(NAME, None, None, status)
-    words = table(data, header.end(), rows + 1, width, "the columns")
     places = words[0].numbers("the places of the columns")
     if not np.array_equal(places, np.arange(len(places))):
         raise SolutionError("expected the columns 0, 1, 2, ..., in this order; the file is damaged, write it again")

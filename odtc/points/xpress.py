@@ -40,7 +40,8 @@ def read(data: bytes) -> RawPoint:
         raise SolutionError(
             f"expected lines 'C name value', got {kinds[at][:60]!r} first in line {kinds.line(at)}; write one solution only"
         )
-    return RawPoint(NAME, names, values.numbers("the columns"))
+    # It names every column, those at 0 too (FORMATS §9), so that fewer are a file with a part missing.
+    return RawPoint(NAME, names, values.numbers("the columns"), n_columns=len(names))
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:

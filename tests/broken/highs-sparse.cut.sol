@@ -3,7 +3,7 @@ Optimal
 
 # Primal solution values
 Feasible
-Objective -22.25
+Objective -15.4375
 # Columns -6
 b2                   1    1
 y                    10   2

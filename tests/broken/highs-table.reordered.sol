@@ -14,4 +14,4 @@ Rows
 
 Model status: Optimal
 
-Objective value: -22.25
+Objective value: -15.4375

@@ -3,7 +3,7 @@ Optimal
 
 # Primal solution values
 Feasible
-Objective -22.25
+Objective -15.4375
 # Columns 7
 x_0_1                0   
 b2                   1   
