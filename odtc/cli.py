@@ -276,14 +276,14 @@ def predict(
     score: Annotated[bool, typer.Option("--score", help="Print accuracy and confusion matrix of a labelled file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rows of a file; columns are found by name, an unseen category is in no set."""
+    """Predict the rows of a file; the columns that the tree asks for are found by name, an unseen category is in no set."""
     from odtc import report
     from odtc.output import write_text
     from odtc.reader import read_rows
     from odtc.tree import read_tree
 
     loaded = read_tree(tree)
-    rows = read_rows(data, loaded.features, loaded.classes, loaded.target, require_labels=score)
+    rows = read_rows(data, loaded.features, loaded.classes, loaded.target, require_labels=score, used=loaded.used)
     predicted = loaded.predict(rows.X)
     if o is not None or not (score or as_json):
         text = screen.csv_column("prediction", [loaded.classes[k] for k in predicted])
@@ -405,8 +405,7 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
         screen.say(f"--model auto: {choice.why}")
     dataset = problem.encoded.dataset
     if dataset.n_dropped:
-        screen.say(f"dropped {dataset.n_dropped} rows with missing cells of {dataset.n_dropped + dataset.n_rows} "
-                   "(--missing separate keeps them)")
+        screen.say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {screen.why_dropped(dataset)}")
     return problem
 
 

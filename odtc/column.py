@@ -1,6 +1,7 @@
 """One column of a data file: its kind, its numbers, its levels and their codes."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -20,9 +21,10 @@ def cells(series: pl.Series, place: str) -> pl.Series:
     Dates become text. Raises DataError for lists, structs and other types that hold no words.
     """
     dtype = series.dtype
-    if dtype.is_numeric():
-        # Decimals have no NaN to look for, so every number that is no integer is a double first.
-        return series if dtype.is_integer() else series.cast(pl.Float64).fill_nan(None)
+    if dtype.is_float():
+        return series.fill_nan(None)
+    if dtype.is_integer():
+        return series
     if dtype == pl.Boolean:
         return series
     try:
@@ -68,6 +70,21 @@ def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it"
         )
     # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
     return values.to_numpy() + 0.0
+
+
+def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -> None:
+    """Raises DataError where two different whole numbers of a column are the same double in `values`,
+    as from 2^53 on neighbours are: they would be one value to every test."""
+    large = np.flatnonzero(np.abs(values) >= EXACT)
+    first: dict[float, object] = {}
+    for row in large.tolist():
+        cell = column[row]
+        exact = cell if isinstance(cell, int) else _whole(cell)
+        if exact is not None and first.setdefault(values[row], exact) != exact:
+            raise DataError(
+                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[row]]} and, in row "
+                f"{row + 1}, {exact}, beyond 2^53 = 9007199254740992; name the column in --categorical, or leave it out"
+            )
 
 
 def weights(column: pl.Series, name: str, place: str) -> np.ndarray:
@@ -122,6 +139,12 @@ def numbers_of(words) -> list[float] | None:
     """The words as finite numbers, or None where one of them is not."""
     values = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False)
     return values.to_list() if values.is_finite().fill_null(False).all() else None
+
+
+def _whole(text: str) -> int | None:
+    """The whole number that a text is exactly, None where it is none."""
+    exact = Decimal(text) if isinstance(text, str) else Decimal(repr(text))
+    return int(exact) if exact == exact.to_integral_value() else None
 
 
 def _short(value) -> str:

@@ -53,6 +53,7 @@ class Dataset:
     target: str = "class"
     missing: str = "drop"  # the policy: drop, error or separate
     n_dropped: int = 0  # rows left out because of a missing cell
+    n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
     source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
 
     def __post_init__(self):

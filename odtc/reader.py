@@ -68,6 +68,8 @@ def from_frame(
     kinds = [column.kind_of(frame[n].dtype, columns[n], n in categorical, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
     numbers = {n: column.numbers(columns[n], n, place, advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
+    for n, values in numbers.items():
+        column.expect_apart(columns[n], values, n, place)
     weight = column.weights(columns[weights], weights, place) if weights else np.ones(frame.height)
     keep = _kept_rows(columns, names, target, weights, missing, place)
 
@@ -96,30 +98,33 @@ def from_frame(
         target=target,
         missing=missing,
         n_dropped=int(frame.height - keep.sum()),
+        n_unlabelled=int(_incomplete(columns, [target] + ([weights] if weights else [])).any(axis=1).sum()),
         source=source | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)},
     )
 
 
-def read_rows(path, features, classes, target, require_labels=False, weights=None) -> Dataset:
+def read_rows(path, features, classes, target, require_labels=False, weights=None, used=None) -> Dataset:
     """Rows to predict or score, coded by the features and classes of a tree; none is left out.
 
-    Columns are found by name, others ignored. In `X` a missing cell is NaN and an unseen level
-    -1; `y` is -1 where the label is absent, missing or no known class. Raises DataError for an
-    absent feature column (or target, with `require_labels`) and for text in a numeric column.
+    Columns are found by name, others ignored. `used` holds the places of the features that are asked
+    for (None: all); the others need not be there, and are NaN. In `X` a missing cell is NaN and an
+    unseen level -1; `y` is -1 where the label is absent, missing or no known class. Raises DataError
+    for an absent feature column (or target, with `require_labels`) and for text in a numeric column.
     """
     path = Path(path)
     frame, place = _load(path), repr(str(path))
-    wanted = [feature.name for feature in features]
-    wanted += [target] if require_labels else []
-    for n in wanted + ([weights] if weights else []):
-        if n not in frame.columns:
-            role = "label" if n == target else "weight" if n == weights else "feature"
+    used = range(len(features)) if used is None else sorted(used)
+    named = [features[j].name for j in used]
+    for role, names in (("feature", named), ("label", [target] if require_labels else []), ("weight", [weights] if weights else [])):
+        if absent := [n for n in names if n not in frame.columns]:
+            hint = did_you_mean(absent[0], frame.columns) if len(absent) == 1 else ""
             raise DataError(
-                f"expected the {role} column {n!r} in {place}, got no such column"
-                f"{did_you_mean(n, frame.columns)}; columns are found by name, in any order"
+                f"expected the {role} column{'s' if len(absent) > 1 else ''} {_some(absent)} in {place}, got no such "
+                f"column{'s' if len(absent) > 1 else ''}{hint}; columns are found by name, in any order"
             )
-    X = np.empty((frame.height, len(features)))
-    for j, feature in enumerate(features):
+    X = np.full((frame.height, len(features)), np.nan)
+    for j in used:
+        feature = features[j]
         cells = column.cells(frame[feature.name], place)
         if feature.kind == NUMERIC:
             X[:, j] = column.numbers(cells, feature.name, place)
@@ -270,7 +275,7 @@ def _check_classes(classes: tuple[str, ...], n_rows: int, target: str, place: st
 def _kept_rows(columns: dict, names, target, weights, missing: str, place: str) -> np.ndarray:
     """Which rows stay: bool of shape (rows,); raises DataError by policy, or where none stays."""
     needed = ([] if missing == "separate" else list(names)) + [target] + ([weights] if weights else [])
-    absent = np.column_stack([columns[name].is_null().to_numpy() for name in needed])
+    absent = _incomplete(columns, needed)
     incomplete = absent.any(axis=1)
     if missing == "error" and incomplete.any():
         row = incomplete.argmax()
@@ -286,3 +291,8 @@ def _kept_rows(columns: dict, names, target, weights, missing: str, place: str) 
             f"lacks {absent[:, needed.index(worst)].sum()}); {advice}"
         )
     return ~incomplete
+
+
+def _incomplete(columns: dict, names) -> np.ndarray:
+    """Which cells of these columns are missing: bool of shape (rows, names)."""
+    return np.column_stack([columns[name].is_null().to_numpy() for name in names])

@@ -25,6 +25,19 @@ def csv_column(title: str, cells: list[str]) -> str:
     return text.getvalue()
 
 
+def why_dropped(dataset) -> str:
+    """Why rows were left out; which of them --missing separate would keep."""
+    incomplete = dataset.n_dropped - dataset.n_unlabelled
+    words = [f"{incomplete} with missing cells (--missing separate keeps them)"] if incomplete else []
+    words += [f"{dataset.n_unlabelled} without a label or a weight"] if dataset.n_unlabelled else []
+    return ", ".join(words)
+
+
+def on_one_line(text: str) -> str:
+    """The text with what is no sign to print escaped, so that it stays in its cell of a table."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
 def proof(solution) -> str:
     if solution.bound is None:
         return ""
@@ -107,8 +120,9 @@ def print_score(facts: dict) -> None:
     print(f"accuracy  {accuracy}  ({facts['correct']} of {facts['n_rows']} rows right)")
     if facts["n_rows_without_known_label"]:
         print(f"left out  {facts['n_rows_without_known_label']} rows whose label is missing or unknown")
-    cells = [["true \\ predicted", *facts["classes"]]]
-    cells += [[name, *map(str, row)] for name, row in zip(facts["classes"], facts["confusion"])]
+    names = list(map(on_one_line, facts["classes"]))
+    cells = [["true \\ predicted", *names]]
+    cells += [[name, *map(str, row)] for name, row in zip(names, facts["confusion"])]
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
     for row in cells:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))

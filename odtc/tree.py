@@ -77,6 +77,11 @@ class Tree:
     def depth(self) -> int:
         return max(depth for _, depth in self.walk())
 
+    @property
+    def used(self) -> set[int]:
+        """The places of the features that its splits ask for."""
+        return {node.split.feature for node, _ in self.walk() if isinstance(node, Branch)}
+
     def apply(self, X: np.ndarray) -> np.ndarray:
         """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,).
 

@@ -19,8 +19,9 @@ import pytest
 import odtc as package
 from odtc.dataset import NUMERIC
 from odtc.reader import read, read_rows
+from odtc.solver import find_solver, version
 from odtc.tree import read_tree
-from tests.command_line import MONKS, command, contents, environment, odtc, started
+from tests.command_line import MONKS, command, contents, environment, odtc, refused, started
 
 BUILT = {"model", "depth", "n_rows", "n_rows_merged", "n_features_encoded", "n_cols", "n_model_rows", "nnz", "files"}
 SOLVED = BUILT | {"solver", "termination", "has_solution", "objective", "bound", "gap", "seconds"}
@@ -118,7 +119,7 @@ def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
 def test_missing_rows_are_dropped_aloud_kept_or_refused(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n,b\n3,a\n4,b\n")
     dropped, kept = (odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path) for policy in ("drop", "separate"))
-    assert dropped.facts["n_rows"] == 4 and "dropped 2 rows" in dropped.err
+    assert dropped.facts["n_rows"] == 4 and dropped.err == "dropped 2 rows of 6: 2 with missing cells (--missing separate keeps them)\n"
     assert kept.facts["n_rows"] == 6 and kept.err == "" and kept.facts["train_correct"] == 6
     assert odtc("fit", "a.csv", "--missing", "error", folder=tmp_path).code == 1
 
@@ -347,6 +348,41 @@ def test_predict_finds_columns_by_name_and_ignores_others(xor, tmp_path):
     assert said.out == "prediction\nyes\nno\nno\n" and said.err == ""
     odtc("predict", xor / "xor_flowoct_d2.tree.json", tmp_path / "new.csv", "-o", tmp_path / "p.csv")
     assert (tmp_path / "p.csv").read_text() == said.out
+
+
+def test_a_row_without_a_label_is_kept_by_no_policy(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n4,\n,\n3,b\n")
+    dropped, kept = (odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path) for policy in ("drop", "separate"))
+    assert dropped.err == "dropped 3 rows of 6: 1 with missing cells (--missing separate keeps them), 2 without a label or a weight\n"
+    assert kept.err == "dropped 2 rows of 6: 2 without a label or a weight\n"
+
+
+def test_predict_asks_only_for_the_columns_that_the_tree_uses(tmp_path):
+    (tmp_path / "a.csv").write_text("n,x,y\n1,1,a\n1,2,a\n2,3,b\n1,4,b\n")
+    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    (tmp_path / "new.csv").write_text("x\n1\n9\n")
+    assert odtc("predict", "m.tree.json", "new.csv", folder=tmp_path).out == "prediction\na\nb\n"
+    (tmp_path / "none.csv").write_text("n\n1\n")
+    assert "feature column 'x'" in refused(odtc("predict", "m.tree.json", "none.csv", folder=tmp_path))
+
+
+def test_a_class_of_two_lines_stays_in_its_cell_of_the_table(tmp_path):
+    (tmp_path / "a.csv").write_text('x,y\n1,"no\nway"\n2,"no\nway"\n3,b\n4,b\n')
+    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    said = odtc("predict", "m.tree.json", "a.csv", "--score", folder=tmp_path)
+    # The accuracy, a line of titles, and one line a class.
+    assert len(said.out.splitlines()) == 4 and said.out.count("no\\nway") == 2
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc", "glpk"])
+def test_a_model_file_is_known_by_what_it_holds(tmp_path, solver):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n3,b\n4,a\n")
+    odtc("build", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    shutil.move(tmp_path / "m.mps", tmp_path / "m.txt")
+    facts = odtc("solve", "m.txt", "--solver", solver, "-o", "m.sol", "--json", folder=tmp_path).facts
+    assert (facts["termination"], facts["objective"]) == ("optimal", 1)
 
 
 def test_predict_takes_an_unseen_category_for_none_of_those_it_knows(tmp_path):

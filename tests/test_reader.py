@@ -147,6 +147,35 @@ def test_names_too_long_for_a_double_stay_apart(tmp_path):
     assert data.features[0].levels == ("9007199254740992", "9007199254740993")
 
 
+@pytest.mark.parametrize("kind", ["csv", "arff", "int", "decimal"])
+def test_whole_numbers_that_a_double_does_not_tell_apart_are_refused(tmp_path, kind):
+    """2^53 and its neighbour are one double: as numbers the two rows would be one."""
+    def write(*cells):
+        if kind == "csv":
+            return written(tmp_path, "a,y\n" + "".join(f"{cell},{'pq'[at % 2]}\n" for at, cell in enumerate(cells)))
+        if kind == "arff":
+            rows = "".join(f"{cell},{'pq'[at % 2]}\n" for at, cell in enumerate(cells))
+            return written(tmp_path, f"@relation r\n@attribute 'a b' numeric\n@attribute y {{p, q}}\n@data\n{rows}", "data.arff")
+        dtype = pl.Int64 if kind == "int" else pl.Decimal(30, 0)
+        frame = pl.DataFrame({"a": pl.Series([int(cell) for cell in cells]).cast(dtype), "y": ["pq"[at % 2] for at in range(len(cells))]})
+        frame.write_parquet(tmp_path / "data.parquet")
+        return tmp_path / "data.parquet"
+
+    name = "a b" if kind == "arff" else "a"
+    with pytest.raises(DataError, match=f"tells apart in column '{name}' of .*, got 9007199254740992 and, in row 3, 9007199254740993"):
+        read(write("9007199254740992", "7", "9007199254740993"))
+    path = write("9007199254740992", "7", "9007199254740993")
+    assert read(path, categorical=name).features[0].levels == ("7", "9007199254740992", "9007199254740993")
+    # What is told apart, or is the same number, stays.
+    data = read(write("9007199254740992", "9007199254740994", "9007199254740992"))
+    np.testing.assert_array_equal(data.X[:, 0], [2.0**53, 2.0**53 + 2, 2.0**53])
+
+
+def test_one_large_number_written_in_two_ways_is_one(tmp_path):
+    data = read(written(tmp_path, "a,y\n1e16,p\n10000000000000000.0,q\n12345678901234567890.5,p\n12345678901234567890.25,q\n"))
+    assert len(set(data.X[:, 0])) == 2
+
+
 def test_options_override_the_guess(tmp_path):
     path = written(tmp_path, "a,b,y\n1,?,p\n2,3,q\n3,4,q\n")
     data = read(path, target="a", categorical=["b"], numeric=[])
@@ -165,8 +194,9 @@ def test_missing_tokens(tmp_path):
 
 
 def test_separate_drops_rows_without_a_label(tmp_path):
-    data = read(written(tmp_path, "a,y\n?,p\n1,?\n2,q\n"), missing="separate")
-    assert (data.n_rows, data.n_dropped, data.missing) == (2, 1, "separate")
+    path = written(tmp_path, "a,y\n?,p\n1,?\n2,q\n?,?\n")
+    data = read(path, missing="separate")
+    assert (data.n_rows, data.n_dropped, data.n_unlabelled, data.missing) == (2, 2, 2, "separate")
 
 
 def test_weights_are_no_feature_and_no_default_target(tmp_path):
@@ -228,6 +258,16 @@ ROWS_ERRORS = {
     "absent weights": ("a,y\n1,p\n", {"weights": "w"}, ["weight column 'w'"]),
     "missing weight": ("a,y,w\n1,p,2\n1,p,\n", {"weights": "w"}, ["row 2", "'w'"]),
 }
+
+
+def test_only_the_columns_that_are_used_need_be_there(tmp_path):
+    data = read(written(tmp_path, "a,b,c,y\n1,x,2,p\n2,z,3,q\n"))
+    path = written(tmp_path, "b,c\nz,oops\n", "test.csv")
+    rows = read_rows(path, data.features, data.classes, "y", used={1})
+    np.testing.assert_array_equal(rows.X, [[np.nan, 1, np.nan]])
+    with pytest.raises(DataError) as caught:
+        read_rows(written(tmp_path, "z\n1\n", "test.csv"), data.features, data.classes, "y", used={0, 2})
+    is_one_sentence(caught.value, ["feature columns 'a', 'c' in", "test.csv"])
 
 
 @pytest.mark.parametrize("case", ROWS_ERRORS)
