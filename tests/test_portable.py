@@ -59,6 +59,19 @@ BOUNDS
  UP BND       y         5
 ENDATA
 """
+FIXED = """NAME          m
+ROWS
+ N  obj
+ L  R0000000
+COLUMNS
+    C0000000  obj       1
+    C0000000  R0000000  2
+RHS
+    RHS       R0000000  9
+BOUNDS
+ UP BND       C0000000  5
+ENDATA
+"""
 LP = "\\ m\nMinimize\n obj: + x - y\nSubject To\n c1: + 2 x + y <= 9\n c2: + y >= -4\nBounds\n 0 <= x\n -1 <= y <= 5\nGenerals\n x\nEnd\n"
 
 
@@ -102,6 +115,9 @@ def test_blanks_are_not_looked_at(tmp_path, text):
     (LP, "\\ m", "\\ my model", "line 1: '\\\\ my model'"),
     (MPS, "BND       x         0", "BND       x         0.5", "a whole column with a bound that is not"),
     (LP, "End\n", "End", ""),
+    (FIXED, "    C0000000  obj       1\n", "    C0000000 obj 1\n", "line 1: 'NAME m'"),
+    (FIXED, "C0000000", "x       ", "line 1: 'NAME m'"),
+    (FIXED, "obj       1\n", "obj       1   \n", ""),
 ])  # fmt: skip
 def test_what_else_there_is_is_named(tmp_path, text, old, new, words):
     path = written(tmp_path, text.replace(old, new))
