@@ -179,7 +179,8 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
         if solution.exists():
             raw = _by_pattern(module, solution) if hasattr(module, "PATTERN") else read_point(solution)
     except SolutionError as problem:
-        message = str(problem).replace(str(solution.parent) + os.sep, "")
+        # Of one that was ended while it wrote there is nothing to say.
+        message = "" if stopped else str(problem).replace(str(solution.parent) + os.sep, "")
     termination = said.termination
     if raw is not None:
         # The log decides where the file cannot: a ray or a relaxation looks like a solution.

@@ -152,6 +152,8 @@ class _Run:
         x, termination, message = said.x if said.x is not None else self.x, said.termination, said.message
         if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
             termination = stopped
+        if stopped == Termination.INTERRUPTED and termination == Termination.TIME_LIMIT and (limit is None or seconds < limit):
+            termination = stopped  # some know one word for both
         if termination in NO_POINT:
             x = None  # what it found on its way is no answer
         if termination in (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED):

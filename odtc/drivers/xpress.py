@@ -1,15 +1,30 @@
 """Xpress through its Python package; SolveStatus and SolStatus: Xpress Optimizer reference manual.
 
 Without an incumbent its solution file would hold the linear relaxation, so it is written only
-where SolStatus says that there is one.
+where SolStatus says that there is one. Its library would die of Ctrl-C, incumbent and all, so the
+signal is kept from it and becomes a request to stop.
 """
+
+import signal
+import threading
 
 
 def solve(job):
     import xpress
 
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also in the threads that it makes
     xpress.init()
     model = xpress.problem()
+
+    asked, done = threading.Event(), threading.Event()
+
+    def stop() -> None:
+        signal.sigwait({signal.SIGINT})
+        asked.set()
+        while not done.wait(0.2):  # before its search it forgets that it was asked
+            model.interrupt()
+
+    threading.Thread(target=stop, daemon=True).start()
     # The text of a message is an argument of its callback, at another place in other versions.
     model.addcbmessage(lambda *words: print(next((w for w in words if isinstance(w, str)), ""), flush=True), None, 0)
     model.readProb(job.model)
@@ -22,12 +37,13 @@ def solve(job):
     if job.start:
         model.readSlxSol(job.start)
     model.optimize()
+    done.set()
     solve_status, solution_status = (int(model.attributes.solvestatus), int(model.attributes.solstatus))
     found = {1: "optimal", 2: "feasible", 3: "infeasible", 4: "unbounded"}.get(solution_status, "none")
     if found in ("optimal", "feasible"):
         model.writeSlxSol(job.solution)
     if found == "feasible" or found == "none":
-        status = "time_limit" if solve_status == 1 else "unknown"
+        status = ("interrupted" if asked.is_set() else "time_limit") if solve_status == 1 else "unknown"
     else:
         status = found
     if not model.attributes.mipents:

@@ -34,6 +34,7 @@ WORDS = {
     "Final MIP objective": Termination.OPTIMAL,
     "Optimal solution found": Termination.OPTIMAL,
 }
+RELAXED = "Optimal solution found"
 BANNER = re.compile(r"^(FICO Xpress|(?:Minimizing|Maximizing) \w+ .* using \d+ thread)", re.M)
 SOLUTIONS = re.compile(r"Number of solutions found / nodes +: +(\d+) /")
 
@@ -46,7 +47,10 @@ def read_log(text: str) -> Termination | None:
     begin = ends[-1] if ends else 0
     # The reason of a stop stands just above.
     end = "\n".join(text[:begin].splitlines()[-3:]) + "\n" + text[begin:]
-    return next((termination for words, termination in WORDS.items() if words in end), None)
+    # Of a MIP's log that breaks off, that is said of the relaxation.
+    relaxed = not ends and re.search(r"^(?:Mini|Maxi)mizing MI", text, re.M)
+    found = (termination for words, termination in WORDS.items() if words in end and not (relaxed and words == RELAXED))
+    return next(found, None)
 
 
 def has_point(text: str) -> bool | None:
