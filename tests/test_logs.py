@@ -57,6 +57,13 @@ def test_a_log_states_its_bound(who, tmp_path):
     assert said_in_log(tmp_path / "x.log") == said
 
 
+def test_a_log_of_xpress_that_breaks_off_is_not_optimal_for_its_relaxation():
+    xpress = importlib.import_module("odtc.solvers.xpress")
+    relaxation = " using 1 thread\nIts  Obj Value\n23  164.623331\nOptimal solution found\nDual solved problem\nFinal objective  : 1.6e+02\n"
+    assert xpress.read_log(f"FICO Xpress v9.9.1\nMinimizing MILP small{relaxation}Starting tree search.\n") is None
+    assert xpress.read_log(f"FICO Xpress v9.9.1\nMinimizing LP small{relaxation}") == "optimal"
+
+
 @pytest.mark.parametrize("text", ["", "nothing of interest\n", "odtc driver: status=fine bound=3\n"])
 def test_a_log_of_nobody_says_nothing(text, tmp_path):
     (tmp_path / "x.log").write_text(text)
