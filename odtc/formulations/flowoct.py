@@ -27,20 +27,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.answers import BY, BranchSums, StumpSums
+from odtc.choices import laid_out, point_of, tree_of
 from odtc.constraint import Knows, early, knows
-from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
-from odtc.heap import HeapTree, settle
+from odtc.heap import HeapTree
+from odtc.mincut import walk_sets
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.subtree import Search, gains_of
 
 NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 
 ANY_COST = True
-
-SURE = 1e-3  # a label column this near to 1 is meant
 
 
 @dataclass(frozen=True)
@@ -227,66 +225,30 @@ def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
     encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
-    if len(heap.test) != 2 ** (tree.depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
-    if shape.full:
-        heap = heap.filled(tree.depth, own=bool(problem.constraints))
-    F, K = encoded.n_tests, len(encoded.classes)
-    B, bottom = tree.branch_nodes, tree.bottom
-    b = (heap.test[B][:, None] == np.arange(F)).astype(float)
-    point = {"b": b}
-    if len(shape.label):
-        # A node that does not branch must predict (1.2), also below one that already did.
-        silent = (heap.test[shape.label] < 0) & (heap.label[shape.label] < 0)
-        label = np.where(silent, 0, heap.label[shape.label])
-        point["w"] = (label[:, None] == np.arange(K)).astype(float)
-    if shape.stump or shape.tight:
-        sides = heap.label[np.stack([2 * bottom, 2 * bottom + 1], axis=1)]
-        right = sides[:, None, :, None] == np.arange(K)
-        point["p"] = b[bottom - 1][:, :, None, None] * right
-        point |= sums(problem)[1].values(point["p"])
-    forks = tree.inner if shape.stump else B
-    point |= sums(problem)[0].values(b[forks - 1])
+    heap = laid_out(problem, heap, shape.full)
+    point = point_of(problem, heap, shape.label, shape.stump or shape.tight)
+    sends, right = sums(problem)
+    point |= sends.values(point["b"][(tree.inner if shape.stump else tree.branch_nodes) - 1])
+    point |= right.values(point["p"]) if "p" in point else {}
     end = heap.reach(encoded.X)
     correct = heap.label[end] == encoded.y
     # A row flows through all nodes from the root to its end, if it is classified right there.
-    on_path = _ancestor(end, shape.flow)
+    size = len(heap.test)
+    on_path = walk_sets(np.arange(size), size)[end][:, shape.flow]
     flows = np.ones(len(end), bool) if shape.every else correct
     if len(shape.flow):
         point["z"] = (on_path & flows[:, None]).astype(float)
     if len(shape.sink):
         point["zs"] = ((end[:, None] == shape.sink) & flows[:, None]).astype(float)
     if shape.every:
-        point["zs"] = point["zs"][:, :, None] * (heap.label[end][:, None, None] == np.arange(K))
+        point["zs"] = point["zs"][:, :, None] * (heap.label[end][:, None, None] == np.arange(len(encoded.classes)))
     return point
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone; flows may be fractional, and so may be what is
-    continuous of these: such a leaf gets its heaviest class, such a bottom node the best test (or none)
-    on the rows that come to it, which is at least as good as any mix of tests."""
-    tree, b = problem.topology, point["b"]
-    test = np.full(2 ** (tree.depth + 1), -1, np.int32)
-    test[tree.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
-    mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)[tree.bottom - 1]]
-    if len(mixed):
-        test[mixed] = -1
-        end = HeapTree(test.copy(), test.copy()).reach(problem.encoded.X)
-        search = Search(problem.encoded.X, gains_of(problem.encoded), branch_price(problem))
-        test[mixed] = [search.best(np.flatnonzero(end == t), 1)[1][1] for t in mixed]
-    label = np.full(len(test), -1, np.int32)
-
-    def read(nodes, weights):
-        label[nodes] = np.where(weights.max(axis=-1) > 1 - SURE, weights.argmax(axis=-1), -1)
-
-    if "w" in point:
-        read(Shape.of(problem).label, point["w"])
-    if "p" in point and Shape.of(problem).stump:
-        bottom = tree.bottom[test[tree.bottom] >= 0]
-        chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
-        read(2 * bottom, chosen[:, 0])
-        read(2 * bottom + 1, chosen[:, 1])
-    return settle(test, problem.encoded, label)
+    """The tree of a point, from b, w and p alone; flows may be fractional."""
+    shape = Shape.of(problem)
+    return tree_of(problem, point, shape.label, shape.stump)
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -299,10 +261,3 @@ def branch_price(problem: Problem) -> float:
     """λ / (1-λ): the loss that pays for one branch node."""
     return problem.params.lambda_ / (1 - problem.params.lambda_)
 
-
-def _ancestor(end: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """bool (rows, nodes): whether the node is the end of the row, or an ancestor of it."""
-    level = np.floor(np.log2(np.maximum(nodes, 1))).astype(int)
-    depth = np.floor(np.log2(end)).astype(int)
-    above = depth[:, None] - level
-    return (above >= 0) & (end[:, None] >> np.maximum(above, 0) == nodes)

@@ -55,6 +55,7 @@ LAYERS = [
         "fairness",
         "mincut",
         "answers",
+        "choices",
         "formulation",
         "formulations",
         "roles",
