@@ -154,3 +154,10 @@ def test_the_command_line_refuses_in_a_sentence(tmp_path):
                         (("--constraint", "features <= 2", "--cuts", "commutation"), "leave out one of the two"),
                         (("--model", "bendersoct", "--min-leaf-rows", "5"), "flowoct, oct, binoct and fair know where every row ends")):
         assert part in refused(command("build", MONKS_3, *words, folder=tmp_path))
+
+
+def test_where_no_tree_is_mended_there_is_no_start_and_one_line_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("odtc.constraint.mended", lambda problem, heap: None)
+    said = command("build", MONKS_3, "--encoding", "onehot", "--max-features", 1, "-o", "m", folder=tmp_path)
+    assert said.code == 0 and not (tmp_path / "m.mst").exists()
+    assert said.err.splitlines()[0] == "no start is given: the tree of 'cart' breaks a constraint (features <= 1)"
