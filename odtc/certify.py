@@ -17,8 +17,10 @@ MOST_DIGITS = 6  # of a weight behind its point
 def certify(problem: Problem) -> dict:
     """The certificate of a problem of the model "dpflow", as a JSON object (odtc.certificate).
 
-    Raises ChoiceError where the weights have more digits than whole numbers can hold.
+    Raises ChoiceError where the weights have more digits than whole numbers can hold, and for constraints.
     """
+    if problem.constraints:
+        raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}")
     dpflow = FORMULATIONS.get("dpflow")
     encoded = problem.encoded
     graph = dpflow.known(problem)

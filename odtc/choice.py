@@ -21,13 +21,13 @@ class Choice:
     why: str
 
 
-def choose(n_tests: int, depth: int, constrained: bool = False) -> Choice:
+def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = ()) -> Choice:
     """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
-    every constraint, where there are some."""
-    if constrained:
-        return Choice("flowoct", "flowoct takes every constraint; dpflow takes none of them")
+    every constraint, where there are kinds of them (by name) that dpflow does not take."""
     dpflow = FORMULATIONS.get("dpflow")
-    columns = dpflow.most_columns(n_tests, depth - dpflow.short_tail(n_tests, depth))
+    if others := [name for name in constraints if name not in dpflow.KEEPS]:
+        return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
+    columns = dpflow.most_columns(n_tests, depth - (0 if constraints else dpflow.short_tail(n_tests, depth)))
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
     size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
     if columns <= MOST_COLUMNS and sums <= MOST_SUMS:

@@ -18,7 +18,9 @@
     mend(encoded, given, heap)               -> a tree that keeps it, made of one that does not; where simple
 
 A formulation knows no kind: it asks what they `know` together, and whether one is `early`, and takes
-the form that can tell. Rows of constraints are rows of the model as any other, never cuts.
+the form that can tell. Rows of constraints are rows of the model as any other, never cuts. Only a
+formulation whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its
+own `build` sees to.
 """
 
 import csv
@@ -114,11 +116,17 @@ def early(problem: Problem) -> bool:
     return any(given.module.early(given) for given in problem.constraints)
 
 
+def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
+    """The constraints that need rows beside the formulation's, each with its number."""
+    kept = getattr(problem.module, "keeps", lambda problem: ())(problem)
+    return [(number, given) for number, given in enumerate(problem.constraints) if given.name not in kept]
+
+
 def built(problem: Problem) -> Model:
     """The formulation's model with the rows of the problem's constraints. Raises ChoiceError where the
     formulation has not the columns that one speaks of."""
     model = replace(problem.module.build(problem), problem=problem)
-    for number, given in enumerate(problem.constraints):
+    for number, given in rowed(problem):
         module = given.module
         if why := lacking(problem, model, module.NEEDS):
             raise ChoiceError(f"constraint {str(given)!r} {why}; {module.HINT}")
@@ -132,7 +140,7 @@ def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
     """The complete point of the model that is this tree, with the columns of its constraints; raises
     what the formulation's `start` does."""
     values = problem.module.start(problem, heap)
-    for number, given in enumerate(problem.constraints):
+    for number, given in rowed(problem):
         own = getattr(given.module, "values", None)
         values = values | ({f"{stem}{_suffix(number)}": value for stem, value in own(problem, model, given, values).items()} if own else {})
     return model.join(values)
@@ -229,6 +237,11 @@ def above_leaves(heap: HeapTree) -> list[int]:
     """The branch nodes whose two children predict."""
     t = np.flatnonzero(heap.test >= 0)
     return t[(heap.test[2 * t] < 0) & (heap.test[2 * t + 1] < 0)].tolist()
+
+
+def least_rows(problem: Problem) -> int:
+    """The data rows that every leaf must have: 1, or what a constraint says."""
+    return max([1, *(int(given.bound) for given in problem.constraints if given.name == "leaf_rows")])
 
 
 def _suffix(number: int) -> str:

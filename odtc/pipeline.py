@@ -68,7 +68,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
     encoded = encode(dataset, encoding)
     if model == "auto":
-        choice = choose(encoded.n_tests, depth, bool(constraints))
+        choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints))
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:

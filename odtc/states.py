@@ -25,18 +25,20 @@ ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all
 @dataclass(frozen=True)
 class Rows:
     """Distinct rows of tests: X bool (rows, tests), loss float64 (rows, classes), what predicting a
-    class costs on all data rows that are alike; count, how many data rows that are."""
+    class costs on all data rows that are alike; count, how many data rows that are (1 or more). No test
+    is asked that leaves either side fewer than `least` data rows."""
 
     X: np.ndarray
     loss: np.ndarray
     count: np.ndarray
+    least: int = 1
 
     @classmethod
-    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray) -> "Rows":
+    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray, least: int = 1) -> "Rows":
         _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
         total = np.stack([np.bincount(kind, column, len(first)) for column in loss.T], axis=1)
-        return cls(X[first], total, np.bincount(kind, count, len(first)))
+        return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least))
 
     @cached_property
     def floor(self) -> np.ndarray:
@@ -46,11 +48,11 @@ class Rows:
     @cached_property
     def sums(self) -> np.ndarray:
         """What is added up over the rows of a state, float64 (rows, columns): the loss per class, its
-        largest, the floor, one, and the limbs of the hash."""
+        largest, the floor, the data rows, and the limbs of the hash."""
         n = len(self.X)
         random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
         worst = self.loss.max(axis=1)
-        return np.column_stack([self.loss, worst, self.floor, np.ones(n), random])
+        return np.column_stack([self.loss, worst, self.floor, self.count, random])
 
     @cached_property
     def signed(self) -> Signed:
@@ -176,7 +178,8 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
 
 def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
     """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
-    last arcs cost the best subtrees of that height, so that it has depth - tail levels."""
+    last arcs cost the best subtrees of that height, so that it has depth - tail levels. Subtrees are
+    folded only where a leaf may have any rows: the tables of pairs do not count them."""
     if tail == 0:
         return generate(rows, depth, price, fold)
     if tail == 1:
@@ -186,8 +189,10 @@ def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail:
 
 def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
     """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
-    known; these may have no arcs."""
+    known; these may have no arcs. Where leaves must have more than one row, down to the leaves."""
     size = depth - 2
+    if rows.least > 1:
+        return generate(rows, depth, price, fold)
     if size < 1 or not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
         return _with_stumps(generate(rows, max(1, depth - 1), price, fold), depth)
     graph = generate(rows, size, price, fold, ends=True)
@@ -266,7 +271,7 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):
     """(states, s, f, sums): for pieces of the states, the arcs as places in them and tests, and the sums
-    (arcs, sides, columns) of Rows.sums on either side; only arcs with rows on both sides."""
+    (arcs, sides, columns) of Rows.sums on either side; only arcs with enough rows on both sides."""
     (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
     width = rows.sums.shape[1]
     if fits(F, size, 8 * width):
@@ -279,7 +284,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
             free[np.arange(len(part))[:, None], path >> 1] = False
             s, f = np.nonzero(free)
             side = np.stack([table[rows.signed.number(np.column_stack([path[s], 2 * f + bit]))] for bit in (0, 1)], axis=1)
-            parted = (side[..., K + 2] > 0.5).all(axis=1)
+            parted = (side[..., K + 2] > rows.least - 0.5).all(axis=1)
             yield part, s[parted], f[parted], side[parted]
         return
     X = rows.X.astype(float)
@@ -289,7 +294,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
         member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
         ones = np.stack([(member * column) @ X for column in rows.sums.T], axis=2)
         sides = np.stack([(member @ rows.sums)[:, None, :] - ones, ones], axis=2)  # (states, tests, sides, sums)
-        s, f = np.nonzero((sides[..., K + 2] > 0.5).all(axis=2))
+        s, f = np.nonzero((sides[..., K + 2] > rows.least - 0.5).all(axis=2))
         yield part, s, f, sides[s, f]
 
 

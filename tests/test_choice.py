@@ -34,3 +34,9 @@ def test_command_line(tmp_path):
     assert said.code == 0 and said.facts["model"] == "dpflow" and "--model auto: dpflow" in said.err
     bad = command("fit", MONKS / "monks-1.csv", "--model", "auto", "-p", "speed=1", folder=tmp_path)
     assert bad.code == 1 and "speed" in bad.err
+
+
+def test_a_constraint_that_dpflow_does_not_take():
+    assert choose(20, 3, ("leaf_rows",)).formulation == "dpflow"
+    assert choose(300, 3).formulation == "dpflow" and choose(300, 3, ("leaf_rows",)).formulation == "flowoct"  # no level is folded
+    assert choose(20, 3, ("leaf_rows", "tests")).why == "flowoct takes every constraint; dpflow does not take 'tests'"

@@ -152,7 +152,7 @@ def test_from_the_command_line_to_the_check(tmp_path):
 def test_the_command_line_refuses_in_a_sentence(tmp_path):
     for words, part in ((("--constraint", "leafrows >= 5"), "did you mean 'leaf_rows'"), (("--min-leaf-rows", "500"), "at most the 122 rows"),
                         (("--constraint", "features <= 2", "--cuts", "commutation"), "leave out one of the two"),
-                        (("--model", "bendersoct", "--min-leaf-rows", "5"), "flowoct, oct, binoct and fair know where every row ends")):
+                        (("--model", "bendersoct", "--min-leaf-rows", "5"), "flowoct, oct, binoct, fair and dpflow know where every row ends")):
         assert part in refused(command("build", MONKS_3, *words, folder=tmp_path))
 
 

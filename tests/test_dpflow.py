@@ -11,10 +11,12 @@ from scipy.optimize import linprog
 
 import odtc
 from odtc import itemsets, pipeline
-from odtc.errors import TreeError
+from odtc.certify import certify
+from odtc.errors import ChoiceError, TreeError
 from odtc.format import read_model, write_model
 from odtc.heuristic import grow
 from odtc.model import Axis, ModelBuilder, blocks_from_json, name_list
+from odtc.pool import near_optimal
 from odtc.solver import find_solver, version
 from odtc.states import Rows, program
 from odtc.words import Words
@@ -142,3 +144,22 @@ def test_the_proof_file_is_smaller_and_as_good(name, depth, tail, shared_data):
     fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, proof="true", params={"tail": tail})
     assert fitted.facts["objective"] == fitted.facts["bound"] == KNOWN[name][depth - 2] and fitted.facts["verified"]
     assert fitted.model.nnz < whole.nnz or whole.nnz < 100
+
+
+def test_least_rows_of_a_leaf_keep_the_program_linear(shared_data):
+    """balance-scale, depth 3, 40 rows in every leaf: 443 of 625 right (issue 5)."""
+    fitted = odtc.fit(shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("leaf_rows >= 40",))
+    assert not fitted.model.integrality.any() and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
+    assert fitted.facts["train_correct"] == 443 and min(sum(leaf.rows) for leaf in fitted.tree.leaves()) >= 40
+
+
+def test_the_pool_and_the_certificate_say_what_they_leave_out(tmp_path):
+    def pose(text):
+        return pipeline.pose("examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=(text,))
+
+    pool = near_optimal(pose("leaf_rows >= 30"), 5)
+    assert len(pool.trees) == 5 and all(min(sum(leaf.rows) for leaf in tree.leaves()) >= 30 for tree in pool.trees)
+    with pytest.raises(ChoiceError, match="leave out 'tests <= 2'"):
+        near_optimal(pose("tests <= 2"), 5)
+    with pytest.raises(ChoiceError, match="leave out the constraint 'leaf_rows >= 30'"):
+        certify(pose("leaf_rows >= 30"))

@@ -21,7 +21,7 @@ SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf"
 OPS = (">=",)
 KNOWS = Knows.LEAF
 NEEDS = ((Need(Role.ROUTE),), (Need(Role.PREDICTED, "leaves"),))
-HINT = "flowoct, oct, binoct and fair know where every row ends"
+HINT = "flowoct, oct, binoct, fair and dpflow know where every row ends"
 
 
 def read(encoded, given: Constraint) -> Constraint:

@@ -15,6 +15,9 @@ the model needs no integer columns: any LP solver proves the tree. Below the las
 side costs what its best subtree of `tail` levels does (folded: the compiler has solved it), with
 tail 0 its best label; a state whose best label costs what no tree can avoid is not expanded.
 
+Where every leaf must have N rows of the data, no arc parts fewer from a state. What is left are the
+flows of the trees that keep it, so the program stays integral; it is written down to the leaves.
+
 Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming"
 (Operations Research 38) for the integrality; nobody's paper for trees.
 """
@@ -24,9 +27,10 @@ from math import comb
 
 import numpy as np
 
+from odtc.constraint import least_rows
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
-from odtc.heap import HeapTree, blank, settle
+from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.states import Graph, Rows, generate, program, valued
 from odtc.subtree import Search, graft
@@ -37,6 +41,7 @@ TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
 ANY_COST = True
+KEEPS = ("leaf_rows",)
 
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
@@ -68,6 +73,8 @@ class Shape:
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
             problem.memo["dpflow depth"] = _enough(rows_of(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
+        if least_rows(problem) > 1:  # the tables that fold a level do not count rows
+            return cls(depth, 0)
         tail = int(params.tail) if params.tail != "auto" else short_tail(problem.encoded.n_tests, depth)
         return cls(depth, min(depth - 1, tail))
 
@@ -101,6 +108,11 @@ def _enough(rows: Rows, depth: int) -> int:
         if over <= rows.near:
             return 1 if less == 2 and excess(1) <= rows.near else less
     return 1 if depth == 2 and excess(1) <= rows.near else depth
+
+
+def keeps(problem: Problem) -> tuple[str, ...]:
+    """The kinds of constraints that decide which states and arcs there are."""
+    return KEEPS
 
 
 def build(problem: Problem) -> Model:
@@ -154,7 +166,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
             cost += level.stop[state]
             continue
         if not len(found):
-            raise TreeError(f"the tree asks a test at node {node} that parts no rows there, or need not be asked; drop it")
+            raise TreeError(f"the tree asks a test at node {node} that parts too few rows there, or need not be asked; drop it")
         arc = arcs.start + int(found[0])
         point[f"u{j}"][arc] = 1
         cost += level.cost[arc]
@@ -168,11 +180,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
-    subtrees where the model folds them."""
+    subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
     encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
     if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
-    price, test = branch_price(problem), settle(heap.test, encoded).test.copy()
+    price, test = branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
     def walk(t, members, level):
         loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
@@ -218,12 +230,13 @@ def rows_of(problem: Problem) -> Rows:
     """The rows of the program, with what each label costs on them."""
     if "dpflow rows" not in problem.memo:
         encoded = problem.encoded
-        problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.loss, encoded.copies)
+        problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem))
     return problem.memo["dpflow rows"]
 
 
 def known(problem: Problem) -> Graph:
-    """The program down to the states with two levels left, with the value of every state, in units of loss."""
+    """The program down to the states with two levels left (or the leaves: odtc.states.valued), with the
+    value of every state, in units of loss."""
     if "dpflow known" not in problem.memo:
         problem.memo["dpflow known"] = valued(rows_of(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold)
     return problem.memo["dpflow known"]
@@ -232,7 +245,7 @@ def known(problem: Problem) -> Graph:
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, by the values of the states."""
     depth = Shape.of(problem).depth
-    shape = Shape(depth, min(2, depth - 1))
+    shape = Shape(depth, 0 if rows_of(problem).least > 1 else min(2, depth - 1))
     graph = known(problem).folded(shape.levels)
     return _tree(problem, graph, shape, graph.best)
 

@@ -119,7 +119,7 @@ OF_BRANCHES = {"branch_nodes", "leaves"}
 KEEPS = {
     "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows"}, "bendersoct": {*OF_BRANCHES, "features", "tests"},
     "oct": {*OF_BRANCHES, "features", "leaf_rows"}, "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows"},
-    "binoct": {*OF_BRANCHES, "features", "leaf_rows"}, "fair": {*OF_BRANCHES, "leaf_rows"}, "dpflow": set(),
+    "binoct": {*OF_BRANCHES, "features", "leaf_rows"}, "fair": {*OF_BRANCHES, "leaf_rows"}, "dpflow": {"leaf_rows"},
 }
 BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS
                  for kind in sorted(KEEPS[f"{form[0]} binary" if form[1].get("binary") in ("true", "printed") else form[0]])]
