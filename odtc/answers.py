@@ -22,7 +22,7 @@ import numpy as np
 from odtc.encoding import Encoded
 from odtc.formulation import Role
 from odtc.model import Axis, Block, Cells, ModelBuilder
-from odtc.split import Threshold
+from odtc.split import Oblique, Threshold
 
 BY = ("auto", "tests", "features")
 Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
@@ -177,8 +177,8 @@ def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
     first ones with 1 and the others with 0, and apart from them its other tests; a single one is nested."""
     groups = {}
     for f, split in enumerate(encoded.tests):
-        nested = isinstance(split, Threshold)
-        groups.setdefault((split.feature, nested, nested and bool(encoded.ones_left[f])), []).append(f)
+        nested = isinstance(split, Threshold | Oblique)
+        groups.setdefault((split.scale if nested else split.features, nested, nested and bool(encoded.ones_left[f])), []).append(f)
     ones = encoded.X.sum(axis=0)
     return [
         (np.array(sorted(tests, key=lambda f: -ones[f]) if nested else tests), nested or len(tests) == 1)

@@ -248,16 +248,20 @@ def _distinct(column: np.ndarray) -> tuple[np.ndarray, bool]:
 def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
     """(places in `asked`, table, code) per feature: test k of the feature answers table[k, code[row]].
 
-    A feature has fewer distinct values than there are rows, so its tests are asked of these.
+    A feature has fewer distinct values than there are rows, so its tests are asked of these; tests that
+    weigh several features are asked of all rows.
     """
     places = {}
     for place, (split, _) in enumerate(asked):
-        places.setdefault(split.feature, []).append(place)
+        places.setdefault(split.features if len(split.features) == 1 else (), []).append(place)
     grouped = []
-    for feature, mine in places.items():
-        values, code = np.unique(dataset.X[:, feature], return_inverse=True)
-        # Every column is a view of the same values: a split looks only at its own feature.
-        X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
+    for features, mine in places.items():
+        if features:
+            values, code = np.unique(dataset.X[:, features[0]], return_inverse=True)
+            # Every column is a view of the same values: a split looks only at its own feature.
+            X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
+        else:
+            X, code = dataset.X, np.arange(dataset.n_rows)
         table = np.empty((len(mine), len(values)), dtype=bool)
         for line, place in enumerate(mine):
             split, ones_left = asked[place]

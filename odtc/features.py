@@ -13,7 +13,7 @@ import numpy as np
 from odtc.encoding import Encoded
 from odtc.errors import TreeError
 from odtc.scale import Scales
-from odtc.split import Missing, Split, Subset
+from odtc.split import Missing, Oblique, Split, Subset
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Features:
     def of(cls, encoded: Encoded) -> "Features":
         scales, levels = Scales.of(encoded), tuple(Levels.of(encoded))
         by_level = {one.feature for one in levels}
-        alone = [scales.size[scales.scale[j]] == 1 and (split.feature not in by_level or _value(split) is None)
+        alone = [scales.size[scales.scale[j]] == 1 and (_value(split) is None or split.feature not in by_level)
                  for j, split in enumerate(encoded.tests)]
         return cls(encoded, scales, np.flatnonzero(scales.size > 1), np.flatnonzero(alone), levels)
 
@@ -132,7 +132,8 @@ def asked(encoded: Encoded) -> dict[int, list[tuple[Split, np.ndarray]]]:
     found = {}
     for place, (split, same_as) in enumerate(zip(encoded.tests, encoded.stands_for)):
         for one, same in ((split, True), *same_as):
-            found.setdefault(one.feature, []).append((one, encoded.X[:, place] == same))
+            if not isinstance(one, Oblique):  # it asks no feature by itself
+                found.setdefault(one.feature, []).append((one, encoded.X[:, place] == same))
     return {feature: found[feature] for feature in sorted(found)}
 
 

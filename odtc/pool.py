@@ -72,7 +72,7 @@ def near_optimal(problem: Problem, most: int, within: float | None = None) -> Po
 
 def asked(tree: Tree) -> list[str]:
     """The features that a tree asks, by name, in order."""
-    return sorted({tree.features[node.split.feature].name for node, _ in tree.walk() if isinstance(node, Branch)})
+    return sorted({tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features})
 
 
 class _Derivations:

@@ -25,7 +25,7 @@ from odtc.dataset import CATEGORICAL, NUMERIC, Feature, show_number
 from odtc.errors import ChoiceError, OutputError
 from odtc.filters import FILTERS
 from odtc.registry import did_you_mean
-from odtc.split import Split, Subset, Threshold
+from odtc.split import Oblique, Split, Subset, Threshold
 from odtc.tree import Branch, Node, Tree
 
 # What `odtc.column` takes for a missing cell, so that an exported tree does; a test compares them.
@@ -37,12 +37,20 @@ class Question:
     """A split as a program asks it of a cell in the data file, where a level is its name.
 
     `kind` says when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one
-    of `values`), "not in" (known, and none of `values`) or "missing".
+    of `values`), "not in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in
+    their order, is at most `values[0]`. A term is a weight and what it weighs: a Question "number" (its
+    cell) or "in" (1 where the row is one of these, else 0); a sum has no feature of its own.
     """
 
     kind: str
-    feature: Feature
+    feature: Feature | None
     values: tuple[float | str, ...] = ()
+    terms: tuple[tuple[float, "Question"], ...] = ()
+
+    @property
+    def parts(self) -> list["Question"]:
+        """The questions of one feature that it is made of."""
+        return [part for _, part in self.terms] or [self]
 
     @property
     def cell(self) -> str:
@@ -153,6 +161,10 @@ def places(tree: Tree) -> list[Place]:
 
 
 def _question(split: Split, features: tuple[Feature, ...]) -> Question:
+    if isinstance(split, Oblique):
+        terms = [(term.weight, Question("number", features[term.feature]) if term.level is None
+                  else _question(Subset(term.feature, (term.level,)), features)) for term in split.terms]
+        return Question("sum", None, (float(split.bound),), tuple(terms))
     feature = features[split.feature]
     levels = feature.levels
     if isinstance(split, Threshold):

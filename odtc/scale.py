@@ -1,4 +1,5 @@
-"""The scales a model measures on: thresholds of one numeric feature, in rising order, and weights.
+"""The scales a model measures on: thresholds of one numeric feature, or parallel hyperplanes, in rising
+order, and weights.
 
 The columns of such thresholds are nested, so that a row answers 1 to the first `rank` of them and
 0 to the others: the rank says as much as all of them. Any other test (a level, a missing cell) is a
@@ -12,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from odtc.encoding import Encoded
-from odtc.split import Threshold
+from odtc.split import Oblique, Threshold
 
 MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as many apart
 
@@ -39,12 +40,12 @@ class Scales:
     def of(cls, encoded: Encoded) -> "Scales":
         members: dict = {}
         for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
-            ordered = isinstance(split, Threshold) and not ones_left
-            members.setdefault(("feature", split.feature) if ordered else ("test", j), []).append(j)
+            ordered = isinstance(split, Threshold | Oblique) and not ones_left
+            members.setdefault(("scale", split.scale) if ordered else ("test", j), []).append(j)
         scale, place = np.empty(encoded.n_tests, np.int64), np.empty(encoded.n_tests, np.int64)
         for number, tests in enumerate(members.values()):
             if len(tests) > 1:
-                tests.sort(key=lambda j: encoded.tests[j].threshold)
+                tests.sort(key=lambda j: encoded.tests[j].cut)
             scale[tests], place[tests] = number, np.arange(len(tests))
         rank = np.stack([encoded.X[:, tests].sum(axis=1) for tests in members.values()], axis=1)
         return cls(scale, place, np.bincount(scale), rank)

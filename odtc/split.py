@@ -1,7 +1,11 @@
 """A split asks one question of a row and sends it left or right, in the units of the data file.
 
 Every split says itself where a missing cell and an unseen level go: right, except that
-`Missing` asks just for the missing ones. A new kind of split is one more class in `KINDS`.
+`Missing` asks just for the missing ones. A new kind of split is one more class in `KINDS`. All have
+
+    features   the features that it looks at, in its order
+    measured   those of them that it takes as numbers, so that a missing cell leaves it without an answer
+    scale, cut only Threshold and Oblique: splits of one scale are nested, in the order of their cuts
 """
 
 from dataclasses import dataclass
@@ -20,6 +24,8 @@ class Threshold:
     threshold: float
 
     kind = "threshold"
+    features = measured = property(lambda self: (self.feature,))
+    scale, cut = property(lambda self: self.feature), property(lambda self: self.threshold)
 
     def left(self, X: np.ndarray) -> np.ndarray:
         """bool of shape (rows,) for X of shape (rows, features)."""
@@ -46,6 +52,7 @@ class Subset:
     values: tuple[float, ...]
 
     kind = "subset"
+    features, measured = property(lambda self: (self.feature,)), ()
 
     def left(self, X: np.ndarray) -> np.ndarray:
         return np.isin(X[:, self.feature], self.values)
@@ -80,6 +87,7 @@ class Missing:
     feature: int
 
     kind = "missing"
+    features, measured = property(lambda self: (self.feature,)), ()
 
     def left(self, X: np.ndarray) -> np.ndarray:
         return np.isnan(X[:, self.feature])
@@ -96,8 +104,80 @@ class Missing:
         return cls(_place(facts["feature"], features))
 
 
-Split = Threshold | Subset | Missing
-KINDS = {split.kind: split for split in (Threshold, Subset, Missing)}
+@dataclass(frozen=True)
+class Term:
+    """weight · x[feature]; or the weight alone, where x[feature] is `level`, the code of a level."""
+
+    feature: int
+    weight: float
+    level: float | None = None
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """float64 (rows,)."""
+        column = X[:, self.feature]
+        return self.weight * (column if self.level is None else (column == self.level).astype(float))
+
+
+@dataclass(frozen=True)
+class Oblique:
+    """Left iff the sum of the terms <= bound, added in their order in double arithmetic. A missing number
+    among them makes the sum NaN, which goes right; a missing or unseen level is none of its levels."""
+
+    terms: tuple[Term, ...]
+    bound: float
+
+    kind = "oblique"
+    scale, cut = property(lambda self: self.terms), property(lambda self: self.bound)
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(term.feature for term in self.terms))
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(term.feature for term in self.terms if term.level is None))
+
+    def left(self, X: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for term in self.terms:
+                total = total + term.of(X)
+        return total <= self.bound
+
+    def words(self, features) -> tuple[str, str]:
+        text = ""
+        for place, term in enumerate(self.terms):
+            feature, weight = features[term.feature], show_number(abs(term.weight))
+            name = feature.name if term.level is None else f"[{feature.name} = {feature.show(term.level)}]"
+            minus = term.weight < 0
+            text += (" - " if minus else " + ") if place else ("-" if minus else "")
+            text += name if weight == "1" else f"{weight}·{name}"
+        return f"{text or '0'} ≤ {show_number(self.bound)}", f"{text or '0'} > {show_number(self.bound)}"
+
+    def to_json(self, features) -> dict:
+        def fact(term):
+            feature = features[term.feature]
+            level = {} if term.level is None else {"level": term.level if feature.kind == NUMERIC else feature.levels[int(term.level)]}
+            return {"feature": feature.name, **level, "weight": term.weight}
+
+        return {"kind": self.kind, "terms": [fact(term) for term in self.terms], "bound": self.bound}
+
+    @classmethod
+    def from_json(cls, facts, features) -> "Oblique":
+        def term(fact):
+            place = _place(fact["feature"], features)
+            level, feature = fact.get("level"), features[place]
+            if level is None and feature.kind != NUMERIC:
+                raise ValueError(f"{feature.name!r} is no number, so it needs a level")
+            if level is not None:
+                level = float(level) if feature.kind == NUMERIC else float(feature.levels.index(level))
+            return Term(place, float(fact["weight"]), level)
+
+        return cls(tuple(map(term, facts["terms"])), float(facts["bound"]))
+
+
+Split = Threshold | Subset | Missing | Oblique
+KINDS = {split.kind: split for split in (Threshold, Subset, Missing, Oblique)}
 
 
 def split_from_json(facts: dict, features: tuple[Feature, ...]) -> Split:

@@ -7,7 +7,7 @@ import numpy as np
 
 from odtc.dataset import Feature
 from odtc.errors import DataError, TreeError
-from odtc.split import Split, Threshold, split_from_json
+from odtc.split import Split, split_from_json
 
 SCHEMA = "odtc.tree/1"
 
@@ -86,7 +86,7 @@ class Tree:
         """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,).
 
         X is float64 of shape (rows, features), coded like `Dataset.X`. Raises DataError for a
-        missing number at a threshold, unless the tree was trained with missing="separate".
+        missing number at a threshold or a hyperplane, unless the tree was trained with missing="separate".
         """
         reached = np.zeros(len(X), dtype=np.int64)
         number = 0
@@ -97,13 +97,13 @@ class Tree:
                 reached[rows] = number
                 number += 1
                 continue
-            if self.missing != "separate" and isinstance(node.split, Threshold):
-                absent = np.isnan(X[rows, node.split.feature])
+            for feature in node.split.measured if self.missing != "separate" else ():
+                absent = np.isnan(X[rows, feature])
                 if absent.any():
-                    name = self.features[node.split.feature].name
                     raise DataError(
-                        f"row {rows[absent][0] + 1} has no value for {name!r}, which this tree compares "
-                        "with a threshold; fill it in, or train with --missing separate"
+                        f"row {rows[absent][0] + 1} has no value for {self.features[feature].name!r}, which this tree "
+                        f"{'compares with a threshold' if len(node.split.features) == 1 else 'weighs'}; "
+                        "fill it in, or train with --missing separate"
                     )
             left = node.split.left(X[rows])
             stack += [(node.right, rows[~left]), (node.left, rows[left])]

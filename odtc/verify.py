@@ -125,6 +125,11 @@ def _against_data(tree: Tree, dataset: Dataset, cost: list[list[float]], errors:
 
 
 def _goes_left(split, cells) -> bool:
+    if split.kind == "oblique":
+        total = 0.0
+        for term in split.terms:
+            total += term.weight * (cells[term.feature] if term.level is None else cells[term.feature] == term.level)
+        return total <= split.bound
     value = cells[split.feature]
     if split.kind == "missing":
         return math.isnan(value)

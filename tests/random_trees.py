@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from odtc.column import MISSING_CELLS
 from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature, show_number
-from odtc.split import Missing, Subset, Threshold
+from odtc.split import Missing, Oblique, Subset, Term, Threshold
 from odtc.tree import Branch, Leaf, Tree
 
 HOSTILE = (
@@ -62,8 +62,25 @@ def splits(draw, place: int, feature: Feature):
 
 
 @st.composite
-def trees(draw, max_depth: int = 4, names=names, weighted: bool = True) -> Tree:
-    """A Tree of at most this depth; `names=plain_names` for one without hostile names."""
+def hyperplanes(draw, columns) -> Oblique:
+    """A weighted sum of numbers and levels of these columns."""
+    terms = []
+    for place in draw(st.lists(st.integers(0, len(columns) - 1), min_size=1, max_size=4)):
+        feature = columns[place]
+        level = None
+        if feature.kind != NUMERIC:
+            level = float(draw(st.integers(0, len(feature.levels) - 1)))
+        terms.append(Term(place, draw(st.sampled_from(WEIGHTS)), level))
+    return Oblique(tuple(terms), draw(st.sampled_from(WEIGHTS)))
+
+
+WEIGHTS = (1.0, -1.0, 0.1, -0.7, 1 / 3, 2.5, 1e22, -5e-324)
+
+
+@st.composite
+def trees(draw, max_depth: int = 4, names=names, weighted: bool = True, oblique: bool = False) -> Tree:
+    """A Tree of at most this depth; `names=plain_names` for one without hostile names, `oblique` for one
+    with hyperplanes, too."""
     columns = tuple(draw(features(name)) for name in draw(st.lists(names, min_size=1, max_size=4, unique=True)))
     classes = tuple(draw(st.lists(names, min_size=2, max_size=4, unique=True)))
     weights = st.sampled_from((1.0, 1.0, 0.5, 2.25)) if weighted else st.just(1.0)
@@ -75,7 +92,8 @@ def trees(draw, max_depth: int = 4, names=names, weighted: bool = True) -> Tree:
             label = draw(st.integers(0, len(classes) - 1))
             return Leaf(label, tuple(n * weight for n in rows), tuple(rows))
         place = draw(st.integers(0, len(columns) - 1))
-        return Branch(draw(splits(place, columns[place])), node(depth - 1), node(depth - 1))
+        split = draw(hyperplanes(columns) if oblique and draw(st.booleans()) else splits(place, columns[place]))
+        return Branch(split, node(depth - 1), node(depth - 1))
 
     root = node(draw(st.integers(0, max_depth)))
     return Tree(root, columns, classes, draw(names), draw(st.sampled_from(("drop", "error", "separate"))))
@@ -86,7 +104,7 @@ def rows_for(draw, tree: Tree, max_rows: int = 12) -> np.ndarray:
     """float64 of shape (rows, features) for `tree.predict`: on and next to its thresholds, unseen, missing."""
     edges = {place: [] for place in range(len(tree.features))}
     for node, _ in tree.walk():
-        if isinstance(node, Branch) and tree.features[node.split.feature].kind == NUMERIC:
+        if isinstance(node, Branch) and node.split.kind != "oblique" and tree.features[node.split.feature].kind == NUMERIC:
             split = node.split
             for value in getattr(split, "values", ()) or [getattr(split, "threshold", 0.0)]:
                 near = (value, nextafter(value, -inf), nextafter(value, inf))

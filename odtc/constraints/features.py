@@ -6,6 +6,7 @@ Of tests of two columns that part the rows alike, the encoding keeps one, and th
 import numpy as np
 
 from odtc.constraint import ASKING, Constraint, Knows, asking, cap_distinct, count_bound, held, least_missed
+from odtc.errors import ChoiceError
 from odtc.formulation import Role
 from odtc.heap import HeapTree
 from odtc.scale import Scales
@@ -19,6 +20,11 @@ HINT = "flowoct, bendersoct, oct and binoct say which node asks what"
 
 
 def read(encoded, given: Constraint) -> Constraint:
+    if any(len(test.features) > 1 for test in encoded.tests):
+        raise ChoiceError(
+            f"constraint {str(given)!r} counts the columns of the data that tests ask, one a test; the encoding "
+            f"{encoded.scheme!r} has tests that weigh several: leave out one of the two"
+        )
     return count_bound(given, 0, "columns of the data")
 
 
@@ -48,12 +54,12 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 def _asked(encoded, heap: HeapTree) -> list[int]:
     """The column of the data that each node asks, -1 where it asks none."""
-    return [heap.split(t, encoded)[0].feature if heap.test[t] >= 0 else -1 for t in range(len(heap.test))]
+    return [heap.split(t, encoded)[0].features[0] if heap.test[t] >= 0 else -1 for t in range(len(heap.test))]
 
 
 def _group(problem, model) -> np.ndarray:
     """The number, from 0, of the column of the data that each test, or each scale, is of."""
-    feature = np.array([test.feature for test in problem.encoded.tests])
+    feature = np.array([test.features[0] for test in problem.encoded.tests])
     if asking(problem, model).role == Role.FEATURE:
         scale = Scales.of(problem.encoded).scale
         feature = feature[np.unique(scale, return_index=True)[1]]
