@@ -157,13 +157,15 @@ def gzip_words(dialect: str | None) -> str:
 
 
 def cut_words(model: Model, dialect: str | None) -> str:
-    """What became of the rows of cut families in the file, in one sentence; "" where there are none."""
-    marked = [*model.user_cuts, *model.lazy]
-    if not marked:
+    """What became of the rows that a solver may leave out at first, in one sentence; "" where there are none."""
+    kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
+    if not kinds:
         return ""
     if dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts:
-        return f"rows {', '.join(marked)} stand in USERCUTS and LAZYCONS, as {dialect} reads them"
-    return f"rows {', '.join(marked)} are plain rows" + (f": {dialect} has no sections for cuts" if dialect else "; --dialect names a solver that has sections for cuts")
+        stand = " and ".join(f"rows {', '.join(names)} stand in {section}" for names, section in kinds)
+        return f"{stand}, as {dialect} reads them"
+    why = {None: "--dialect names a solver that has sections for cuts", "all": "not every solver has sections for cuts"}
+    return f"rows {', '.join(name for names, _ in kinds for name in names)} are plain rows: {why.get(dialect, f'{dialect} has no sections for cuts')}"
 
 
 def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:

@@ -282,6 +282,16 @@ def test_lazy_rows_stand_in_their_section_where_the_dialect_has_one(tmp_path):
     assert bare.module.build(bare).lazy == ()
 
 
+@pytest.mark.parametrize(("dialect", "format", "word"), [("gurobi", "mps", "LAZYCONS"), ("gurobi", "lp", "Lazy Constraints"), ("copt", "mps", "LAZYCONS")])
+def test_build_marks_the_path_rows_where_the_dialect_reads_lazy_rows(dialect, format, word, tmp_path):
+    words = ["build", MONKS / "monks-3.csv", "--model", "bendersoct", "--encoding", "onehot", "--format", format]
+    said = command(*words, "--dialect", dialect, "-o", "m", folder=tmp_path)
+    assert said.err == f"rows path stand in LAZYCONS, as {dialect} reads them\n" and word in (tmp_path / f"m.{format}").read_text()
+    for other, why in (("cbc", "cbc has no sections for cuts"), (None, "--dialect names"), ("all", "not every solver")):
+        said = command(*words, *(["--dialect", other] if other else []), "-o", "n", folder=tmp_path)
+        assert said.err.startswith(f"rows path are plain rows: {why}") and word not in (tmp_path / f"n.{format}").read_text()
+
+
 def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
     problem = monks()
     assert problem.params.cuts == "path" and not pipeline.loop_of(problem)

@@ -19,21 +19,15 @@ from odtc.point import write_point
 from odtc.solution import Solution, Termination
 from odtc.topology import Topology
 from tests.command_line import MONKS, odtc
-from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
-from tests.laws.test_cuts import assert_kept, bound, compiled, data_problem
+from tests.laws.problems import form_id, heaps, problems
+from tests.laws.test_cuts import OFFERED, assert_kept, bound, compiled, data_problem
 from tests.laws.test_optimum import exhaustive_cost
 
 SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much], "derandomize": True}
 SEPARATING = [name for name in CUTS.names() if getattr(CUTS.get(name), "SEPARATES", False)]
 
 
-def offers(name):
-    """The forms that have the columns for a family."""
-    small = [(form, data_problem(dict(form[1]), formulation=form[0])) for form in ALL_FORMS]
-    return [form for form, problem in small if not cut.misfit(name, problem, compiled(problem))]
-
-
-PAIRS = [(name, form) for name in SEPARATING for form in offers(name)]
+PAIRS = [(name, form) for name in SEPARATING for form, families in OFFERED if name in families]
 
 
 def taught(problem, word):
