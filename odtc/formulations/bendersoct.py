@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from odtc.choices import SURE, asked, laid_out, point_of, tree_of
 from odtc.constraint import Knows, broken, complete, early, knows
-from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.mincut import Pool, are_walks, min_cuts, walk_sets, walk_values, walks
@@ -35,7 +35,6 @@ FIT_DEFAULTS = {"cuts": "none"}
 
 STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the best tree so far is the answer
 BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
-SURE = 1e-3  # a column this near to a whole number means it
 RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
 MANY = 4  # times as many walks as the relaxation asked for: fewer are all given with the first whole numbers
 
@@ -172,7 +171,7 @@ def separate(problem: Problem, point, relaxed: bool = False) -> tuple[np.ndarray
     if not relaxed and (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
         # The next trees will send a row that was caught to its other ends: all its walks at once
         # take fewer rounds, and a round is a MIP.
-        test = _asked(problem, point)
+        test = asked(problem, point)
         test[graph.last] = -1
         end = walks(test, problem.encoded.X)
         caught = np.flatnonzero(g > (sink * walk_sets(end, len(test))).sum(axis=1) + BROKEN)
@@ -211,7 +210,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         nodes, had, new = nodes + (found.nodes or 0), len(pool.rows), 0
         if found.has_solution:
             point = model.split(found.x)
-            best = _better(problem, best, settle(_asked(problem, point), problem.encoded), decode(problem, point))
+            best = _better(problem, best, settle(asked(problem, point), problem.encoded), decode(problem, point))
             rows, S = separate(problem, point, relaxed)
             new = pool.add(rows, S)
             if walked is None and finished and not are_walks(S).any():
@@ -256,40 +255,16 @@ def _for_whole(problem: Problem, pool: Pool, others: bool) -> Pool:
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
-    encoded, tree, graph = problem.encoded, problem.topology, Graph.of(problem)
-    if len(heap.test) != 2 ** (tree.depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
-    if graph.full:
-        heap = heap.filled(tree.depth, own=bool(problem.constraints))
-    k = np.arange(len(encoded.classes))
-    point = {"b": (heap.test[tree.branch_nodes][:, None] == np.arange(encoded.n_tests)).astype(float)}
-    if len(graph.label):
-        # A node that does not branch must predict (8.3), also below one that already did.
-        silent = (heap.test[graph.label] < 0) & (heap.label[graph.label] < 0)
-        point["w"] = (np.where(silent, 0, heap.label[graph.label])[:, None] == k).astype(float)
-    if graph.stump:
-        sides = heap.label[np.stack([2 * graph.last, 2 * graph.last + 1], axis=1)]
-        point["p"] = point["b"][graph.last - 1][:, :, None, None] * (sides[:, None, :, None] == k)
+    encoded, graph = problem.encoded, Graph.of(problem)
+    heap = laid_out(problem, heap, graph.full)
+    point = point_of(problem, heap, graph.label, graph.stump)
     return point | {"g": (heap.label[heap.reach(encoded.X)] == encoded.y).astype(float)}
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, from b, w and p alone; where labels are continuous, a leaf without one
-    gets its heaviest class, which is at least as good."""
-    graph, test = Graph.of(problem), _asked(problem, point)
-    label = np.full(len(test), -1, np.int32)
-
-    def read(nodes, weights):
-        label[nodes] = np.where(weights.max(axis=-1) > 1 - SURE, weights.argmax(axis=-1), -1)
-
-    if "w" in point:
-        read(graph.label, point["w"])
-    if "p" in point:
-        bottom = graph.last[test[graph.last] >= 0]
-        chosen = point["p"][bottom - graph.last[0], test[bottom]]
-        read(2 * bottom, chosen[:, 0])
-        read(2 * bottom + 1, chosen[:, 1])
-    return settle(test, problem.encoded, label)
+    """The tree of a point, from b, w and p alone."""
+    graph = Graph.of(problem)
+    return tree_of(problem, point, graph.label, graph.stump)
 
 
 def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTree | None:
@@ -299,13 +274,6 @@ def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTr
         if not broken(problem, tree) and (best is None or objective(problem, tree) < objective(problem, best)):
             best = tree
     return best
-
-
-def _asked(problem: Problem, point) -> np.ndarray:
-    """The test that each node asks, -1 where it predicts; at a fractional point the likeliest."""
-    b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
-    test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
-    return test
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
