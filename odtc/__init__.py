@@ -22,6 +22,7 @@ _HOMES = {
     "import_tree": "odtc.importer",
     "write_model": "odtc.format",
     "render_tree": "odtc.render",
+    "OptimalTreeClassifier": "odtc.estimator",
     "Dataset": "odtc.dataset",
     "Model": "odtc.model",
     "Solution": "odtc.solution",

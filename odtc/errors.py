@@ -12,6 +12,8 @@
     │   └── ContradictionError   solvers that cannot both be right
     ├── NoSolutionError  the solver ended without a point (exit code 3)
     └── OutputError      a file that cannot be written
+
+Data and choices are also ValueErrors, as scikit-learn and its users expect of `fit`.
 """
 
 
@@ -21,11 +23,11 @@ class OdtcError(Exception):
     exit_code = 1
 
 
-class DataError(OdtcError):
+class DataError(OdtcError, ValueError):
     pass
 
 
-class ChoiceError(OdtcError):
+class ChoiceError(OdtcError, ValueError):
     pass
 
 

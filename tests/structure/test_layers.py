@@ -40,6 +40,7 @@ LAYERS = [
         "column",
         "reader",
         "readers",
+        "frame",
         "cost",
         "encoding",
         "encodings",
@@ -112,6 +113,7 @@ LAYERS = [
         "pipeline",
         "catalogue",
         "worker",
+        "estimator",
     },
     {
         "bench",
@@ -135,7 +137,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool", "cli_solve"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations"}, "polars": {"column", "reader", "readers"}, "arff": {"readers"}, "joblib": {"importer"}}
+           "sklearn": {"heuristics", "formulations", "estimator"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,0 +1,168 @@
+"""`OptimalTreeClassifier` by scikit-learn's own checks, and what they do not ask: categories, missing cells, proofs."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import odtc
+from odtc.errors import ChoiceError
+from odtc.split import Missing, Subset
+from odtc.tree import Branch, Tree
+
+
+@parametrize_with_checks([odtc.OptimalTreeClassifier()])
+def test_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def blobs(n=60, F=3, K=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, (n, F)).astype(float)
+    return X, (X.sum(axis=1) + rng.integers(0, 3, n)).astype(int) % K
+
+
+
+
+def test_a_stump_is_the_best_one_under_sample_and_class_weights():
+    X, y = blobs()
+    weights, of_class = np.random.default_rng(1).integers(0, 4, len(y)).astype(float), {0: 1, 1: 5, 2: 0.5}
+    cost = (weights * np.array([of_class[k] for k in y]))[:, None] * (y[:, None] != np.arange(3))
+    table = np.zeros((len(y), 3))
+    table[:] = cost
+
+    def leaf(rows):
+        return table[rows].sum(axis=0).min()
+
+    least = min(leaf(X[:, j] <= value) + leaf(X[:, j] > value) for j in range(3) for value in X[:, j])
+    fitted = odtc.OptimalTreeClassifier(1, class_weight=of_class).fit(X, y, sample_weight=weights)
+    assert fitted.objective_ == pytest.approx(least) and fitted.is_optimal_ and fitted.gap_ == 0 and fitted.bound_ == pytest.approx(least)
+    assert cost[np.arange(len(y)), fitted.predict(X)].sum() == pytest.approx(least)
+
+
+def test_never_more_training_errors_than_cart():
+    X, y = blobs(80, 4, 3, seed=3)
+    fitted = odtc.OptimalTreeClassifier(2).fit(X, y)
+    assert (fitted.predict(X) != y).sum() == fitted.objective_ <= (DecisionTreeClassifier(max_depth=2).fit(X, y).predict(X) != y).sum()
+    assert (fitted.get_depth(), fitted.get_n_leaves()) == (fitted.tree_.depth, fitted.tree_.n_leaves)
+
+
+def test_leaves_keep_rows_and_weights_apart():
+    X, y = blobs()
+    fitted = odtc.OptimalTreeClassifier(2, class_weight="balanced").fit(X, y, sample_weight=np.full(len(y), 2.0))
+    assert fitted.leaf_rows_.sum() == len(y) and fitted.leaf_rows_.dtype == np.int64
+    leaves = fitted.apply(X)
+    for leaf in range(len(fitted.leaf_rows_)):
+        assert fitted.leaf_rows_[leaf].tolist() == np.bincount(y[leaves == leaf], minlength=3).tolist()
+    balanced = len(y) / (3 * np.bincount(y))
+    assert fitted.leaf_weights_ == pytest.approx(2 * fitted.leaf_rows_ * balanced)
+    shares = fitted.leaf_weights_ / fitted.leaf_weights_.sum(axis=1, keepdims=True)
+    assert fitted.predict_proba(X) == pytest.approx(shares[leaves])
+
+
+def test_fewest_rows_in_a_leaf_are_kept_and_few_of_weight_are_cut_back():
+    X, y = blobs(40, 2, 2, seed=5)
+    fitted = odtc.OptimalTreeClassifier(2, min_samples_leaf=9).fit(X, y)
+    assert fitted.leaf_rows_.sum(axis=1).min() >= 9 and fitted.is_optimal_
+    cut = odtc.OptimalTreeClassifier(3, min_weight_fraction_leaf=0.2).fit(X, y)
+    free = odtc.OptimalTreeClassifier(3).fit(X, y)
+    assert cut.leaf_weights_.sum(axis=1).min() >= 0.2 * len(y)
+    assert cut.bound_ == free.bound_ and cut.objective_ == (cut.predict(X) != y).sum()
+    assert cut.is_optimal_ == (cut.objective_ == free.objective_)
+
+
+def test_search_pipeline_pickle_and_clone():
+    X, y = blobs()
+    search = GridSearchCV(make_pipeline(StandardScaler(), odtc.OptimalTreeClassifier()), {"optimaltreeclassifier__max_depth": [1, 2]}, cv=3)
+    search.fit(X, y)
+    assert cross_val_score(odtc.OptimalTreeClassifier(1), X, y, cv=3).shape == (3,)
+    fitted = search.best_estimator_
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    one = odtc.OptimalTreeClassifier(1, cost={(0, 1): 3.0}, params={"lambda": 0.1})
+    assert clone(one).get_params() == one.get_params()
+
+
+FRAME = {
+    "colour": ["red", "blue", None, "green", "red", "blue", "green", None, "red", "blue"],
+    "size": [1.0, 2.0, 3.0, float("nan"), 2.0, 1.0, 5.0, 2.5, 1.0, 4.0],
+    "ok": [True, False, True, True, False, False, True, True, False, True],
+    "code": [1, 2, 1, 3, 2, 1, 3, 1, 2, 2],
+}
+LABELS = ["yes", "no", "maybe", "yes", "yes", "no", "yes", "maybe", "yes", "no"]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda cells: pd.DataFrame(cells).convert_dtypes(), lambda cells: pd.DataFrame(cells).astype({"colour": "category"}),
+                                  pl.DataFrame, lambda cells: pd.DataFrame(cells).to_numpy(dtype=object)])
+def test_categories_and_missing_cells_of_a_frame_are_asked_for(make):
+    X = make(FRAME)
+    fitted = odtc.OptimalTreeClassifier(2).fit(X, LABELS)
+    assert fitted.predict(X).tolist() == LABELS and fitted.objective_ == 0 and fitted.is_optimal_
+    asked = [node.split for node, _ in fitted.tree_.walk() if isinstance(node, Branch)]
+    assert {type(split) for split in asked} == {Missing, Subset} and {split.feature for split in asked} == {0}
+    assert fitted.tree_.features[0].levels == ("blue", "green", "red")
+    assert [feature.kind for feature in fitted.features_] == ["categorical", "numeric", "boolean", "numeric"]
+    assert Tree.from_json(fitted.tree_.to_json()) == fitted.tree_
+
+
+def test_a_category_not_seen_before_is_in_no_set_and_a_code_can_be_a_category():
+    X = pd.DataFrame({"code": [1, 2, 3] * 6, "x": [0.0] * 18})
+    y = X["code"] == 2
+    fitted = odtc.OptimalTreeClassifier(1, categorical_features=["code"]).fit(X, y)
+    assert fitted.tree_.root.split == Subset(0, (1.0,)) and fitted.objective_ == 0
+    other = pd.DataFrame({"code": [2, 7, 1], "x": [0.0, 1.0, 2.0]})
+    assert fitted.predict(other).tolist() == [True, False, False] and fitted.predict(other).dtype == bool
+    assert odtc.OptimalTreeClassifier(1, categorical_features=[0]).fit(X.to_numpy(), y).objective_ == 0
+    with pytest.raises(ValueError, match="names or places of columns, got 'colour'"):
+        odtc.OptimalTreeClassifier(categorical_features=["colour"]).fit(X, y)
+
+
+def test_the_tree_is_that_of_the_command_line(tmp_path):
+    frame = pd.DataFrame(FRAME | {"label": LABELS})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    fitted = odtc.OptimalTreeClassifier(2).fit(frame.drop(columns="label"), frame["label"])
+    read = odtc.fit(tmp_path / "rows.csv", "dpflow", 2, reading={"missing": "separate"})
+    assert read.tree.features == fitted.tree_.features and read.facts["objective"] == fitted.objective_
+
+
+def test_when_the_time_is_over_the_start_is_the_tree():
+    X, y = blobs(300, 6, 3, seed=7)
+    with pytest.warns(ConvergenceWarning, match="the time limit of 0.01 s came before the proof"):
+        fitted = odtc.OptimalTreeClassifier(3, model="flowoct", time_limit=0.01).fit(X, y)
+    assert (fitted.status_, fitted.is_optimal_) == ("time_limit", False)
+    assert (fitted.predict(X) != y).sum() == fitted.objective_ >= (fitted.bound_ or 0)
+
+
+def test_neither_order_nor_repetition_of_rows_matters():
+    X, y = blobs(30, 3, 2, seed=9)
+    weights = np.random.default_rng(2).integers(0, 3, len(y))
+    first = odtc.OptimalTreeClassifier(2).fit(X, y, sample_weight=weights)
+    mixed = np.random.default_rng(4).permutation(np.repeat(np.arange(len(y)), weights))
+    again = odtc.OptimalTreeClassifier(2).fit(X[mixed], y[mixed])
+    assert [node.split for node, _ in first.tree_.walk() if isinstance(node, Branch)] == [node.split for node, _ in again.tree_.walk() if isinstance(node, Branch)]
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"max_depth": -1}, "max_depth as an integer of at least 0, got -1"), ({"max_depth": 2.0}, "max_depth"),
+    ({"min_samples_leaf": 0}, "min_samples_leaf"), ({"min_weight_fraction_leaf": 0.7}, "from 0 to 0.5"),
+    ({"model": "flowcot"}, "did you mean 'flowoct'"), ({"solver": "hihgs"}, "did you mean 'highs'"),
+    ({"class_weight": {0: -1}}, "finite number of 0 or more"), ({"time_limit": 0}, "seconds above 0"),
+    ({"categorical_features": "all"}, "from_dtype"),
+])
+def test_a_bad_parameter_is_a_value_error_in_a_sentence(given, words):
+    X, y = blobs(20, 2, 2)
+    with pytest.raises(ValueError, match=words):
+        odtc.OptimalTreeClassifier(**given).fit(X, y)
+
+
+def test_errors_of_choice_are_value_errors():
+    assert issubclass(ChoiceError, ValueError) and issubclass(odtc.OdtcError, Exception) and not issubclass(odtc.OdtcError, ValueError)
