@@ -110,13 +110,19 @@ def fit(
     keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
     with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
         relaxations = pipeline.relaxations(time_limit, progress, log, keeper)
-        compiled = pipeline.compile_model(problem, cuts, relaxations)
-        begun = _start(compiled, start)
-        built = files.write_build(compiled, stem, None if loops else format, gzip)
-        left = relaxations.left if rounds else time_limit
-        last, solution = pipeline.run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, logs=logs,
-                                      path=built[0] if format and not loops else None, program=program, keep=keeper,
-                                      time_limit=left, threads=threads, seed=seed, gap=gap)
+        ready = pipeline.prepare(problem, cuts, start, relaxations, time_limit)
+        if ready.model is not None:
+            _say_start(problem, ready.begun, start)
+            built = files.write_build(ready.model, stem, None if loops else format, gzip)
+            last, solution = pipeline.run(ready.model, solver, start=ready.point, progress=progress, log=log, logs=logs,
+                                          path=built[0] if format and not loops else None, program=program, keep=keeper,
+                                          time_limit=ready.left, threads=threads, seed=seed, gap=gap)
+    if ready.model is None:
+        files.forget_solution(stem)
+        if ready.known is None:
+            screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
+        _finish_fit(pipeline.unfinished(ready, labelled), stem, written, as_json)
+        return
     written = built + written
     written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
     if not solution.has_solution:
@@ -382,9 +388,13 @@ def _start(compiled, name: str):
     from odtc import pipeline
 
     begun = pipeline.start(compiled, name)
-    if begun is None and name != "none":
-        screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, compiled.problem.constraints))})")
+    _say_start(compiled.problem, begun, name)
     return begun
+
+
+def _say_start(problem, begun, name: str) -> None:
+    if begun is None and name != "none":
+        screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
 
 
 def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, constraints, fitting=False):

@@ -10,6 +10,7 @@
     ├── CertificateError  a certificate that does not prove its tree on the data
     ├── SolverError      a solver that could not be run
     │   └── ContradictionError   solvers that cannot both be right
+    ├── OutOfTime        the time limit came before there was a result
     ├── NoSolutionError  the solver ended without a point (exit code 3)
     └── OutputError      a file that cannot be written
 
@@ -56,6 +57,10 @@ class SolverError(OdtcError):
 
 
 class ContradictionError(SolverError):
+    pass
+
+
+class OutOfTime(OdtcError):
     pass
 
 

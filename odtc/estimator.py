@@ -36,7 +36,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     solver : str, default "highs"
         A solver of `odtc list solvers`, or several between commas, which race.
     time_limit : float or None
-        Wall seconds for the solver. When they end without a proof the best tree so far is kept, the start
+        Wall seconds for the compiler and the solver. When they end without a proof the best tree so far is kept, the start
         if there is no other, with a ConvergenceWarning; `is_optimal_` is then False.
     encoding : str, default "auto"
         Thresholds between all neighbouring numbers; "auto:bins=16" takes fewer (`odtc list encodings`).
@@ -256,11 +256,15 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(problem.module, "tree"):
             done = pipeline.learn(problem)
             return done.tree, done.solution
-        compiled = pipeline.compile_model(problem, self.cuts, pipeline.relaxations(self.time_limit))
-        begun = pipeline.start(compiled, self.start)
-        last, solution = pipeline.run(compiled, self.solver, start=begun[1] if begun else None, **options)
-        if not solution.has_solution and solution.termination == Termination.TIME_LIMIT and begun:
-            heap = begun[0]
+        ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(self.time_limit), self.time_limit)
+        last, solution = None, pipeline.out_of_time(ready)
+        if ready.model is not None:
+            last, solution = pipeline.run(ready.model, self.solver, start=ready.point, **options | {"time_limit": ready.left})
+        if ready.model is None and ready.known is not None:
+            done = pipeline.unfinished(ready)
+            tree, solution = done.tree, done.solution
+        elif not solution.has_solution and solution.termination == Termination.TIME_LIMIT and ready.begun:
+            heap = ready.begun[0]
             solution = replace(solution, x=None, objective=problem.module.objective(problem, heap))
             tree = heap.to_tree(problem.encoded)
         elif not solution.has_solution:

@@ -81,6 +81,12 @@ def write_solution(model: Model, solution: Solution, options: Options, path) -> 
     return files
 
 
+def forget_solution(stem) -> None:
+    """Removes the solution of an earlier run of this stem: it would pass for one of this run."""
+    for suffix in (".sol", ".run.json"):
+        Path(f"{stem}{suffix}").unlink(missing_ok=True)
+
+
 def in_own_sense(model: Model, said: Solution | Progress):
     """What was said of a model, with every objective and bound as its file has them: every Model
     minimises, so where the file maximises they are negated back, and the bound is an upper one."""

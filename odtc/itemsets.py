@@ -15,6 +15,8 @@ from math import comb
 
 import numpy as np
 
+from odtc import deadline
+
 MOST_BYTES = 2**30  # of the tables held at once; beyond it the sums come from products state by state
 BLOCK = 700_000  # bytes of a table that stays in the cache
 PIECE = 20_000_000  # numbers of one product that is held at once
@@ -81,6 +83,7 @@ class Signed:
             self._positive(size, found[-1])
             subset = [self.itemsets(size - 1).rank(np.delete(sets.items, place, axis=1)) for place in range(size)]
             for signs in range(2**size - 2, -1, -1):
+                deadline.check()
                 place = next(p for p in range(size) if not signs >> p & 1)
                 without = signs >> place + 1 << place | signs & (1 << place) - 1
                 found[signs] = smaller[without, subset[place]] - found[signs | 1 << place]
@@ -93,7 +96,7 @@ class Signed:
             after = prefix[-1] + 1 if prefix else 0
             if after < self.X.shape[1]:
                 rows = self.rows(prefix)
-                out[begin[at] : begin[at + 1]] = self.X[rows, after:].T.astype(float) @ self.sums[rows]
+                out[begin[at] : begin[at + 1]] = deadline.product(self.X[rows, after:], self.sums[rows], float)
 
     def rows(self, tests) -> np.ndarray:
         """The rows that have a 1 (of the flipped columns) at all these tests."""
@@ -128,8 +131,7 @@ class Stumps:
         """Whether `best` of this size has room for its tables; sizes 0 to 3 are counted here."""
         pair = 4 * n_tests**2 * (n_classes if n_classes > 2 else 1)
         held = (0, 0, 1, 2)  # itemsets of this many tests have tables that stay
-        return size <= min(3, n_tests - 1) and (not size or fits(n_tests, size, 8 * n_tests)) and (
-            size < 2 or fits(n_tests, held[size], pair))
+        return size <= min(3, n_tests - 1) and (not size or fits(n_tests, size, 8 * n_tests)) and fits(n_tests, held[size], pair)
 
     @cached_property
     def _X(self):
@@ -144,7 +146,7 @@ class Stumps:
         right = worth[:, :, None] * X[:, None, :]
         if within is not None:
             right = right[..., None] * within[:, None, None, :]
-        product = X.T @ right.reshape(len(X), int(np.prod(right.shape[1:])))
+        product = deadline.product(X, right.reshape(len(X), int(np.prod(right.shape[1:]))), self.real)
         if self.dtype.kind == "i":
             product = np.rint(product, out=product).astype(self.dtype)
         return product.reshape(self.F, *right.shape[1:])
@@ -207,6 +209,7 @@ class Stumps:
         each = self.F**2 * self.K * self.dtype.itemsize << size
         step = max(1, BLOCK // each)
         for at in range(0, count, step):
+            deadline.check()
             part = slice(at, min(at + step, count))
             pick(begin + at, self._cost(make(part), size, slice(begin + part.start, begin + part.stop)))
 

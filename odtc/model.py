@@ -20,6 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc import deadline
 from odtc.errors import ModelError, SolutionError
 from odtc.memory import expect_room
 from odtc.words import Words
@@ -436,6 +437,7 @@ class ModelBuilder:
 
     def add(self, rows: Cells, columns: Cells, coef=1.0) -> None:
         """coef · columns in rows; no (row, column) pair may come twice in a model."""
+        deadline.check()
         term = Term(rows, columns, np.asarray(coef, float))
         if term.nnz:
             self._terms.append(term)

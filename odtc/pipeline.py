@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc import constraint, cut, lineup, race, report
+from odtc import constraint, cut, deadline, lineup, race, report
 from odtc.choice import choose
 from odtc.cost import cost_matrix
 from odtc.dataset import Dataset
 from odtc.encoding import encode
-from odtc.errors import ChoiceError, DataError, NoSolutionError
+from odtc.errors import ChoiceError, DataError, NoSolutionError, OutOfTime
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS, grow
@@ -27,6 +27,8 @@ from odtc.topology import Topology
 from odtc.tree import Tree, read_tree
 from odtc.verify import Check, floored, proves, verify_tree
 from odtc.verify import verify as run_checks
+
+COMPILER = "odtc"  # in the place of a solver, where none ran
 
 
 @dataclass(frozen=True)
@@ -129,24 +131,85 @@ def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *,
                               class_weight=class_weight, cost=cost, constraints=constraints, **keys), cuts)
 
 
-def start(model: Model, name: str | Path | None = "cart") -> tuple[HeapTree, np.ndarray] | None:
+def start(model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None) -> tuple[HeapTree, np.ndarray] | None:
     """A tree and the complete point of the model that it is: of a heuristic by name, or of a
-    TREE.json; None for "none", and where a heuristic's tree cannot be made to keep the constraints.
-    Raises ChoiceError, TreeError."""
-    if name in (None, "none"):
-        return None
+    TREE.json (`heap` where `known_tree` has found it already); None for "none", and where a heuristic's
+    tree cannot be made to keep the constraints. Raises ChoiceError, TreeError."""
     problem = model.problem
-    if str(name).endswith(".json"):
-        heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False))
-        constraint.expect(problem, heap)
-    else:
-        heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem), **constraint.limits(problem))
+    heap = known_tree(problem, name) if heap is None else heap
+    if heap is not None and not _is_file(name):
         heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
         heap = constraint.mended(problem, heap)
-        if heap is None:
-            return None
+    if heap is None:
+        return None
     heap = cut.arranged(problem, model, heap)
     return heap, constraint.complete(problem, model, heap)
+
+
+def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
+    """The tree that a start begins from, which needs no model; the words are those of `start`."""
+    if name in (None, "none"):
+        return None
+    if not _is_file(name):
+        return grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem), **constraint.limits(problem))
+    heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False))
+    constraint.expect(problem, heap)
+    return heap
+
+
+def _is_file(name: str | Path | None) -> bool:
+    return str(name).endswith(".json")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is to be solved, and until when; `model` is None where the time limit came before there was one,
+    and `known` then the best tree known, if any. `ends` is a moment of time.monotonic()."""
+
+    problem: Problem
+    model: Model | None
+    begun: tuple[HeapTree, np.ndarray] | None
+    known: HeapTree | None
+    began: float
+    ends: float | None
+
+    @property
+    def point(self) -> np.ndarray | None:
+        return self.begun[1] if self.begun else None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the solver may take, a moment at least; None without a limit."""
+        return None if self.ends is None else max(0.01, self.ends - time.monotonic())
+
+
+def prepare(problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None) -> Prepared:
+    """The model and the start of a problem within a time limit, which holds for the solver, too: what the
+    compiler takes of it is no longer left."""
+    began, heap, known = time.monotonic(), None, False
+    with deadline.within(time_limit):
+        ends = None if time_limit is None else began + time_limit
+        try:
+            heap, known = known_tree(problem, start_from), True
+            model = compile_model(problem, cuts, rounds)
+            begun = start(model, start_from, heap) if heap is not None else None
+            deadline.check()
+            return Prepared(problem, model, begun, heap, began, ends)
+        except OutOfTime:
+            # A heuristic that takes long gives way to the one that takes a moment.
+            heap = heap if known else known_tree(problem, "cart")
+            return Prepared(problem, None, None, _kept(problem, heap, start_from), began, ends)
+
+
+def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
+    """The tree as one of the formulation's, and one that keeps the constraints; None where there is none."""
+    if heap is None or _is_file(name):
+        return heap
+    try:
+        heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+    except OutOfTime:  # the formulation has to compile for that
+        pass
+    return constraint.mended(problem, heap)
 
 
 def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable[[Progress], None] | None = None,
@@ -195,12 +258,21 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
     odtc.loop.Rounds."""
     loop = loop_of(model.problem)
     if loop is None:
-        return model, solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path,
-                            program=program, time_limit=time_limit, **options)
+        return model, _or_start(model, start, solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path,
+                                                    program=program, time_limit=time_limit, **options))
     # A round's own model may cost less than any tree, so its bound stays as it is.
     rounds = Rounds(partial(_solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep)
     last, solution = loop(model, rounds.solve, start, rounds.tell)
     return last, replace(floored(model.problem, solution), seconds=rounds.seconds)
+
+
+def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:
+    """The solution; the start, where a solver was stopped before it had a point of its own, as one of an LP
+    is that takes no start."""
+    if found.has_solution or start is None or found.termination not in (Termination.TIME_LIMIT, Termination.INTERRUPTED):
+        return found
+    note = "the solver had no point of its own yet: the tree is that of the start"
+    return floored(model.problem, replace(found, x=start, objective=model.objective(start), claimed=None, message=f"{note}{': ' * bool(found.message)}{found.message}"))
 
 
 def loop_of(problem: Problem):
@@ -213,12 +285,31 @@ def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
     """The tree of a formulation that has no model (CART): checked, and compared with nothing proven."""
     began = time.monotonic()
     heap = problem.module.tree(problem)
-    tree = heap.to_tree(problem.encoded)
     paid = problem.module.objective(problem, heap)
-    seconds = time.monotonic() - began
-    solution = Solution(None, Termination.UNKNOWN, paid, None, seconds, problem.module.NAME)
-    if proves(problem, paid):
-        solution = replace(solution, termination=Termination.OPTIMAL, bound=paid)
+    solution = Solution(None, Termination.UNKNOWN, paid, None, time.monotonic() - began, problem.module.NAME)
+    return _without_model(problem, heap, solution, labelled)
+
+
+def unfinished(ready: Prepared, labelled: Dataset | None = None) -> "Fit":
+    """The tree that was known when the time limit came before there was a model; bounded by what
+    equivalent points leave. Raises NoSolutionError where there was none."""
+    solution = out_of_time(ready)
+    if ready.known is None:
+        raise NoSolutionError(no_solution_text(solution))
+    paid = ready.problem.module.objective(ready.problem, ready.known)
+    note = "the time limit came in the compile, so no solver ran: the tree is that of the start"
+    return _without_model(ready.problem, ready.known, floored(ready.problem, replace(solution, objective=paid, message=note)), labelled)
+
+
+def out_of_time(ready: Prepared) -> Solution:
+    """How a run has ended that came to no model in time."""
+    return Solution(None, Termination.TIME_LIMIT, seconds=time.monotonic() - ready.began, solver=COMPILER)
+
+
+def _without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
+    if proves(problem, solution.objective):
+        solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
+    tree = heap.to_tree(problem.encoded)
     decoded = Decoded(heap, tree, verify_tree(problem, heap, tree, problem.encoded.dataset), solution)
     facts = model_facts(problem) | report.solve_facts(solution) | {"has_solution": True}
     return _with_figures(None, problem, decoded, facts, labelled)
@@ -229,7 +320,8 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
         test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
         cuts: str | tuple[str, ...] | None = None, class_weight=None, cost=None,
         constraints: tuple[str, ...] = (), **keys) -> "Fit":
-    """Data to a checked tree: build, start, solve, decode, verify; the words are those of `build`. Raises NoSolutionError where the
+    """Data to a checked tree: build, start, solve, decode, verify; the words are those of `build`. The time
+    limit, in seconds, is for the compiler and the solver together. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
@@ -238,12 +330,10 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
     labelled = test_rows(problem, test) if test is not None else None
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled)
-    rounds = relaxations(time_limit, progress, log)
-    compiled = compile_model(problem, cuts, rounds)
-    if separates(cuts):
-        options["time_limit"] = rounds.left
-    begun = start(compiled, start_from)
-    last, solution = run(compiled, solver, start=begun[1] if begun else None, progress=progress, log=log, **options)
+    ready = prepare(problem, cuts, start_from, relaxations(time_limit, progress, log), time_limit)
+    if ready.model is None:
+        return unfinished(ready, labelled)
+    last, solution = run(ready.model, solver, start=ready.point, progress=progress, log=log, **options | {"time_limit": ready.left})
     return finish(last, solution, labelled)
 
 
@@ -321,6 +411,9 @@ def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
 
 def no_solution_text(solution: Solution, ours: bool = True) -> str:
     """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make."""
+    if solution.solver == COMPILER:
+        return ("the time limit came in the compile, before there was a model, and there is no start; allow more time (--time-limit), "
+                "give a start (--start cart), or make it smaller: fewer tests (--encoding auto:bins=8), a smaller --depth")
     more = "the time limit came first; allow more time (--time-limit)"
     why = {
         Termination.TIME_LIMIT: {

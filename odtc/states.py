@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc import deadline
 from odtc.itemsets import Signed, Stumps, fits
 from odtc.memory import expect_room
 
@@ -219,7 +220,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         cost = last.cost.copy()
         for s in np.unique(last.state).tolist():
             arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
-            below = stump_costs(rows.X[members].astype(float), rows.loss[members], graph.price)
+            below = stump_costs(rows.X[members], rows.loss[members], graph.price)
             cost[arcs] = graph.price + below[last.test[arcs]]
     else:
         signed = rows.signed
@@ -278,6 +279,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
         table = rows.signed.table(size)
         step = max(1, CELLS // (F * width))
         for begin in range(0, len(opened), step):
+            deadline.check()
             part = opened[begin : begin + step]
             path = now["path"][part]
             free = np.ones((len(part), F), bool)
@@ -290,6 +292,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
     X = rows.X.astype(float)
     step = max(1, CELLS // max(n, F * width))
     for begin in range(0, len(opened), step):
+        deadline.check()
         part = opened[begin : begin + step]
         member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
         ones = np.stack([(member * column) @ X for column in rows.sums.T], axis=2)
@@ -309,16 +312,19 @@ def stump_costs(X: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
     """float64 (tests,): the cost of the best test, or none, on either side of each test f.
 
     The losses of the rows on the four sides of all pairs of tests come from one product Xᵀ diag(loss_k) X
-    per class.
+    per class, some tests f at a time.
     """
-    K = loss.shape[1]
-    total = loss.sum(axis=0)
-    ones = X.T @ loss  # (tests, classes)
-    on11, on10, on01, on00 = (None,) * 4
-    for k in range(K):
-        both = (X * loss[:, k, None]).T @ X
-        sides = both, ones[:, k, None] - both, ones[:, k] - both, total[k] - ones[:, k, None] - ones[:, k] + both
-        on11, on10, on01, on00 = sides if k == 0 else map(np.minimum, (on11, on10, on01, on00), sides)
-    one = np.minimum(ones.min(axis=1), price + (on11 + on10).min(axis=1))
-    zero = np.minimum((total - ones).min(axis=1), price + (on01 + on00).min(axis=1))
-    return one + zero
+    F, K = X.shape[1], loss.shape[1]
+    total, out = loss.sum(axis=0), np.empty(F)
+    ones = deadline.product(X, loss, float)  # (tests, classes)
+    for begin in range(0, F, step := max(1, CELLS // F)):
+        f = slice(begin, begin + step)
+        on11, on10, on01, on00 = (None,) * 4
+        for k in range(K):
+            both = deadline.product(X[:, f] * loss[:, k, None], X, float)
+            sides = both, ones[f, k, None] - both, ones[:, k] - both, total[k] - ones[f, k, None] - ones[:, k] + both
+            on11, on10, on01, on00 = sides if k == 0 else map(np.minimum, (on11, on10, on01, on00), sides)
+        one = np.minimum(ones[f].min(axis=1), price + (on11 + on10).min(axis=1))
+        zero = np.minimum((total - ones[f]).min(axis=1), price + (on01 + on00).min(axis=1))
+        out[f] = one + zero
+    return out

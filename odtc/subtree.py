@@ -7,20 +7,14 @@ trees ask every test at the top and look up what is below, with a memo on packed
 bound that equal rows get one prediction. So depth h costs about n F^h, less what the bound saves.
 """
 
-import time
-
 import numpy as np
 
+from odtc import deadline
 from odtc.encoding import Encoded
-from odtc.errors import OdtcError
 
 CELLS = 2_000_000  # of a table of pairs held at once
 CALL = 1e6  # multiplications that take as long as what a product needs beside them
 NEAR = 1e-9  # values nearer than this are one: sums of weights are rounded
-
-
-class OutOfTime(OdtcError):
-    """The search did not end in the seconds it was given."""
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
@@ -49,20 +43,18 @@ class Search:
 
     `best(rows, depth)` gives (value, tests), tests int32 of shape (2^depth,) in heap order from
     index 1, -1 where the node predicts. Of equal trees it keeps the one with fewer branch nodes,
-    then the first tests. Raises OutOfTime after `seconds`.
+    then the first tests. Raises OutOfTime at the deadline (odtc.deadline).
     """
 
-    def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0, seconds: float | None = None):
+    def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0):
         self.X, self.gain, self.price = X, gain, price
         self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
-        self.until = None if seconds is None else time.monotonic() + seconds
         self.memo = {}
         self.work = 0.0  # multiplications so far: rows · tests² per product of all pairs, and what a call costs
 
     def best(self, rows: np.ndarray, depth: int) -> tuple[float, np.ndarray]:
         """`rows` are indices in ascending order."""
-        if self.until is not None and time.monotonic() > self.until:
-            raise OutOfTime("the search for the best tree ran out of time")
+        deadline.check()
         leaf, tests = float(self.gain[rows].sum(axis=0).max(initial=0)) if len(rows) else 0.0, np.full(2**depth, -1, np.int32)
         most = float(self.most[rows].sum())
         if depth == 0 or leaf >= most - NEAR:
@@ -92,7 +84,7 @@ class Search:
     def _sides(self, rows):
         """The gains (tests, classes) of the rows with a 1, and with a 0."""
         gain = self.gain[rows]
-        ones = self.X[rows].T.astype(float) @ gain
+        ones = deadline.product(self.X[rows], gain, float)
         return ones, gain.sum(axis=0) - ones
 
     def _pair(self, rows, leaf, tests):
@@ -106,19 +98,17 @@ class Search:
     def pairs(self, rows) -> tuple[np.ndarray, np.ndarray]:
         """(value, below) of every test: what a tree of depth 2 is worth that asks it first, and the tests
         of its children, -1 where they predict; from the gains of all pairs of tests."""
-        X, gain = self.X[rows].astype(float), self.gain[rows]
+        X, gain = self.X[rows], self.gain[rows]
         ones, zeros = self._sides(rows)
         F, K = ones.shape
         self.work += CALL + len(rows) * F * F
         classes = [(X[held := gain[:, k] != 0], gain[held, k, None]) for k in range(K)]
         total, tests = np.empty(F), np.empty((F, 2), np.int32)
         for begin in range(0, F, step := max(1, CELLS // F)):
-            if self.until is not None and time.monotonic() > self.until:
-                raise OutOfTime("the search for the best tree ran out of time")
             f = slice(begin, begin + step)
             on11, on10, on01, on00 = (None,) * 4
             for k, (Xk, weight) in enumerate(classes):
-                both = (Xk[:, f] * weight).T @ Xk
+                both = deadline.product(Xk[:, f] * weight, Xk, float)
                 sides = both, ones[f, k, None] - both, ones[:, k] - both, zeros[f, k, None] - ones[:, k] + both
                 on11, on10, on01, on00 = sides if k == 0 else map(np.maximum, (on11, on10, on01, on00), sides)
             total[f] = -self.price

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc import deadline
 from odtc.states import Graph, least
 
 ROUNDS = 8
@@ -32,6 +33,7 @@ def targets(graph: Graph) -> list[np.ndarray]:
         value, floor = np.append(values[j + 1], 0.0), np.append(below.floor, 0.0)
         given = floor.copy()
         for last in [False] * ROUNDS + [True]:
+            deadline.check()
             short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
             if not len(short):
                 break
@@ -47,6 +49,7 @@ def targets(graph: Graph) -> list[np.ndarray]:
             now = neither | (votes[row, pick] >= votes.max() / 4) | last
             np.maximum.at(given, chosen[now], ask[now])
         while True:  # what both sides together do not carry yet, the second side must
+            deadline.check()
             short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
             if not len(short):
                 break

@@ -27,6 +27,7 @@ from math import comb
 
 import numpy as np
 
+from odtc import deadline
 from odtc.constraint import least_rows
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
@@ -229,6 +230,7 @@ def branch_price(problem: Problem) -> float:
 def rows_of(problem: Problem) -> Rows:
     """The rows of the program, with what each label costs on them."""
     if "dpflow rows" not in problem.memo:
+        deadline.check()
         encoded = problem.encoded
         problem.memo["dpflow rows"] = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem))
     return problem.memo["dpflow rows"]

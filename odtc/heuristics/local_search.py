@@ -12,13 +12,14 @@ what stands below them stays. With r_00 … r_11 the gain of a row under each of
 and one product per side counts that for all pairs of tests. Every node, also one that predicts
 though it need not, is tried with the best tree of up to LEVELS levels in its place (odtc.subtree).
 Deterministic, as work is counted and not timed; a step is only taken when it saves weight, so it
-ends, never worse than CART. Up to depth LEVELS the result is the best tree of all. Where sets of tests
+ends, never worse than CART; at a deadline (odtc.deadline) with the best so far. Up to depth LEVELS the result is the best tree of all. Where sets of tests
 are too many to count (thousands of thresholds), smaller subtrees are chosen.
 """
 
 import numpy as np
 
 from odtc.encoding import Encoded
+from odtc.errors import OutOfTime
 from odtc.heap import HeapTree, settle
 from odtc.heuristic import HEURISTICS
 from odtc.subtree import CALL, CELLS, NEAR, Search, gains_of, graft, merged
@@ -37,17 +38,19 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
     n, F = X.shape
     levels = next((h for h in range(min(LEVELS, topology.depth), 1, -1) if n * F**h <= PRODUCTS), 1)
     search = Search(X, gain, price)
-    best = _State(search, HEURISTICS.get("cart").tree(encoded, topology, price).test.copy()).polished(topology, levels)
-    if topology.depth > levels:
-        most = float(search.most.sum())
-        for f in _roots(search, levels):
-            if search.work > WORK or best.value(1) >= most - NEAR:
+    best = _State(search, HEURISTICS.get("cart").tree(encoded, topology, price).test.copy())
+    try:
+        best.polished(topology, levels)
+        for f in _roots(search, levels) if topology.depth > levels else ():
+            if search.work > WORK or best.value(1) >= float(search.most.sum()) - NEAR:
                 break
             test = np.full_like(best.test, -1)
             test[1] = f
             state = _State(search, test).polished(topology, levels)
             if state.value(1) > best.value(1) + NEAR:
                 best = state
+    except OutOfTime:
+        pass  # what was not finished is left out
     return settle(best.test, encoded)
 
 

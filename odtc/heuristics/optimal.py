@@ -7,10 +7,11 @@ and all that is left to the solver is the proof.
 
 import numpy as np
 
+from odtc import deadline
 from odtc.encoding import Encoded
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, OutOfTime
 from odtc.heap import HeapTree, blank, settle
-from odtc.subtree import OutOfTime, Search, gains_of, graft, merged
+from odtc.subtree import Search, gains_of, graft, merged
 from odtc.topology import Topology
 
 NAME = "optimal"
@@ -22,8 +23,10 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: floa
     """The tree of least loss + price · branch nodes. Raises ChoiceError after `seconds`."""
     X, gain = merged(encoded.X, gains_of(encoded))
     try:
-        _, found = Search(X, gain, price, seconds).best(np.arange(len(X)), topology.depth)
+        with deadline.within(seconds):
+            _, found = Search(X, gain, price).best(np.arange(len(X)), topology.depth)
     except OutOfTime:
+        deadline.check()  # a time limit around this one
         raise ChoiceError(
             f"no best tree of depth {topology.depth} on {encoded.n_tests} tests within {seconds:g} seconds; "
             f"use --start local_search, or allow more, as in --start optimal:seconds={10 * seconds:g}"

@@ -17,6 +17,7 @@ LAYERS = [
         "errors",
         "registry",
         "memory",
+        "deadline",
     },
     {
         "dataset",

@@ -1,0 +1,68 @@
+"""The moment at which the work of this context has to end, where it has to: loops look at it between blocks.
+
+    with within(seconds):
+        for block in blocks:
+            check()
+            ...
+
+What is inside takes no argument for it, and without a limit the look costs next to nothing. A block is
+so small that it takes a second at most; one product that takes longer is cut into blocks by `product`.
+"""
+
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from odtc.errors import OutOfTime
+
+BLOCK = 4e9  # multiplications of one product between two looks: about half a second
+ROWS = 2048  # of one block at least, so that a product stays one of matrices
+
+_until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
+
+
+@contextmanager
+def within(seconds: float | None):
+    """Inside, `check` raises OutOfTime when `seconds` (None: no limit) have passed, or sooner where a limit
+    around it says so."""
+    ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
+    token = _until.set(min(ends, default=None))
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def left() -> float | None:
+    """Seconds until the end, 0 or less when it has passed; None where there is none."""
+    end = _until.get()
+    return None if end is None else end - time.monotonic()
+
+
+def check() -> None:
+    """Raises OutOfTime when the end has passed."""
+    end = _until.get()
+    if end is not None and time.monotonic() > end:
+        raise OutOfTime("the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
+                        "fewer tests (--encoding auto:bins=8), a smaller --depth")
+
+
+def product(left: np.ndarray, right: np.ndarray, dtype) -> np.ndarray:
+    """left.T @ right of this dtype, of (rows, a) and (rows, b): in blocks where it is long, between which the
+    deadline is looked at; the same to the last digit where sums are exact."""
+    check()
+    (n, a), b = left.shape, right.shape[1]
+    if n * a * b <= BLOCK:
+        return left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
+    columns = max(1, min(b, int(BLOCK / (min(n, ROWS) * a))))
+    rows = max(ROWS, int(BLOCK / (a * columns)))
+    out = np.zeros((a, b), dtype)
+    for first in range(0, b, columns):
+        here = slice(first, first + columns)
+        for begin in range(0, n, rows):
+            check()
+            part = slice(begin, begin + rows)
+            out[:, here] += left[part].T.astype(dtype, copy=False) @ right[part, here].astype(dtype, copy=False)
+    return out

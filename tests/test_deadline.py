@@ -1,0 +1,117 @@
+"""A time limit holds for the compiler too: what is known then is handed in, and says so."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import odtc
+from odtc import deadline, pipeline
+from odtc.errors import OutOfTime
+from odtc.solution import Solution, Termination
+from tests.command_line import Said, contents, environment, refused
+from tests.command_line import odtc as command
+
+
+def test_a_limit_holds_inside_and_no_longer():
+    deadline.check()
+    with deadline.within(1000):
+        deadline.check()
+        with deadline.within(-1), pytest.raises(OutOfTime):
+            deadline.check()
+        assert 0 < deadline.left() <= 1000
+        with deadline.within(None):
+            assert deadline.left() <= 1000
+        with deadline.within(1e6):  # the limit around it comes first
+            assert deadline.left() <= 1000
+    assert deadline.left() is None
+
+
+@pytest.mark.parametrize("shape", [(5, 3, 4), (5000, 30, 20), (3, 1, 1), (0, 2, 3)], ids=str)
+def test_a_product_in_blocks_is_the_product(monkeypatch, shape):
+    n, a, b = shape
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, 2, (n, a)).astype(bool), rng.integers(0, 50, (n, b)).astype(float)
+    whole = left.T.astype(float) @ right
+    assert np.array_equal(deadline.product(left, right, float), whole)
+    monkeypatch.setattr(deadline, "BLOCK", 40_000.0)
+    assert np.array_equal(deadline.product(left, right, float), whole)
+    with deadline.within(-1), pytest.raises(OutOfTime):
+        deadline.product(left, right, float)
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Four numeric columns of noise: the states of depth 4 take minutes."""
+    rng = np.random.default_rng(0)
+    lines = ["a,b,c,d,e,y", *(",".join(map(str, row)) for row in np.column_stack([rng.integers(0, 60, (1200, 5)), rng.integers(0, 3, 1200)]).tolist())]
+    (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", [(), ("-p", "proof=true"), ("-p", "tail=0"), ("--start", "local_search"), ("--start", "optimal")], ids=str)
+def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
+    said = command("fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--json", *words, folder=wide)
+    assert said.code == 0, said.err
+    facts = said.facts
+    assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("time_limit", True, True)
+    assert 0 <= facts["bound"] <= facts["objective"] <= facts["cart_loss"] and "compile" in said.err
+    assert facts["n_cols"] is None and set(contents(wide)) == {"wide.csv", "wide_dpflow_d4.log", "wide_dpflow_d4.tree.json"}
+
+
+def test_the_limit_is_not_only_dpflows(wide):
+    said = command("fit", "wide.csv", "--depth", 4, "--cuts", "subtree_value", "--time-limit", 0.5, "--json", folder=wide)
+    assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["verified"]
+
+
+def test_without_a_start_there_is_one_sentence(wide):
+    said = command("fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--start", "none", folder=wide)
+    assert "compile" in refused(said, 3)
+    assert set(contents(wide)) <= {"wide.csv", "wide_dpflow_d4.log"}
+
+
+def test_in_python(wide):
+    done = pipeline.fit(wide / "wide.csv", "dpflow", 4, time_limit=0.5)
+    assert done.facts["termination"] == "time_limit" and done.decoded.verified and done.model is None
+
+
+def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", hear, "fit", "wide.csv", "--model", "dpflow", "--depth", "4", "-o", "m"], cwd=wide,
+                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not list(wide.glob(".m.log.*")) and time.monotonic() < deadline:
+            time.sleep(0.05)  # the log is opened when the compile begins
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert "interrupted" in refused(Said(process.returncode, out, err)) and set(contents(wide)) == {"wide.csv"}
+
+
+def test_a_solver_without_a_point_in_time_hands_in_the_start(monkeypatch, wide):
+    """An LP solver takes no start: the tree is known nevertheless."""
+    problem = pipeline.pose(wide / "wide.csv", "dpflow", 1)
+    model = pipeline.compile_model(problem)
+    heap, point = pipeline.start(model)
+    monkeypatch.setattr(pipeline, "run_solver", lambda *_: Solution(None, Termination.TIME_LIMIT, solver="slow"))
+    last, found = pipeline.run(model, start=point)
+    done = pipeline.finish(last, found)
+    assert (done.facts["termination"], done.facts["verified"]) == ("time_limit", True) and "start" in found.message
+    assert done.decoded.heap.loss(problem.encoded) <= heap.loss(problem.encoded) and done.facts["bound"] is not None
+
+
+def test_the_estimator_keeps_the_limit_too(wide):
+    rows = np.loadtxt(wide / "wide.csv", delimiter=",", skiprows=1)
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        fitted = odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5).fit(rows[:, :-1], rows[:, -1])
+    assert fitted.status_ == "time_limit" and fitted.tree_.depth <= 4
+    with pytest.raises(odtc.errors.NoSolutionError, match="compile"):
+        odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5, start="none").fit(rows[:, :-1], rows[:, -1])
