@@ -52,6 +52,8 @@ class Encoded:
     # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.cost);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
+    # float64, (rows, features): the cells of each row where there is no dataset (a manifest), see `values`.
+    cells: np.ndarray | None = None
 
     def __post_init__(self):
         if self.cost is None:
@@ -62,6 +64,17 @@ class Encoded:
     @property
     def n_rows(self) -> int:
         return self.X.shape[0]
+
+    @cached_property
+    def values(self) -> np.ndarray | None:
+        """float64 (rows, features): the cells of each row, as of Dataset.X; None where rows of data that are one
+        row here differ in them, or nothing is known of them."""
+        if self.dataset is None:
+            return self.cells
+        found = self.dataset.X[self._first_rows]
+        alike = np.array_equal(found[self.row_of], self.dataset.X, equal_nan=True)
+        found.setflags(write=False)
+        return found if alike else None
 
     @property
     def n_tests(self) -> int:

@@ -12,6 +12,8 @@
     route_of(problem)       optional, where rows of columns of the role ROUTE are not the encoded rows: int64
                             (rows,), which of them each encoded row is
     BEYOND                  optional: True where its trees may ask what no test of the encoding asks
+    WEIGHS                  optional: True where it needs the numbers of the rows (Encoded.values), not their tests
+                            alone; the manifest then holds them
 
 A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are
 splits that the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds
@@ -48,7 +50,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cart", "cart_tuned"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cart", "cart_tuned", "oblique_search"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 

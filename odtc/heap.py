@@ -28,6 +28,14 @@ class Beyond:
     X: np.ndarray
     ones_left: np.ndarray
 
+    @classmethod
+    def of(cls, splits, values: np.ndarray) -> "Beyond | None":
+        """These splits with the answers of the encoded rows (`Encoded.values`), 1 where a row goes right; None
+        for no splits."""
+        if not splits:
+            return None
+        return cls(tuple(splits), np.stack([~split.left(values) for split in splits], axis=1), np.zeros(len(splits), bool))
+
 
 @dataclass(frozen=True)
 class HeapTree:
@@ -208,6 +216,26 @@ def with_least(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
         if not len(few):
             return settle(test, encoded, label, beyond)
         test[few.max() // 2] = -1
+
+
+def pruned(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
+    """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
+    pruning, bottom-up, exact for this tree)."""
+    test = heap.test.copy()
+
+    def cost(t, rows):
+        alone = float(encoded.loss[rows].sum(axis=0).min())
+        if test[t] < 0:
+            return alone
+        ones = _answers(encoded.X, heap.beyond, rows, test[t])
+        split = price + cost(2 * t, rows[~ones]) + cost(2 * t + 1, rows[ones])
+        if split < alone:
+            return split
+        test[t] = -1
+        return alone
+
+    cost(1, np.arange(encoded.n_rows))
+    return settle(test, encoded, None, heap.beyond)
 
 
 def _answers(X: np.ndarray, beyond: Beyond | None, rows, test) -> np.ndarray:

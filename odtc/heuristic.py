@@ -16,7 +16,7 @@ from odtc.heap import HeapTree, blank
 from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
-HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal"), ("NAME", "SUMMARY", "tree"))
+HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree"))
 
 
 def grow(text: str, encoded: Encoded, topology: Topology, price: float = 0.0, **limits) -> HeapTree:

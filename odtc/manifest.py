@@ -137,6 +137,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "y": _pack(encoded.y.astype("<i4")),
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
+            **({"values": _pack(encoded.values.astype("<f8"))} if getattr(problem.module, "WEIGHS", False) else {}),
         },
         "cost": encoded.cost.tolist(),
         "model": {
@@ -261,6 +262,7 @@ def _problem(facts: dict) -> Problem:
         dataset=None,
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
+        cells=_unpack(rows["values"], "<f8").astype(float).reshape(n, len(features)) if "values" in rows else None,
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")

@@ -151,7 +151,13 @@ def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
     if name in (None, "none"):
         return None
     if not _is_file(name):
-        return grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem), **constraint.limits(problem))
+        heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem), **constraint.limits(problem))
+        if heap.beyond is not None and not getattr(problem.module, "BEYOND", False):
+            raise ChoiceError(
+                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; take --start cart, "
+                "or give it hyperplanes to ask (--encoding oblique)"
+            )
+        return heap
     heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False))
     constraint.expect(problem, heap)
     return heap

@@ -3,7 +3,7 @@
 import numpy as np
 
 from odtc.encoding import Encoded
-from odtc.heap import HeapTree, blank, settle
+from odtc.heap import HeapTree, blank, pruned, settle
 from odtc.heuristic import tests_of
 from odtc.topology import Topology
 
@@ -33,23 +33,3 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0, least_rows: i
     model.fit(encoded.X[rows].astype(np.float32), encoded.y[rows], sample_weight=weight[rows])
     heap = settle(tests_of(model, topology), encoded)
     return pruned(heap, encoded, price) if price else heap
-
-
-def pruned(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
-    """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
-    pruning, bottom-up, exact for this tree)."""
-    test = heap.test.copy()
-
-    def cost(t, rows):
-        alone = float(encoded.loss[rows].sum(axis=0).min())
-        if test[t] < 0:
-            return alone
-        ones = encoded.X[rows, test[t]]
-        split = price + cost(2 * t, rows[~ones]) + cost(2 * t + 1, rows[ones])
-        if split < alone:
-            return split
-        test[t] = -1
-        return alone
-
-    cost(1, np.arange(encoded.n_rows))
-    return settle(test, encoded)

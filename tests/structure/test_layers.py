@@ -43,6 +43,8 @@ LAYERS = [
         "readers",
         "frame",
         "cost",
+        "alternating",
+        "oblique",
         "encoding",
         "encodings",
     },
@@ -138,7 +140,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool", "cli_solve"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "estimator"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer"}}
+           "sklearn": {"heuristics", "formulations", "estimator", "alternating"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

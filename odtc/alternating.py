@@ -1,0 +1,287 @@
+"""Trees of hyperplanes by alternating optimisation, on arrays: what heuristics and encodings search with.
+
+A tree is (H, g, label): node t of a complete binary tree sends row z left iff H[t]·z <= g[t]. While all
+other nodes stay, each row that comes to a node loses l_i if it goes left and r_i if it goes right, so
+that a better hyperplane is one that errs less in a weighted problem of two classes (tree-alternating
+optimisation, Carreira-Perpiñán & Tavallali 2018). Candidates are linear models of that problem
+(scikit-learn), and lines through the best one, searched exactly: along v_i + δ s_i ≤ 0 each row changes
+its side once, at δ = -v_i / s_i, so that one sort tells the loss of every δ. Nodes are improved in turn until
+none gets better; then the best tree so far is disturbed at a node, or another one drawn.
+
+Everything is drawn from the seed, and work is counted, so that the same seed gives the same tree unless
+the time limit comes first.
+"""
+
+import time
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+NEAR = 1e-9  # losses that differ by less are one
+PASSES = 12  # over all nodes before a tree counts as settled
+CHAINS = 4  # of restarts, each with draws of its own: what runs side by side
+LINES = 8  # random lines that are searched beside the coordinates
+
+
+@dataclass
+class Planes:
+    """`H` (2^D, terms) and `g` (2^D,) of the branch nodes, index 0 unused; `label` (2^D,) of the leaves; `loss`
+    of the tree; `seen`: (h, g) of every node of every settled tree."""
+
+    H: np.ndarray
+    g: np.ndarray
+    label: np.ndarray
+    loss: float
+    seen: list = field(default_factory=list)
+
+
+def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = 200, seconds: float = 10.0, seed: int = 0,
+           jobs: int = 1) -> Planes:
+    """The best tree of `restarts` settled ones, or of those settled in `seconds`. Z is float64 (rows, terms) in
+    [0, 1], `loss` float64 (rows, classes): what predicting this class for this row costs."""
+    from joblib import Parallel, delayed
+
+    counts = [restarts // CHAINS + (chain < restarts % CHAINS) for chain in range(CHAINS)]
+    counts = [count for count in counts if count]
+    # Chains that wait for each other share the time.
+    each = seconds * min(1.0, max(1, jobs) / len(counts))
+    tasks = [(Z, loss, depth, count, each, [seed, chain]) for chain, count in enumerate(counts)]
+    if jobs == 1:
+        found = []
+        for task in tasks:
+            found.append(_chain(*task))
+            if found[-1].loss <= _floor(loss) + NEAR:
+                break
+    else:
+        found = Parallel(n_jobs=min(jobs, len(tasks)))(delayed(_chain)(*task) for task in tasks)
+    best = min(found, key=lambda one: one.loss)
+    best.seen = [plane for one in found for plane in one.seen]
+    return best
+
+
+def _floor(loss: np.ndarray) -> float:
+    return float(loss.min(axis=1).sum())
+
+
+def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
+    rng, until, floor, best, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), None, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
+        for number in range(restarts):
+            tree = _Tree(Z, loss, depth, rng, until)
+            if best is None or number % 2 == 0 and number < restarts // 3:
+                tree.draw(1, greedy=seed[1] == 0 and number == 0)
+            else:
+                tree.H, tree.g = best.H.copy(), best.g.copy()
+                tree.draw(int(rng.integers(1, 2**depth)))
+            tree.settle()
+            seen += [(tree.H[t].copy(), float(tree.g[t])) for t in range(1, 2**depth)]
+            if best is None or tree.loss <= best.loss:
+                best = tree
+            if best.loss <= floor + NEAR or time.monotonic() > until:
+                break
+    return Planes(best.H, best.g, best.label, best.loss, seen)
+
+
+class _Tree:
+    """A tree that is being improved, and what its rows answer."""
+
+    def __init__(self, Z, loss, depth, rng, until):
+        self.Z, self.of, self.depth, self.rng, self.until = Z, loss, depth, rng, until
+        self.H, self.g = np.zeros((2**depth, Z.shape[1])), np.zeros(2**depth)
+        self.cheapest = loss.argmin(axis=1)
+
+    def draw(self, top: int, greedy: bool = False) -> None:
+        """Draws the hyperplanes of a node and of all below it, each for the rows that come to it."""
+        stack = [(top, self._arriving(top))]
+        while stack:
+            t, rows = stack.pop()
+            self.H[t], self.g[t] = self._drawn(rows, greedy)
+            right = self.Z[rows] @ self.H[t] > self.g[t]
+            if 2 * t < len(self.g):
+                stack += [(2 * t, rows[~right]), (2 * t + 1, rows[right])]
+
+    def _arriving(self, t: int) -> np.ndarray:
+        rows = np.arange(len(self.Z))
+        for level in range(t.bit_length() - 2, -1, -1):
+            above, goes = t >> level + 1, t >> level & 1
+            rows = rows[(self.Z[rows] @ self.H[above] > self.g[above]) == goes]
+        return rows
+
+    def _drawn(self, rows, greedy: bool):
+        """A hyperplane for these rows: between two groups of classes, between two rows, or any."""
+        Z, rng, d = self.Z[rows], self.rng, self.Z.shape[1]
+        classes = np.unique(self.cheapest[rows])
+        if len(rows) < 2 or len(classes) < 2:
+            h = rng.normal(size=d)
+            return h, float(h @ (Z[rng.integers(len(rows))] if len(rows) else np.full(d, 0.5)))
+        kind = 0 if greedy else rng.integers(4)
+        if kind < 2:
+            chosen = rng.permutation(classes)[: 1 + rng.integers(len(classes) - 1)]
+            right = np.isin(self.cheapest[rows], chosen)
+            weight = np.ptp(self.of[rows], axis=1) + 1e-12
+            return _linear(Z, right, weight, float(10.0 ** rng.uniform(-1, 3)), bool(rng.integers(2)), rng)
+        if kind == 2:
+            a = rng.integers(len(rows))
+            others = np.flatnonzero(self.cheapest[rows] != self.cheapest[rows[a]])
+            b = rng.choice(others)
+            h = Z[b] - Z[a]
+            return h, float(h @ (Z[a] + Z[b]) / 2)
+        h = rng.normal(size=d)
+        return h, float(h @ Z[rng.integers(len(rows))])
+
+    def settle(self) -> None:
+        """Improves node after node until a pass over all of them finds nothing."""
+        self._route()
+        for _ in range(PASSES):
+            before = self.loss
+            for t in self.rng.permutation(np.arange(1, 2**self.depth)):
+                self._improve(int(t))
+                if time.monotonic() > self.until:
+                    return
+            if self.loss >= before - NEAR:
+                return
+
+    def _route(self) -> None:
+        self.right = self.Z @ self.H.T > self.g
+        self.leaf = self._reach(np.ones(len(self.Z), int), np.arange(len(self.Z)))
+        self._label()
+
+    def _reach(self, node, rows) -> np.ndarray:
+        while node.size and node[0] < 2**self.depth:
+            node = 2 * node + self.right[rows, node]
+        return node - 2**self.depth
+
+    def _label(self) -> None:
+        of_leaf = np.zeros((2**self.depth, self.of.shape[1]))
+        np.add.at(of_leaf, self.leaf, self.of)
+        self.label = of_leaf.argmin(axis=1)
+        self.loss = float(of_leaf.min(axis=1).sum())
+        empty = np.bincount(self.leaf, minlength=len(of_leaf)) == 0
+        # A leaf without rows may predict what its sibling does not.
+        for leaf in np.flatnonzero(empty):
+            self.label[leaf] = self.rng.integers(self.of.shape[1])
+
+    def _improve(self, t: int) -> None:
+        level = t.bit_length() - 1
+        rows = np.flatnonzero(self.leaf + 2**self.depth >> self.depth - level == t)
+        if not len(rows):
+            return
+        at = np.full(len(rows), t)
+        left, right = (self.of[rows, self.label[self._reach(2 * at + side, rows)]] for side in (0, 1))
+        care = np.abs(left - right) > NEAR
+        if not care.any():
+            return
+        toward, gain = right[care] < left[care], np.abs(left - right)[care]
+        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng)
+        before = float(gain[self.right[rows[care], t] != toward].sum())
+        if cost < before - NEAR or cost <= before + NEAR and self.rng.random() < 0.3:
+            self.H[t], self.g[t] = h, g
+            self.right[:, t] = self.Z @ h > g
+            self.leaf[rows] = self._reach(np.full(len(rows), t), rows)
+            self._label()
+
+
+def _linear(Z, right, weight, C: float, hinge: bool, rng):
+    """(h, g) of a linear model that sends these rows right, those left."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    if right.all() or not right.any():
+        return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
+    weight = weight / weight.mean()
+    if hinge:
+        model = LinearSVC(C=C, dual=False, max_iter=60, tol=1e-3, random_state=int(rng.integers(2**31 - 1)))
+    else:
+        model = LogisticRegression(C=C, max_iter=60, tol=1e-3)
+    model.fit(Z, right, sample_weight=weight)
+    return model.coef_[0].copy(), -float(model.intercept_[0])
+
+
+def _better(Z, right, weight, h, g, rng):
+    """(h, g, cost): the best hyperplane found for the rows that are to go right, and the others left."""
+    n, d = Z.shape
+    sign = np.where(right, -weight, weight)  # what going right costs more than going left
+    base = float(weight[right].sum())  # what it costs when all go left
+    scale = max(1.0, np.abs(h).max())
+    candidates = [(h / scale, g / scale)]
+    for hinge in (False, True):
+        found = _linear(Z, right, weight, float(10.0 ** rng.uniform(-1, 4)), hinge, rng)
+        candidates.append((found[0] / max(1e-12, np.abs(found[0]).max()), found[1] / max(1e-12, np.abs(found[0]).max())))
+    candidates += [(np.eye(d)[j], 0.0) for j in [_best_axis(Z, sign)]]
+    best = None
+    for w, c in candidates:
+        delta, cost = lines(Z @ w - c, -np.ones((n, 1)), sign, base)
+        if best is None or cost[0] < best[2] - NEAR:
+            best = w, c + delta[0], cost[0]
+    h, g, cost = best
+    for _ in range(8):
+        # Coordinates with the bound, random lines, and the way to the other candidates.
+        aim = [(w - h, c - g) for w, c in candidates]
+        random = [(rng.normal(size=d) * (rng.random(d) < 0.5), rng.normal()) for _ in range(LINES)]
+        pairs = [(_pair(d, rng), 0.0) for _ in range(LINES)]
+        ways = np.array([way for way, _ in aim + random + pairs]).reshape(-1, d)
+        shift = np.array([c for _, c in aim + random + pairs])
+        slopes = np.hstack([Z, Z @ ways.T - shift])
+        delta, costs = lines(Z @ h - g, slopes, sign, base)
+        k = int(costs.argmin())
+        if costs[k] >= cost - NEAR:
+            break
+        if k < d:
+            h = h.copy()
+            h[k] += delta[k]
+        else:
+            h, g = h + delta[k] * ways[k - d], g + delta[k] * shift[k - d]
+        shifted, exact = lines(Z @ h - g, -np.ones((n, 1)), sign, base)
+        g, cost = g + shifted[0], exact[0]
+        if cost <= NEAR:
+            break
+    return h, g, float(weight[(Z @ h > g) != right].sum())
+
+
+def _pair(d: int, rng) -> np.ndarray:
+    way = np.zeros(d)
+    way[rng.integers(d, size=2)] = rng.normal(size=2)
+    return way
+
+
+def _best_axis(Z, sign) -> int:
+    """The coordinate whose best threshold, either way round, gains most."""
+    order = np.argsort(Z, axis=0, kind="stable")
+    sums = np.cumsum(sign[order], axis=0)
+    value = np.take_along_axis(Z, order, axis=0)
+    ends = np.vstack([value[1:] > value[:-1], np.ones((1, Z.shape[1]), bool)])
+    total = sums[-1:]
+    return int(np.where(ends, np.maximum(sums, total - sums), -np.inf).max(axis=0).argmax())
+
+
+def lines(v: np.ndarray, slopes: np.ndarray, sign: np.ndarray, base: float) -> tuple[np.ndarray, np.ndarray]:
+    """(δ, cost), float64 (lines,): along each line, rows with v + δ slope <= 0 go left, at the δ of least cost.
+
+    Going right costs a row `sign` more than going left; when all go left it is `base`. Exact: between two
+    neighbouring changes of sides the middle is taken; changes too near to be told apart are one.
+    """
+    m = slopes.shape[1]
+    moving = np.abs(slopes) > 1e-12
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        at = np.where(moving, -v[:, None] / np.where(moving, slopes, 1.0), np.inf)
+    # At δ = -∞ the rows of positive slope are left, those of negative slope right.
+    begin = base + (sign[:, None] * np.where(moving, slopes < 0, (v > 0)[:, None])).sum(axis=0)
+    change = np.where(moving, np.where(slopes > 0, sign[:, None], -sign[:, None]), 0.0)
+    order = np.argsort(at, axis=0)
+    at = np.take_along_axis(at, order, axis=0)
+    cost = np.vstack([begin, begin + np.cumsum(np.take_along_axis(change, order, axis=0), axis=0)])
+    low = np.vstack([np.full((1, m), -np.inf), at])
+    high = np.vstack([at, np.full((1, m), np.inf)])
+    finite_low, finite_high = np.isfinite(low), np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(finite_low & finite_high, (low + high) / 2,
+                          np.where(finite_low, low + np.maximum(1.0, np.abs(low)), np.where(finite_high, high - np.maximum(1.0, np.abs(high)), 0.0)))
+        apart = high - low > 1e-9 * np.maximum(1.0, np.abs(middle))
+    apart |= ~finite_low | ~finite_high
+    apart &= ~((low == np.inf) & (high == np.inf))
+    cost = np.where(apart, cost, np.inf)
+    k = cost.argmin(axis=0)
+    columns = np.arange(m)
+    return middle[k, columns], cost[k, columns]
