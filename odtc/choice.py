@@ -27,10 +27,12 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = ()) -> Choic
     dpflow = FORMULATIONS.get("dpflow")
     if others := [name for name in constraints if name not in dpflow.KEEPS]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
-    columns = dpflow.most_columns(n_tests, depth - (0 if constraints else dpflow.short_tail(n_tests, depth)))
+    tail = 0 if constraints else dpflow.short_tail(n_tests, depth)
+    columns = dpflow.most_columns(n_tests, depth - tail) if set(constraints) <= {"leaf_rows"} else dpflow.most_points(n_tests, depth)
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
     size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
     if columns <= MOST_COLUMNS and sums <= MOST_SUMS:
-        return Choice("dpflow", f"dpflow is a linear program of {size}; --model flowoct grows with the rows instead")
+        what = "a linear program" if set(constraints) <= {"leaf_rows"} else "a flow of subtrees"
+        return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
     return Choice("flowoct", f"flowoct grows with the rows; dpflow could have {size}, more than fit: "
                              "fewer tests (--encoding auto:bins=8) or a smaller --depth would let it")

@@ -244,5 +244,12 @@ def least_rows(problem: Problem) -> int:
     return max([1, *(int(given.bound) for given in problem.constraints if given.name == "leaf_rows")])
 
 
+def most_branch_nodes(problem: Problem) -> int | None:
+    """The branch nodes that a tree may have, None where no constraint says so."""
+    most = {"branch_nodes": 0, "leaves": 1}
+    bounds = [int(given.bound) - most[given.name] for given in problem.constraints if given.name in most]
+    return min(bounds) if bounds else None
+
+
 def _suffix(number: int) -> str:
     return "" if number == 0 else str(number + 1)

@@ -28,6 +28,8 @@ tree that it does represent, made of a heuristic's.
 A formulation that keeps some constraints by what its columns are names the kinds in `keeps(problem)`;
 no rows are written for them (odtc.constraint), and all its functions heed them.
 
+`notes(problem) -> {name: value}`, optional, is what else the manifest says of the model, as JSON.
+
 A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with what
 `build` made (and the rows of cut families) instead of solving that once; `solve(model, start=None)`
 is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.loop);

@@ -152,6 +152,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "cuts": list(model.cuts),
             "columns": [block.to_json() for block in model.columns],
             "rows": _rows(model),
+            **getattr(problem.module, "notes", lambda problem: {})(problem),
         },
     }
 

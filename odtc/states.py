@@ -33,13 +33,15 @@ class Rows:
     loss: np.ndarray
     count: np.ndarray
     least: int = 1
+    more: np.ndarray | None = None  # float64 (rows, columns): what else is to be added up over the rows of a state
 
     @classmethod
-    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray, least: int = 1) -> "Rows":
+    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray, least: int = 1, more: np.ndarray | None = None) -> "Rows":
         _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
-        total = np.stack([np.bincount(kind, column, len(first)) for column in loss.T], axis=1)
-        return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least))
+        total, others = (None if table is None else np.stack([np.bincount(kind, column, len(first)) for column in table.T], axis=1)
+                         for table in (loss, more))
+        return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least), others)
 
     @cached_property
     def floor(self) -> np.ndarray:
@@ -49,11 +51,12 @@ class Rows:
     @cached_property
     def sums(self) -> np.ndarray:
         """What is added up over the rows of a state, float64 (rows, columns): the loss per class, its
-        largest, the floor, the data rows, and the limbs of the hash."""
+        largest, the floor, the data rows, the limbs of the hash, and `more`."""
         n = len(self.X)
         random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
         worst = self.loss.max(axis=1)
-        return np.column_stack([self.loss, worst, self.floor, self.count, random])
+        others = np.zeros((n, 0)) if self.more is None else self.more
+        return np.column_stack([self.loss, worst, self.floor, self.count, random, others])
 
     @cached_property
     def signed(self) -> Signed:
@@ -246,7 +249,7 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
         found["stops"].append(side[..., :K].min(axis=2))
         found["labels"].append(side[..., :K].argmin(axis=2))
         found["floors"].append(side[..., K + 1])
-        found["hashes"].append(_hash(side[..., K + 3 :]))
+        found["hashes"].append(_hash(side[..., K + 3 : K + 3 + LIMBS]))
     empty = {"stops": (0, 2), "labels": (0, 2), "floors": (0, 2), "hashes": (0, 2)}
     joined = {key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
               for key, parts in found.items()}
@@ -268,6 +271,22 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     states = dict(cover=cover, path=path, stop=stops[arc[at], side[at]],
                   label=joined["labels"][arc[at], side[at]].astype(np.int32), floor=floors[arc[at], side[at]])
     return arcs, states
+
+
+def sides(rows: Rows, level: Level):
+    """As of _sides, for all states of a level."""
+    return _sides(rows, {"path": level.path, "cover": level.cover}, np.arange(level.n_states))
+
+
+def totals(rows: Rows, level: Level) -> np.ndarray:
+    """float64 (states, columns): the sums of Rows.sums over the rows of each state."""
+    size = level.path.shape[1]
+    if fits(rows.X.shape[1], size, 8 * rows.sums.shape[1]):
+        return rows.signed.table(size)[rows.signed.number(level.path)]
+    out, step = np.empty((level.n_states, rows.sums.shape[1])), max(1, CELLS // len(rows.X))
+    for begin in range(0, level.n_states, step):
+        out[begin : begin + step] = np.unpackbits(level.cover[begin : begin + step], axis=1, count=len(rows.X)).astype(float) @ rows.sums
+    return out
 
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):

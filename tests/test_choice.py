@@ -40,3 +40,8 @@ def test_a_constraint_that_dpflow_does_not_take():
     assert choose(20, 3, ("leaf_rows",)).formulation == "dpflow"
     assert choose(300, 3).formulation == "dpflow" and choose(300, 3, ("leaf_rows",)).formulation == "flowoct"  # no level is folded
     assert choose(20, 3, ("leaf_rows", "tests")).why == "flowoct takes every constraint; dpflow does not take 'tests'"
+
+
+def test_the_size_of_bounded_sums():
+    assert choose(60, 3, ("branch_nodes",)).formulation == "dpflow" and choose(60, 5, ("branch_nodes",)).formulation == "flowoct"
+    assert "a flow of subtrees of at most" in choose(60, 3, ("leaf_rows", "leaves")).why

@@ -12,7 +12,7 @@ SUMMARY = "branch_nodes <= N: at most N branch nodes"
 OPS = ("<=",)
 KNOWS = Knows.TESTS
 NEEDS = BRANCHING
-HINT = "flowoct, bendersoct, oct, binoct and fair say which nodes branch"
+HINT = "flowoct, bendersoct, oct, binoct, fair and dpflow say which nodes branch"
 
 
 def read(encoded, given: Constraint) -> Constraint:

@@ -8,7 +8,7 @@ SUMMARY = "leaves <= N: at most N leaves"
 OPS = ("<=",)
 KNOWS = Knows.TESTS
 NEEDS = BRANCHING
-HINT = "flowoct, bendersoct, oct, binoct and fair say which nodes branch"
+HINT = "flowoct, bendersoct, oct, binoct, fair and dpflow say which nodes branch"
 
 
 def read(encoded, given: Constraint) -> Constraint:

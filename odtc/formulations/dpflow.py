@@ -27,9 +27,10 @@ from math import comb
 
 import numpy as np
 
-from odtc import deadline
+from odtc import budgeted, deadline
 from odtc.constraint import least_rows
 from odtc.errors import TreeError
+from odtc.fixing import Fixed
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
@@ -42,7 +43,7 @@ TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
 ANY_COST = True
-KEEPS = ("leaf_rows",)
+KEEPS = ("leaf_rows", "branch_nodes", "leaves")
 
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
@@ -53,6 +54,7 @@ class Params:
     tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is large)",
                           choices=("auto", "0", "1", "2"))
     fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
+    fix: bool = parameter(True, "where a constraint bounds a sum over the tree: without the columns that no better tree than one found has")
     proof: bool = parameter(False, "only the states that prove the optimum, which the compiler has found: the smallest such file")
 
 
@@ -93,6 +95,12 @@ def most_columns(n_tests: int, levels: int) -> int:
     return sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
 
 
+def most_points(n_tests: int, depth: int) -> int:
+    """The same where sums over the tree are bounded: beside the arcs, above the last level every test of every state
+    with two labels, whose order matters."""
+    return most_columns(n_tests, depth - 1) + 2**depth * comb(n_tests, depth - 1) * (n_tests - depth + 1)
+
+
 def _enough(rows: Rows, depth: int) -> int:
     """The least depth whose best tree costs what no tree can avoid; `depth` where none below does that is
     quickly tried."""
@@ -112,11 +120,13 @@ def _enough(rows: Rows, depth: int) -> int:
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
-    """The kinds of constraints that decide which states and arcs there are."""
-    return KEEPS
+    """The kinds of constraints that decide which states and arcs there are; a proof is one of all trees with such leaves."""
+    return KEEPS[:1] if problem.params.proof else KEEPS
 
 
 def build(problem: Problem) -> Model:
+    if _budgeted(problem):
+        return budgeted.build(problem, _fixed(problem).flow, lambda loss: _share(problem, loss))
     graph = _program(problem)
     F = problem.encoded.n_tests
     m = ModelBuilder(f"{NAME}_d{problem.topology.depth}")
@@ -149,6 +159,8 @@ def _share(problem: Problem, loss: np.ndarray) -> np.ndarray:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """A tree that `trimmed` made, as a point: leaves have the labels that cost least, and folded parts
     are the best there are. Raises TreeError for another."""
+    if _budgeted(problem):
+        return budgeted.start(problem, _fixed(problem).flow, heap)
     graph, encoded = _program(problem), problem.encoded
     point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
     point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
@@ -182,6 +194,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
     subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
+    if _budgeted(problem):
+        return budgeted.trimmed(problem, _fixed(problem), heap)
     encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
     if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
@@ -206,6 +220,8 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point: at each state the way with the largest flow, as a point within the optimal
     face mixes optimal trees; folded subtrees are searched for again. A proof leaves out all but what
     bounds the optimum, so that its tree is the compiler's: its cost is what the file proves."""
+    if _budgeted(problem):
+        return budgeted.decode(problem, _fixed(problem), point)
     if problem.params.proof:
         return optimal(problem)
 
@@ -214,6 +230,16 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
 
     return _tree(problem, _skeleton(problem), Shape.of(problem), way)
+
+
+def notes(problem: Problem) -> dict:
+    """Where columns were left out because no better tree has them: how many, and the bound and the tree that prove it."""
+    if not _budgeted(problem) or not problem.params.fix:
+        return {}
+    found = _fixed(problem)
+    cost = None if found.incumbent is None else float(_share(problem, found.incumbent.vector[0]))
+    return {"fixed": {"columns": found.n_columns - found.flow.n_columns, "of": found.n_columns,
+                      "bound": float(_share(problem, found.bound)), "incumbent": cost}}
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
@@ -225,6 +251,17 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 def branch_price(problem: Problem) -> float:
     """λ / (1-λ): the loss that pays for one branch node."""
     return problem.params.lambda_ / (1 - problem.params.lambda_)
+
+
+def _budgeted(problem: Problem) -> bool:
+    """Whether a constraint bounds a sum over the tree (odtc.budgeted)."""
+    return not problem.params.proof and budgeted.bounded(problem)
+
+
+def _fixed(problem: Problem) -> Fixed:
+    if "dpflow flow" not in problem.memo:
+        problem.memo["dpflow flow"] = budgeted.flow_of(problem)
+    return problem.memo["dpflow flow"]
 
 
 def rows_of(problem: Problem) -> Rows:

@@ -1,0 +1,77 @@
+"""dpflow under bounds on sums over the tree: what is left out, and what the model still says."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc import pipeline
+from odtc.constraint import posed
+from odtc.manifest import read_manifest, write_manifest
+from odtc.pareto import Points, crowned, nondominated
+from tests.exhaustive import least_losses
+from tests.laws.problems import problems
+
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), *[st.integers(0, 3)] * 3), min_size=1, max_size=60), st.integers(0, 3))
+@settings(max_examples=200, **SLOW)
+def test_what_is_left_are_the_vectors_that_none_dominates(drawn, two_sided):
+    """By comparing each with each."""
+    state, values = np.array(drawn)[:, 0].astype(np.int32), np.array(drawn)[:, 1:].astype(float)
+    both = np.arange(3) >= 3 - two_sided if two_sided < 3 else np.array([False, True, False])
+    found = nondominated(Points(state, values, np.arange(len(state))[:, None]), both, np.full(3, 1e-9))
+
+    def over(a, b):
+        return state[a] == state[b] and (values[a] <= values[b]).all() and (values[a][both] == values[b][both]).all()
+
+    wanted = {(int(state[b]), *values[b]) for b in range(len(state)) if not any(over(a, b) and not over(b, a) for a in range(len(state)))}
+    assert len(found) == len(wanted) and {(int(s), *v) for s, v in zip(found.state, found.vector)} == wanted
+
+
+def test_a_code_is_a_subtree_in_heap_order():
+    left, right = np.array([[5, -1, -2]]), np.array([[-3, -3, -3]])
+    assert crowned(np.array([7]), left, right).tolist() == [[7, 5, -3, -1, -2, -3, -3]]
+
+
+@given(data=st.data())
+@settings(max_examples=40, **SLOW)
+def test_leaving_out_columns_changes_no_optimum(data):
+    """With and without, with every tail; what the manifest says of it holds."""
+    drawn = data.draw(problems(("dpflow", {"lambda": data.draw(st.sampled_from([0.0, 0.1]))}), depths=(2, 3), most_rows=12))
+    text = f"branch_nodes <= {data.draw(st.integers(0, 4))}"
+    values, lam = [], drawn.params.lambda_
+    for fix in ("true", "false"):
+        for tail in ("0", "1", "2"):
+            params = odtc.formulation.parse_params("dpflow", {"lambda": lam, "fix": fix, "tail": tail})
+            problem = posed(odtc.formulation.Problem(drawn.encoded, drawn.topology, "dpflow", params), [text])
+            model = pipeline.compile_model(problem)
+            solution = pipeline.solve(model, threads=1)
+            decoded = pipeline.decode(model, solution)
+            assert decoded.verified, decoded.checks
+            values.append(problem.module.objective(problem, decoded.heap))
+            if fix == "true":
+                said = problem.module.notes(problem)["fixed"]
+                assert said["bound"] <= values[-1] + 1e-6 and said["incumbent"] is None or said["incumbent"] >= values[-1] - 1e-9
+                assert said["of"] - said["columns"] == model.n_cols
+    encoded = drawn.encoded
+    found = least_losses(encoded.X, encoded.y, encoded.weight, drawn.topology.depth, encoded.cost.tolist(), encoded.copies)
+    best = min((1 - lam) * loss + lam * n for (n, _), loss in found.items() if n <= int(text[-1]))
+    assert values == pytest.approx([best] * len(values), abs=1e-6)
+
+
+def test_branch_nodes_of_real_data(tmp_path, shared_data):
+    """balance-scale, depth 3: fewer branch nodes than 7; the file from the manifest alone."""
+    data = shared_data / "balance-scale.csv"
+    fitted = [odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=(f"branch_nodes <= {most}",)) for most in (2, 3, 5)]
+    assert all(one.facts["verified"] and one.facts["termination"] == "optimal" for one in fitted)
+    assert [one.tree.n_branch_nodes for one in fitted] == [2, 3, 5]
+    path = tmp_path / "m.odt.json"
+    write_manifest(fitted[1].model.problem, fitted[1].model, path)
+    manifest = read_manifest(path)
+    model = pipeline.compile_model(manifest.problem)
+    manifest.expect(model)
+    again = pipeline.decode(model, fitted[1].solution)
+    assert again.verified and again.tree == fitted[1].tree and manifest.facts["model"]["fixed"]["columns"] > 0
