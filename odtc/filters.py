@@ -1,6 +1,9 @@
 """The filters of templates: one that quotes for each target, and those for the words of a report."""
 
+import json
+import math
 import unicodedata
+from html import escape
 
 from odtc.dataset import show_number
 
@@ -34,6 +37,76 @@ def dot_str(text: str) -> str:
 def one_line(text: str) -> str:
     """The text for a terminal: what is not printable is escaped as in Python, so a line stays a line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def c_str(text: str) -> str:
+    """A literal of C in UTF-8, on one line and in ASCII; it is safe in a comment too, and no trigraph."""
+    plain = set(range(32, 127)) - set(b'"\\?')
+    quoted = "".join(chr(b) if b in plain else f"\\{b:03o}" for b in str(text).encode("utf-8", "replace"))
+    return '"' + quoted.replace("*/", "*\\057").replace("/*", "\\057*") + '"'
+
+
+def c_number(value: float) -> str:
+    """A constant of C that is exactly this double."""
+    return repr(float(value)) if math.isfinite(value) else ("INFINITY" if value > 0 else "-INFINITY")
+
+
+def js_str(text: str) -> str:
+    """A literal of JavaScript, in ASCII; it is safe inside a `script` of HTML too."""
+    return json.dumps(str(text)).replace("<", "\\u003c").replace("*/", "*\\/")
+
+
+def js_value(value) -> str:
+    """An expression of JavaScript for exactly this text, double, or list of them."""
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(map(js_value, value)) + "]"
+    if isinstance(value, str):
+        return js_str(value)
+    return repr(float(value)) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def sql_ident(text: str) -> str:
+    """A delimited identifier of standard SQL."""
+    return '"' + str(text).replace('"', '""') + '"'
+
+
+def sql_str(text: str) -> str:
+    """A character literal of standard SQL."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def sql_number(value: float) -> str:
+    """An expression of SQL for exactly this double. Not every database reads more than 15 digits to the
+    nearest double, so others are whole numbers scaled by powers of two, each step of which is exact."""
+    text = repr(float(value))
+    digits = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
+    if len(digits) <= 15 and (value == 0 or 1e-7 <= abs(value) < 1e15):
+        return text
+    mantissa, exponent = math.frexp(value)
+    mantissa, exponent = int(math.ldexp(mantissa, 53)), exponent - 53
+    while mantissa % 2 == 0:
+        mantissa, exponent = mantissa // 2, exponent + 1
+    sign, steps = (" / " if exponent < 0 else " * "), abs(exponent)
+    powers = [2.0**49] * (steps // 49) + [2.0 ** (steps % 49)]
+    return "(" + sign.join([f"{mantissa}", *(f"{power:.1f}" for power in powers)]) + ")"
+
+
+def xml(text: str) -> str:
+    """Text or an attribute of XML; what XML cannot hold becomes U+FFFD, and newlines in it stay."""
+    kept = "".join(c if c in "\t\n\r" or (c >= " " and not 0xD800 <= ord(c) < 0xE000 and c not in "\ufffe\uffff") else "\ufffd" for c in str(text))
+    return escape(kept).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+
+
+def md(text: str) -> str:
+    """Text in Markdown that shows itself, on one line, in a cell of a table too."""
+    return "".join(f"&#{ord(c)};" if c in "\\`*_{}[]<>#|~&$!" else c for c in one_line(text))
+
+
+def tex(text: str) -> str:
+    """Text of LaTeX that shows itself, on one line."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+               '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "|": r"\textbar{}", "≤": r"$\leq$", "≠": r"$\neq$", "·": r"$\cdot$"}
+    return "".join(special.get(c, "\\" + c if c in "#$%&_{}" else "{[}" if c == "[" else "{]}" if c == "]" else c) for c in one_line(text))
 
 
 # The other filters, for the words of a report.
@@ -90,4 +163,5 @@ def tint(colour: str, strength: float) -> str:
     return "#" + "".join(f"{round(255 - (255 - part) * strength):02x}" for part in parts)
 
 
-FILTERS = (aligned, dot_str, of, one_line, percent, py_str, py_value, show_number, tally, tint)
+FILTERS = (aligned, c_number, c_str, dot_str, js_str, js_value, md, of, one_line, percent, py_str, py_value, show_number, sql_ident, sql_number,
+           sql_str, tally, tex, tint, xml)

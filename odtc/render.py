@@ -15,8 +15,9 @@ What every tree template is given:
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 
 import jinja2
@@ -71,6 +72,9 @@ class Place:
     parent: int  # the number of the parent, -1 for the root
     words: str  # the parent's question as answered on this side, "" for the root
     question: Question | None  # what a branch asks, None for a leaf
+    asks: str = ""  # the question of a branch as answered on its left, "" for a leaf
+    way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
+    x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
 
     @property
     def is_leaf(self) -> bool:
@@ -80,6 +84,12 @@ class Place:
     def side(self) -> str:
         """The last turn: "left" or "right", "" for the root."""
         return self.path[-1] if self.path else ""
+
+    @property
+    def closes(self) -> tuple[int, ...]:
+        """Behind a leaf, the branch nodes that end with it, the deepest first: by depth, counted from 1."""
+        first = next((at for at, turn in enumerate(reversed(self.path)) if turn == "left"), len(self.path))
+        return tuple(range(len(self.path), len(self.path) - first, -1)) if self.is_leaf else ()
 
     @property
     def n_rows(self) -> int:
@@ -149,15 +159,28 @@ def places(tree: Tree) -> list[Place]:
     while stack:
         node, path, parent, words = stack.pop()
         number = len(found)
-        question = _question(node.split, tree.features) if isinstance(node, Branch) else None
-        found.append(Place(number, node, path, parent, words, question))
-        if isinstance(node, Branch):
-            left, right = node.split.words(tree.features)
-            stack += [
-                (node.right, (*path, "right"), number, right),
-                (node.left, (*path, "left"), number, left),
-            ]
-    return found
+        if not isinstance(node, Branch):
+            found.append(Place(number, node, path, parent, words, None))
+            continue
+        left, right = node.split.words(tree.features)
+        found.append(Place(number, node, path, parent, words, _question(node.split, tree.features), left))
+        stack += [(node.right, (*path, "right"), number, right), (node.left, (*path, "left"), number, left)]
+    return _laid_out(found)
+
+
+def _laid_out(found: list[Place]) -> list[Place]:
+    """The places with their `way` and `x`."""
+    x, way, children, leaves = [0.0] * len(found), [()] * len(found), [[] for _ in found], count()
+    for place in found:
+        if place.is_leaf:
+            x[place.number] = float(next(leaves))
+        if place.parent >= 0:
+            way[place.number] = (*way[place.parent], place.number)
+            children[place.parent].append(place.number)
+    for number in range(len(found) - 1, -1, -1):
+        if children[number]:
+            x[number] = sum(x[child] for child in children[number]) / 2
+    return [replace(place, way=way[place.number], x=x[place.number]) for place in found]
 
 
 def _question(split: Split, features: tuple[Feature, ...]) -> Question:

@@ -1,0 +1,187 @@
+"""Law 3, further: exports for other languages, run where they are at home, predict as `tree.predict` does."""
+
+import math
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from odtc.dataset import Feature
+from odtc.errors import DataError
+from odtc.filters import md, sql_number, tex, xml
+from odtc.render import render_tree
+from odtc.split import Missing, Oblique, Subset, Term, Threshold
+from odtc.tree import Branch, Leaf, Tree
+from tests import exported
+from tests.random_trees import cells, rows_for, trees
+
+HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+
+
+def expected(tree, X) -> list:
+    """The class of each row, None where the tree refuses it."""
+    found = []
+    for row in X:
+        try:
+            found.append(tree.classes[tree.predict(row[None, :])[0]])
+        except DataError:
+            found.append(None)
+    return found
+
+
+def needs(program: str):
+    missing = shutil.which(program) is None and not os.environ.get("ODTC_REQUIRE_SOLVERS")
+    return pytest.mark.skipif(missing, reason=f"{program} is not installed")
+
+
+@pytest.fixture(scope="module")
+def node():
+    process = exported.Node()
+    yield process
+    process.close()
+
+
+def plain(row: dict) -> dict:
+    """Cells that JSON can hold: NaN is null, numbers of numpy are Python's."""
+    return {name: None if isinstance(cell, float) and math.isnan(cell) else cell.item() if isinstance(cell, np.generic) else cell for name, cell in row.items()}
+
+
+@needs("node")
+@settings(deadline=None, max_examples=70, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_javascript_predicts_as_the_tree(node, data):
+    tree = data.draw(trees(oblique=True))
+    X = data.draw(rows_for(tree))
+    spelling = data.draw(st.integers(0, 20))
+    assert node.run(render_tree(tree, "javascript"), [plain(cells(tree, row, spelling)) for row in X]) == expected(tree, X)
+
+
+@settings(deadline=None, max_examples=70, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_sql_predicts_as_the_tree(data):
+    tree = data.draw(trees(oblique=True))
+    assume(len({feature.name.lower() for feature in tree.features}) == len(tree.features))  # as SQLite names columns
+    assume(all(feature.name.isascii() or feature.name == feature.name.lower() for feature in tree.features))
+    X = data.draw(rows_for(tree))
+    assert exported.run_sql(tree, render_tree(tree, "sql"), X) == expected(tree, X)
+
+
+@needs("gcc")
+@settings(deadline=None, max_examples=15, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_c_compiles_without_a_warning_and_predicts_as_the_tree(tmp_path, data):
+    tree = data.draw(trees(oblique=True))
+    X = data.draw(rows_for(tree))
+    assert exported.run_c(tree, render_tree(tree, "c"), X, tmp_path) == expected(tree, X)
+
+
+COLUMNS = (Feature("size", "numeric"), Feature('SELECT "x"', "categorical", ("a'b", 'c"d', "e\nf")), Feature("code", "categorical", ("1", "2.5")),
+           Feature("ok", "boolean", ("false", "true")))  # fmt: skip
+CELLS = np.array([(size, name, code, ok) for size in (0.3, 0.1 + 0.2, 1e22, np.nan) for name in (0, 1, 2, -1, np.nan) for code in (0, 1, -1, np.nan) for ok in (0, 1, -1, np.nan)])
+SPLITS = (Threshold(0, 0.3), Threshold(0, 0.1 + 0.2), Subset(1, (0.0, 2.0)), Threshold(1, 0.5), Missing(1), Subset(2, (1.0,)), Threshold(2, 0.5), Missing(0), Subset(3, (1.0,)),
+          Threshold(3, 0.5), Subset(0, (1e22, 0.3)), Oblique((Term(0, 0.1), Term(1, -0.7, 0.0), Term(2, 1 / 3, 1.0)), 0.03))
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+@pytest.mark.parametrize("split", SPLITS, ids=lambda split: type(split).__name__)
+def test_each_split_in_each_language_on_ties_missing_and_unseen_cells(split, missing, node, tmp_path):
+    tree = Tree(Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1)), COLUMNS, ("it's", "*/ \\ ?>"), "--", missing)
+    wanted = expected(tree, CELLS)
+    assert exported.run_c(tree, render_tree(tree, "c"), CELLS, tmp_path) == wanted
+    assert exported.run_sql(tree, render_tree(tree, "sql"), CELLS) == wanted
+    assert node.run(render_tree(tree, "javascript"), [plain(cells(tree, row)) for row in CELLS]) == wanted
+
+
+def test_a_row_that_has_no_own_cell_of_a_name_of_objects_is_missing_there(node):
+    tree = Tree(Branch(Missing(0), Leaf(0), Leaf(1)), (Feature("constructor", "categorical", ("a",)),), ("gone", "there"), missing="separate")
+    assert node.run(render_tree(tree, "javascript"), [{}, {"constructor": "a"}]) == ["gone", "there"]
+
+
+@settings(deadline=None, max_examples=300)
+@given(value=st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_in_sql_is_the_double_itself(value):
+    import sqlite3
+
+    with sqlite3.connect(":memory:") as base:
+        assert base.execute(f"SELECT 1.0 * {sql_number(value)}").fetchone()[0] == value
+    base.close()
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=HEALTH)
+@given(tree=trees(oblique=True))
+def test_drawings_and_pmml_are_well_formed_with_any_names(tree):
+    ET.fromstring(render_tree(tree, "svg"))
+    root = ET.fromstring(render_tree(tree, "pmml"))
+    assert len([node for node in root.findall(".//{*}Node") if "_" not in node.get("id")]) == tree.n_leaves + tree.n_branch_nodes
+    lines = render_tree(tree, "markdown").splitlines()
+    assert len(lines) == tree.n_leaves + 6 and len({line.count("|") for line in lines[4:]}) == 1
+    body = render_tree(tree, "latex")
+    bare = body.replace("\\{", "").replace("\\}", "")
+    assert bare.count("{") == bare.count("}") and not {c for c in body.partition("tikzpicture")[2] if c in "\x00\x07"}
+
+
+def test_special_signs_are_quoted_in_markdown_and_latex():
+    assert md("a|b *c* <d>\n") == "a&#124;b &#42;c&#42; &#60;d&#62;&#92;n"
+    assert tex("50% of $x_1$ & {a} #\\ ≤ [b]") == r"50\% of \$x\_1\$ \& \{a\} \#\textbackslash{} $\leq$ {[}b{]}"
+
+
+@needs("pdflatex")
+def test_the_picture_in_latex_compiles(tmp_path):
+    tree = Tree(Branch(Threshold(0, 0.3), Branch(Subset(1, (0.0, 2.0)), Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1, (0.0, 0.0), (0, 0))), Leaf(1, (0.0, 3.0), (0, 3))), COLUMNS, ("it's 50%", "*/ \\ ?>"), "--")
+    (tmp_path / "tree.tex").write_text(render_tree(tree, "latex"), encoding="utf-8")
+    run = subprocess.run(["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "tree.tex"], cwd=tmp_path, capture_output=True, check=False)
+    assert run.returncode == 0, run.stdout.decode("utf-8", "replace")[-2000:]
+
+
+# PMML by PMML4S, where Java and the package are there.
+
+
+@pytest.fixture(scope="module")
+def java():
+    pytest.importorskip("pypmml", reason="pypmml is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("java is not installed")
+    from pypmml.base import PMMLContext
+
+    yield PMMLContext.getOrCreate()
+    PMMLContext.shutdown()
+
+
+def run_pmml(tree, text, X) -> list:
+    from pypmml import Model
+
+    model = Model.fromString(text)
+    name = model.targetNames[0]
+    found = []
+    for row in X:
+        values = {feature.name: pmml_cell(feature, value) for feature, value in zip(tree.features, row)}
+        found.append(model.predict({name: value for name, value in values.items() if value is not None}).get(f"predicted_{name}"))
+    return found
+
+
+def pmml_cell(feature, value):
+    if math.isnan(value):
+        return None
+    return float(value) if feature.kind == "numeric" else feature.levels[int(value)] if value >= 0 else exported.unseen(feature)
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_pmml_predicts_as_the_tree_for_each_split(java, missing):
+    for split in SPLITS:
+        tree = Tree(Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1)), COLUMNS, ("it's", "*/ \\ ?>"), "target", missing)
+        assert run_pmml(tree, render_tree(tree, "pmml"), CELLS[::3]) == expected(tree, CELLS[::3]), split
+
+
+@settings(deadline=None, max_examples=15, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_pmml_predicts_as_any_tree(java, data):
+    tree = data.draw(trees(oblique=True))
+    words = [tree.target, *tree.classes, *(word for feature in tree.features for word in (feature.name, *feature.levels))]
+    assume(tree.target not in [feature.name for feature in tree.features] and not any(xml(word) != xml(word).replace("\ufffd", "") for word in words))
+    X = data.draw(rows_for(tree))
+    assert run_pmml(tree, render_tree(tree, "pmml"), X) == expected(tree, X)
