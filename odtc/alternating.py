@@ -21,13 +21,15 @@ import numpy as np
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
 CHAINS = 4  # of restarts, each with draws of its own: what runs side by side
-LINES = 8  # random lines that are searched beside the coordinates
+LINES = 8  # random lines of each kind that are searched beside the coordinates
+MODELS = 0.15  # how often a linear model is a candidate: it takes the time of ten rounds of lines
+ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
 
 
 @dataclass
 class Planes:
     """`H` (2^D, terms) and `g` (2^D,) of the branch nodes, index 0 unused; `label` (2^D,) of the leaves; `loss`
-    of the tree; `seen`: (h, g) of every node of every settled tree."""
+    of the tree; `seen`: (loss of the tree, h, g) of every node of every settled tree."""
 
     H: np.ndarray
     g: np.ndarray
@@ -76,7 +78,7 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
                 tree.H, tree.g = best.H.copy(), best.g.copy()
                 tree.draw(int(rng.integers(1, 2**depth)))
             tree.settle()
-            seen += [(tree.H[t].copy(), float(tree.g[t])) for t in range(1, 2**depth)]
+            seen += [(tree.loss, tree.H[t].copy(), float(tree.g[t])) for t in range(1, 2**depth)]
             if best is None or tree.loss <= best.loss:
                 best = tree
             if best.loss <= floor + NEAR or time.monotonic() > until:
@@ -206,8 +208,8 @@ def _better(Z, right, weight, h, g, rng):
     base = float(weight[right].sum())  # what it costs when all go left
     scale = max(1.0, np.abs(h).max())
     candidates = [(h / scale, g / scale)]
-    for hinge in (False, True):
-        found = _linear(Z, right, weight, float(10.0 ** rng.uniform(-1, 4)), hinge, rng)
+    if rng.random() < MODELS:
+        found = _linear(Z, right, weight, float(10.0 ** rng.uniform(-1, 4)), bool(rng.integers(2)), rng)
         candidates.append((found[0] / max(1e-12, np.abs(found[0]).max()), found[1] / max(1e-12, np.abs(found[0]).max())))
     candidates += [(np.eye(d)[j], 0.0) for j in [_best_axis(Z, sign)]]
     best = None
@@ -216,7 +218,8 @@ def _better(Z, right, weight, h, g, rng):
         if best is None or cost[0] < best[2] - NEAR:
             best = w, c + delta[0], cost[0]
     h, g, cost = best
-    for _ in range(8):
+    idle = 0
+    for _ in range(ROUNDS):
         # Coordinates with the bound, random lines, and the way to the other candidates.
         aim = [(w - h, c - g) for w, c in candidates]
         random = [(rng.normal(size=d) * (rng.random(d) < 0.5), rng.normal()) for _ in range(LINES)]
@@ -227,7 +230,9 @@ def _better(Z, right, weight, h, g, rng):
         delta, costs = lines(Z @ h - g, slopes, sign, base)
         k = int(costs.argmin())
         if costs[k] >= cost - NEAR:
-            break
+            if (idle := idle + 1) == IDLE:
+                break
+            continue
         if k < d:
             h = h.copy()
             h[k] += delta[k]

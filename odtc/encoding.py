@@ -17,7 +17,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.split import Missing, Split, Subset, Threshold
 
 ENCODINGS = Registry(
-    "encoding", "odtc.encodings", ("auto", "onehot", "thresholds"), ("NAME", "SUMMARY", "OPTIONS", "tests")
+    "encoding", "odtc.encodings", ("auto", "onehot", "thresholds", "oblique"), ("NAME", "SUMMARY", "OPTIONS", "tests")
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 # 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
@@ -275,7 +275,7 @@ def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np
             X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
         else:
             X, code = dataset.X, np.arange(dataset.n_rows)
-        table = np.empty((len(mine), len(values)), dtype=bool)
+        table = np.empty((len(mine), len(X)), dtype=bool)
         for line, place in enumerate(mine):
             split, ones_left = asked[place]
             table[line] = split.left(X) == ones_left

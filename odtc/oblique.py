@@ -74,32 +74,33 @@ class Weighed:
         return len(self.terms)
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> Split | None:
-        """The split in original units along h (terms,) that sends those of `rows` left that `left` says (both index
-        or bool arrays of the same rows); None where no rounding of h does, or a side is empty."""
-        if left.all() or not left.any():
-            return None
+        """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)
+        says; None where none along h does, or a side is empty."""
+        return self.splits(h, rows, [left])[0]
+
+    def splits(self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray]) -> list[Split | None]:
+        """Parallel ones, with the same coefficients."""
+        X, size = self.values[rows], np.abs(h)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            weight = h / self.span
-        size = np.abs(h)
-        kept = size > 1e-9 * size.max(initial=0.0)
-        if not kept.any() or not np.isfinite(weight).all():
-            return None
-        scale = np.abs(weight[kept]).max()
-        X = self.values[rows]
-        exact = self._cut(np.where(kept, weight / scale, 0.0), X, left)
-        if exact is None:
-            return None
-        for digits in (1, 2, 3, 4, 6, 8, 12):
-            rounded = _rounded(weight / scale, digits) * (size > 10.0 ** -(digits + 1) * size.max())
-            found = self._cut(rounded, X, left)
-            if found is not None and found[1] >= 0.5 * exact[1]:
-                exact = found
+            weight = np.where(size > 1e-9 * size.max(initial=0.0), h / self.span, 0.0)
+            weight = weight / np.abs(weight).max(initial=0.0)
+        if not np.isfinite(weight).all() or not weight.any():
+            return [None] * len(lefts)
+        exact = [self._cut(weight, X, left) for left in lefts]
+        wanted = [place for place, cut in enumerate(exact) if cut is not None]
+        for digits in (1, 2, 3, 4, 6, 8, 12) if wanted else ():
+            rounded = _rounded(weight, digits) * (size > 10.0 ** -(digits + 1) * size.max())
+            found = {place: self._cut(rounded, X, lefts[place]) for place in wanted}
+            if all(cut is not None and cut[1] >= 0.5 * exact[place][1] for place, cut in found.items()):
+                exact = [found.get(place) for place in range(len(lefts))]
                 break
-        return self._simple(exact[0], X, left)
+        return [cut and self._simple(cut[0], X, left) for cut, left in zip(exact, lefts)]
 
     def _cut(self, weight: np.ndarray, X: np.ndarray, left: np.ndarray) -> tuple[Oblique, float] | None:
         """(split, gap between the sides relative to the spread of the sums) with these weights; None where
         they do not part the rows so."""
+        if left.all() or not left.any():
+            return None
         terms = tuple(Term(term.feature, float(w), term.level) for term, w in zip(self.terms, weight) if w)
         total = np.zeros(len(X))
         for term in terms:
