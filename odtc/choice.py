@@ -7,6 +7,7 @@ the number of tests; flowoct grows with the rows and only linearly with F. So th
 from dataclasses import dataclass
 from math import comb
 
+from odtc import paths
 from odtc.formulation import FORMULATIONS
 
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
@@ -25,14 +26,19 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = ()) -> Choic
     """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
     every constraint, where there are kinds of them (by name) that dpflow does not take."""
     dpflow = FORMULATIONS.get("dpflow")
-    if others := [name for name in constraints if name not in dpflow.KEEPS]:
+    seen = paths.seen(constraints, dpflow.KEEPS)
+    if others := [name for name in constraints if name not in (*(dpflow.ROWS if seen else dpflow.KEEPS), *seen)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
     tail = 0 if constraints else dpflow.short_tail(n_tests, depth)
-    columns = dpflow.most_columns(n_tests, depth - tail) if set(constraints) <= {"leaf_rows"} else dpflow.most_points(n_tests, depth)
+    if seen:
+        columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"
+    elif set(constraints) <= {"leaf_rows"}:
+        columns, what = dpflow.most_columns(n_tests, depth - tail), "a linear program"
+    else:
+        columns, what = dpflow.most_points(n_tests, depth), "a flow of subtrees"
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
     size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
     if columns <= MOST_COLUMNS and sums <= MOST_SUMS:
-        what = "a linear program" if set(constraints) <= {"leaf_rows"} else "a flow of subtrees"
         return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
     return Choice("flowoct", f"flowoct grows with the rows; dpflow could have {size}, more than fit: "
                              "fewer tests (--encoding auto:bins=8) or a smaller --depth would let it")

@@ -15,6 +15,8 @@
                              ModelBuilder on `model`; the names of all its blocks end in `suffix`
     values(problem, model, given, point)     -> {block without suffix: values of its own columns} at a
                              point of the formulation's columns; absent where it has none
+    groups(encoded)          -> int (tests,), from 0: what it counts that each test is of; only of kinds that
+                             forbid nothing once it is settled which of these are asked
     mend(encoded, given, heap)               -> a tree that keeps it, made of one that does not; where simple
 
 A formulation knows no kind: it asks what they `know` together, and whether one is `early`, and takes
@@ -183,23 +185,34 @@ def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str,
 
 
 def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
-    """Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  y need not be integer where b is
+    """Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
 
-    `group` (tests or scales,) numbers what is to be counted once, from 0.
+    `group` (tests or scales,) numbers what is to be counted once, from 0. Where y is integer, as many are 1 as
+    may be: CBC 2.10 ends in an error where it turns Σ y ≤ 1 into an equation by itself and has a start.
     """
     b, n = asking(problem, model), int(group.max()) + 1
-    y = m.columns(f"held{suffix}", Axis("group", n))
+    whole, fill = _chooses(model, b), min(most, n)
+    y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
     hold, g = m.rows(f"hold{suffix}", b.axes[0], Axis("group", n), upper=0), np.arange(n)
     t, f = nodes(b)[:, None], np.arange(len(group))
     m.add(hold[t, group], b[t, f])
     m.add(hold[t, g], y[g], -1)
-    m.add(m.rows(f"distinct{suffix}", upper=most)[()], y[g])
+    m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
 
 
-def held(problem: Problem, model: Model, point: dict, group: np.ndarray) -> dict[str, np.ndarray]:
+def held(problem: Problem, model: Model, point: dict, group: np.ndarray, most: float) -> dict[str, np.ndarray]:
     """The columns of `cap_distinct` at a point of the formulation's."""
-    b = point[asking(problem, model).name].max(axis=0)
-    return {"held": np.maximum.reduceat(b[np.argsort(group, kind="stable")], np.searchsorted(np.sort(group), np.arange(group.max() + 1)))}
+    b = asking(problem, model)
+    y = np.zeros(int(group.max()) + 1)
+    np.maximum.at(y, group, point[b.name].max(axis=0))
+    if _chooses(model, b):
+        y[np.flatnonzero(y == 0)[: max(0, int(most - y.sum()))]] = 1
+    return {"held": y}
+
+
+def _chooses(model: Model, b: Block) -> bool:
+    """Whether what may be asked is chosen by whole numbers, since what each node asks is none."""
+    return not model.integrality[b.start : b.stop].any()
 
 
 def posed(problem: Problem, texts) -> Problem:

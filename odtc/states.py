@@ -130,6 +130,10 @@ class Graph:
     levels: tuple[Level, ...]
     price: float  # of a branch node
 
+    @property
+    def n_arcs(self) -> int:
+        return sum(len(level.state) for level in self.levels)
+
     @cached_property
     def values(self) -> tuple[np.ndarray, ...]:
         """Per level, the least cost of a tree at each state."""

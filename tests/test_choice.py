@@ -39,7 +39,6 @@ def test_command_line(tmp_path):
 def test_a_constraint_that_dpflow_does_not_take():
     assert choose(20, 3, ("leaf_rows",)).formulation == "dpflow"
     assert choose(300, 3).formulation == "dpflow" and choose(300, 3, ("leaf_rows",)).formulation == "flowoct"  # no level is folded
-    assert choose(20, 3, ("leaf_rows", "tests")).why == "flowoct takes every constraint; dpflow does not take 'tests'"
 
 
 def test_the_size_of_bounded_sums():

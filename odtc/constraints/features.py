@@ -16,7 +16,7 @@ SUMMARY = "features <= N: at most N columns of the data are asked"
 OPS = ("<=",)
 KNOWS = Knows.TESTS
 NEEDS = ASKING
-HINT = "flowoct, bendersoct, oct and binoct say which node asks what"
+HINT = "flowoct, bendersoct, oct, binoct and dpflow with -p tail=0 say which node asks what"
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -26,6 +26,10 @@ def read(encoded, given: Constraint) -> Constraint:
             f"{encoded.scheme!r} has tests that weigh several: leave out one of the two"
         )
     return count_bound(given, 0, "columns of the data")
+
+
+def groups(encoded) -> np.ndarray:
+    return np.unique([test.features[0] for test in encoded.tests], return_inverse=True)[1]
 
 
 def early(given: Constraint) -> bool:
@@ -41,7 +45,7 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
 
 
 def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
-    return held(problem, model, point, _group(problem, model))
+    return held(problem, model, point, _group(problem, model), given.bound)
 
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
@@ -59,8 +63,8 @@ def _asked(encoded, heap: HeapTree) -> list[int]:
 
 def _group(problem, model) -> np.ndarray:
     """The number, from 0, of the column of the data that each test, or each scale, is of."""
-    feature = np.array([test.features[0] for test in problem.encoded.tests])
+    group = groups(problem.encoded)
     if asking(problem, model).role == Role.FEATURE:
         scale = Scales.of(problem.encoded).scale
-        feature = feature[np.unique(scale, return_index=True)[1]]
-    return np.unique(feature, return_inverse=True)[1]
+        group = group[np.unique(scale, return_index=True)[1]]
+    return np.unique(group, return_inverse=True)[1]

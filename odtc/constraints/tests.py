@@ -12,11 +12,15 @@ SUMMARY = "tests <= N: at most N different tests of the encoding are asked"
 OPS = ("<=",)
 KNOWS = Knows.TESTS
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
-HINT = "flowoct and bendersoct have a column for each test, oct with -p binary=true, binoct where each feature has one test"
+HINT = "flowoct, bendersoct and dpflow with -p tail=0 have a column for each test, oct with -p binary=true, binoct where each feature has one test"
 
 
 def read(encoded, given: Constraint) -> Constraint:
     return count_bound(given, 0, "tests")
+
+
+def groups(encoded) -> np.ndarray:
+    return np.arange(encoded.n_tests)
 
 
 def early(given: Constraint) -> bool:
@@ -28,11 +32,11 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def rows(problem, model, given: Constraint, m, suffix: str) -> None:
-    cap_distinct(problem, model, m, suffix, np.arange(problem.encoded.n_tests), given.bound)
+    cap_distinct(problem, model, m, suffix, groups(problem.encoded), given.bound)
 
 
 def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
-    return held(problem, model, point, np.arange(problem.encoded.n_tests))
+    return held(problem, model, point, groups(problem.encoded), given.bound)
 
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:

@@ -17,6 +17,7 @@ tail 0 its best label; a state whose best label costs what no tree can avoid is 
 
 Where every leaf must have N rows of the data, no arc parts fewer from a state. What is left are the
 flows of the trees that keep it, so the program stays integral; it is written down to the leaves.
+Where a constraint speaks of what a node asks, the states know their nodes (odtc.paths).
 
 Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming"
 (Operations Research 38) for the integrality; nobody's paper for trees.
@@ -27,8 +28,8 @@ from math import comb
 
 import numpy as np
 
-from odtc import budgeted, deadline
-from odtc.constraint import least_rows
+from odtc import budgeted, deadline, paths
+from odtc.constraint import broken, least_rows
 from odtc.errors import TreeError
 from odtc.fixing import Fixed
 from odtc.formulation import Problem, Role, parameter
@@ -43,7 +44,8 @@ TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
 ANY_COST = True
-KEEPS = ("leaf_rows", "branch_nodes", "leaves")
+ROWS = ("leaf_rows",)
+KEEPS = (*ROWS, "branch_nodes", "leaves")
 
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
@@ -54,7 +56,7 @@ class Params:
     tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is large)",
                           choices=("auto", "0", "1", "2"))
     fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
-    fix: bool = parameter(True, "where a constraint bounds a sum over the tree: without the columns that no better tree than one found has")
+    fix: bool = parameter(True, "where a constraint bounds a sum over the tree, or what is asked: without what no better tree than one found has")
     proof: bool = parameter(False, "only the states that prove the optimum, which the compiler has found: the smallest such file")
 
 
@@ -73,6 +75,8 @@ class Shape:
     def of(cls, problem: Problem) -> "Shape":
         """A depth less than the problem's where a tree of that depth costs what no tree can avoid."""
         depth, params = problem.topology.depth, problem.params
+        if sees(problem):  # a tree of less depth or the best subtree may not keep them
+            return cls(depth, 0)
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
             problem.memo["dpflow depth"] = _enough(rows_of(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
@@ -121,7 +125,13 @@ def _enough(rows: Rows, depth: int) -> int:
 
 def keeps(problem: Problem) -> tuple[str, ...]:
     """The kinds of constraints that decide which states and arcs there are; a proof is one of all trees with such leaves."""
-    return KEEPS[:1] if problem.params.proof else KEEPS
+    return ROWS if problem.params.proof or sees(problem) else KEEPS
+
+
+def sees(problem: Problem) -> bool:
+    """Whether the states know their nodes, since rows of constraints speak of what is asked there."""
+    params = problem.params
+    return params.tail in ("auto", "0") and not params.proof and bool(paths.seen([given.name for given in problem.constraints], KEEPS))
 
 
 def build(problem: Problem) -> Model:
@@ -147,6 +157,8 @@ def build(problem: Problem) -> Model:
             on = np.flatnonzero(level.below[:, side] >= 0)
             if len(on):
                 m.add(flows[j + 1][0][level.below[on, side]], u[on], -1)
+    if sees(problem):
+        paths.asked(problem, graph, m, [u for _, _, u in flows])
     return m.finish()
 
 
@@ -154,6 +166,11 @@ def _share(problem: Problem, loss: np.ndarray) -> np.ndarray:
     """(1-λ) · loss, in which branch nodes count λ / (1-λ) each; without the noise of their division."""
     lam = problem.params.lambda_
     return np.round((1 - lam) * loss, 12) if lam else loss
+
+
+def _unshared(problem: Problem, heap: HeapTree) -> float:
+    """The loss of a tree and the price of its branch nodes, in units of loss."""
+    return objective(problem, heap) / (1 - problem.params.lambda_)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
@@ -164,6 +181,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     graph, encoded = _program(problem), problem.encoded
     point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
     point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
+    if sees(problem):
+        point["b"] = heap.test[problem.topology.branch_nodes, None] == np.arange(encoded.n_tests)
     cost, stack = 0.0, [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
@@ -179,7 +198,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
             cost += level.stop[state]
             continue
         if not len(found):
-            raise TreeError(f"the tree asks a test at node {node} that parts too few rows there, or need not be asked; drop it")
+            raise TreeError(f"the tree asks a test at node {node} that parts too few rows there, or need not be asked{'' if incumbent(problem) is None else ', or the tree costs more than one that the compiler knows'}; drop it")
         arc = arcs.start + int(found[0])
         point[f"u{j}"][arc] = 1
         cost += level.cost[arc]
@@ -213,7 +232,10 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
             walk(2 * t + 1, members[ones], level + 1)
 
     walk(1, np.arange(len(rows.X)), 0)
-    return settle(test, encoded)
+    heap = settle(test, encoded)
+    if (better := incumbent(problem)) and (broken(problem, heap) or objective(problem, heap) > objective(problem, better)):
+        return better
+    return heap
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -234,6 +256,10 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 def notes(problem: Problem) -> dict:
     """Where columns were left out because no better tree has them: how many, and the bound and the tree that prove it."""
+    if (better := incumbent(problem)) is not None:
+        every, left = _all(problem), paths.within(_all(problem), _unshared(problem, better))
+        return {"fixed": {"arcs": every.n_arcs - left.n_arcs, "of": every.n_arcs, "bound": float(_share(problem, every.values[0][0])),
+                          "incumbent": objective(problem, better)}}
     if not _budgeted(problem) or not problem.params.fix:
         return {}
     found = _fixed(problem)
@@ -255,7 +281,7 @@ def branch_price(problem: Problem) -> float:
 
 def _budgeted(problem: Problem) -> bool:
     """Whether a constraint bounds a sum over the tree (odtc.budgeted)."""
-    return not problem.params.proof and budgeted.bounded(problem)
+    return not problem.params.proof and not sees(problem) and budgeted.bounded(problem)
 
 
 def _fixed(problem: Problem) -> Fixed:
@@ -281,6 +307,15 @@ def known(problem: Problem) -> Graph:
     return problem.memo["dpflow known"]
 
 
+def incumbent(problem: Problem) -> HeapTree | None:
+    """The tree of the compiler's that bounds what the model holds, None where nothing does."""
+    if not (sees(problem) and problem.params.fix):
+        return None
+    if "dpflow incumbent" not in problem.memo:
+        problem.memo["dpflow incumbent"] = paths.incumbent(problem, _all(problem))
+    return problem.memo["dpflow incumbent"]
+
+
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, by the values of the states."""
     depth = Shape.of(problem).depth
@@ -292,18 +327,28 @@ def optimal(problem: Problem) -> HeapTree:
 def _program(problem: Problem) -> Graph:
     """The states and arcs of the model with their costs, in units of loss."""
     if "dpflow program" not in problem.memo:
-        shape = Shape.of(problem)
-        if shape.tail == 2:
-            graph = known(problem).folded(shape.levels)
-        else:
-            graph = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+        graph = _all(problem)
+        if sees(problem):
+            better = incumbent(problem)
+            graph = paths.placed(graph if better is None else paths.within(graph, _unshared(problem, better)))
         problem.memo["dpflow program"] = reduced(graph) if problem.params.proof else graph
     return problem.memo["dpflow program"]
 
 
+def _all(problem: Problem) -> Graph:
+    """The states and arcs of all trees."""
+    if "dpflow all" not in problem.memo:
+        shape = Shape.of(problem)
+        if shape.tail == 2:
+            problem.memo["dpflow all"] = known(problem).folded(shape.levels)
+        else:
+            problem.memo["dpflow all"] = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+    return problem.memo["dpflow all"]
+
+
 def _skeleton(problem: Problem) -> Graph:
     """The same states and arcs, without the cost of what is folded where it is not known already."""
-    if "dpflow program" in problem.memo:
+    if "dpflow program" in problem.memo or sees(problem):
         return _program(problem)
     return generate(rows_of(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
 

@@ -33,7 +33,10 @@ FORMS = {
     ],
     "binoct": [{}],
     "fair": [{}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"}],
-    "dpflow": [{"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"}, {"fix": "false", "tail": "2"}],
+    "dpflow": [
+        {"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"},
+        {"fix": "false", "tail": "2"}, {"fix": "false", "tail": "0", "lambda": 0.25},
+    ],
 }
 # Learners have no model: tests/test_learners.py.
 COMPILED = [name for name in FORMULATIONS.names() if hasattr(FORMULATIONS.get(name), "build")]
@@ -119,11 +122,18 @@ OF_BRANCHES = {"branch_nodes", "leaves"}
 KEEPS = {
     "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows"}, "bendersoct": {*OF_BRANCHES, "features", "tests"},
     "oct": {*OF_BRANCHES, "features", "leaf_rows"}, "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows"},
-    "binoct": {*OF_BRANCHES, "features", "leaf_rows"}, "fair": {*OF_BRANCHES, "leaf_rows"}, "dpflow": {*OF_BRANCHES, "leaf_rows"}, "dpflow proof": {"leaf_rows"},
+    "binoct": {*OF_BRANCHES, "features", "leaf_rows"}, "fair": {*OF_BRANCHES, "leaf_rows"},
+    "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows"}, "dpflow folded": {*OF_BRANCHES, "leaf_rows"}, "dpflow proof": {"leaf_rows"},
 }
-BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS
-                 for kind in sorted(KEEPS[f"{form[0]} binary" if form[1].get("binary") in ("true", "printed") else
-                                          f"{form[0]} proof" if "proof" in form[1] else form[0]])]
+
+
+def _keeps(name, params) -> set[str]:
+    if params.get("binary") in ("true", "printed"):
+        return KEEPS[f"{name} binary"]
+    return KEEPS[f"{name} proof" if "proof" in params else f"{name} folded" if params.get("tail") in ("1", "2") else name]
+
+
+BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS for kind in sorted(_keeps(*form))]
 
 
 @st.composite

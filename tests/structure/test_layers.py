@@ -56,6 +56,7 @@ LAYERS = [
         "pareto",
         "fixing",
         "budgeted",
+        "paths",
         "heap",
         "scale",
         "features",

@@ -1,0 +1,131 @@
+"""dpflow where constraints see what is asked: known optima, several solvers, arcs that an incumbent leaves out."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc import paths, pipeline
+from odtc.choice import choose
+from odtc.constraint import built, posed
+from odtc.errors import ChoiceError
+from odtc.formulation import FORMULATIONS
+from odtc.pool import near_optimal
+from odtc.solver import find_solver, version
+from odtc.states import Rows, generate
+from tests.command_line import MONKS
+from tests.exhaustive import least_losses
+from tests.laws.problems import problems
+
+dpflow = FORMULATIONS.get("dpflow")
+
+
+@pytest.mark.parametrize(("name", "text", "right"), [("balance-scale", "tests <= 3", 443), ("tic-tac-toe", "tests <= 3", 718)])
+def test_budgets_of_published_data(name, text, right, shared_data):
+    """One-hot, depth 3 (issue 5)."""
+    fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=(text,))
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+
+
+@pytest.mark.parametrize(("text", "params"), [("features <= 1", {}), ("tests <= 2", {}), ("tests <= 1", {"fix": "false"})])
+@pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip"])
+def test_the_same_file_in_several_solvers(solver, text, params):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    fitted = odtc.fit(MONKS / "monks-3.csv", "dpflow", 2, encoding="onehot", solver=solver, constraints=(text,), params=params)
+    encoded = fitted.model.problem.encoded
+    losses = least_losses(encoded.X, encoded.y, encoded.weight, 2, [[0, 1], [1, 0]], encoded.copies)
+    name, most = text.split(" <= ")
+    count = {"tests": lambda n, asked: len(asked), "branch_nodes": lambda n, asked: n,
+             "features": lambda n, asked: len({encoded.tests[f].features for f in asked})}[name]
+    best = min(loss for (n, asked), loss in losses.items() if count(n, asked) <= int(most))
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
+
+
+@given(data=st.data(), most=st.integers(0, 3))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_tree_as_cheap_as_the_bound_is_left(data, most):
+    """`within` any number: the trees of the program that cost no more are those before, arc by arc."""
+    problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
+    graph = generate(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
+    bound = graph.values[0][0] + most * 0.5
+    left = paths.within(graph, bound)
+    assert _costs(left, bound) == _costs(graph, bound)
+    kept = {(j, tuple(level.path[s]), f) for j, level in enumerate(left.levels) for s, f in zip(level.state, level.test)}
+    assert all(_least_with(graph, j, s, f) > bound for j, level in enumerate(graph.levels)
+               for s, f in zip(level.state, level.test) if (j, tuple(level.path[s]), f) not in kept)
+
+
+def _trees(graph, j=0, state=0):
+    """(cost, arcs) of each tree."""
+    level = graph.levels[j]
+    yield float(level.stop[state]), ()
+    for arc in range(*level.first[state : state + 2]):
+        sides = [list(_trees(graph, j + 1, int(s))) if s >= 0 else [(0.0, ())] for s in level.below[arc]]
+        for left, asked in sides[0]:
+            for right, others in sides[1]:
+                yield float(level.cost[arc] + left + right), ((j, tuple(level.path[state]), int(level.test[arc])), *asked, *others)
+
+
+def _costs(graph, bound):
+    return sorted(round(cost, 9) for cost, _ in _trees(graph) if cost <= bound + 1e-9)
+
+
+def _least_with(graph, j, state, test):
+    arc = (j, tuple(graph.levels[j].path[state]), int(test))
+    return min(cost for cost, asked in _trees(graph) if arc in asked) + 1e-9
+
+
+@given(n_tests=st.integers(2, 6), depth=st.integers(1, 4), seed=st.integers(0, 999))
+@settings(max_examples=30)
+def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
+    random = np.random.default_rng(seed)
+    X, y = random.random((60, n_tests)) < 0.5, random.integers(0, 2, 60)
+    graph = paths.placed(generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False))
+    columns = sum(level.n_states + len(level.state) for level in graph.levels)
+    assert columns <= paths.most_columns(n_tests, depth)
+    assert f"{paths.most_columns(n_tests, depth):,} columns" in choose(n_tests, depth, ("features",)).why
+
+
+def test_only_what_is_counted_is_whole():
+    """A budget has an integer column for each thing counted, a cap on nodes one for each node and test."""
+    few = pipeline.build(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaf_rows >= 3"))
+    assert [block.name for block in few.columns if few.integrality[block.start : block.stop].any()] == ["held"]
+    both = pipeline.build(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaves <= 4"))
+    assert [block.name for block in both.columns if both.integrality[block.start : block.stop].any()] == ["b"]
+
+
+def test_an_incumbent_makes_the_file_smaller_not_the_optimum():
+    sizes, values = [], []
+    for fix in (True, False):
+        fitted = odtc.fit(MONKS / "monks-2.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("tests <= 4",), fix=fix)
+        assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
+        sizes.append(fitted.model.nnz)
+        said = dpflow.notes(fitted.model.problem).get("fixed")
+        assert said["bound"] <= fitted.facts["objective"] <= said["incumbent"] and 0 < said["arcs"] < said["of"] if fix else said is None
+        values.append(fitted.facts["objective"])
+    assert values[0] == values[1] and sizes[0] < sizes[1]
+
+
+def test_what_it_cannot_say_is_refused_in_a_sentence():
+    problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 3, constraints=("features <= 2",), tail="1")
+    with pytest.raises(ChoiceError, match="'features <= 2' needs columns of the roles branch.*dpflow with -p tail=0"):
+        built(problem)
+    with pytest.raises(ChoiceError, match="leave out 'features <= 2'"):
+        near_optimal(posed(problem, ["features <= 2"]), 3)
+    with pytest.raises(ChoiceError, match="leave out the constraint 'features <= 2'"):
+        odtc.certify(problem) if hasattr(odtc, "certify") else __import__("odtc.certify", fromlist=["certify"]).certify(problem)
+
+
+def test_all_pairs_of_columns_by_hand():
+    """The budget of two columns is the best of the trees over each two columns."""
+    data = odtc.read(MONKS / "monks-1.csv")
+    fitted = odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=("features <= 2",))
+    best = []
+    for two in combinations(range(len(data.features)), 2):
+        part = odtc.Dataset("part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight)
+        best.append(odtc.fit(part, "dpflow", 3, encoding="onehot", threads=1).facts["objective"])
+    assert fitted.facts["objective"] == min(best)
