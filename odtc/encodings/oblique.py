@@ -5,6 +5,8 @@ those of the better trees first, become tests, each with parallel ones: of the c
 that part the classes best. A tree over the pool is as easy to prove as one over as many thresholds.
 """
 
+from itertools import zip_longest
+
 import numpy as np
 
 from odtc.alternating import search
@@ -50,22 +52,25 @@ def _planes(weighed: Weighed, counts: np.ndarray, pool: int, seconds: float, see
     """At most `pool` splits that part the rows in different ways, none of a single feature where
     `all_numbers` of it are tests already."""
     loss = counts.sum(axis=1, keepdims=True) - counts
-    seen = []
+    of_depth = []
     for depth in (2, 3):
-        seen += search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen
-    seen.sort(key=lambda one: one[0])
-    rows, known, splits = np.arange(len(weighed.Z)), set(), []
-    for _, h, g in seen:
+        seen = search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen
+        of_depth.append(sorted(seen, key=lambda one: one[0]))
+    # Deeper trees lose less, so the two depths take turns.
+    planes = [plane for turn in zip_longest(*of_depth) for plane in turn if plane is not None]
+    rows, known, own, parallel = np.arange(len(weighed.Z)), set(), [], []
+    for _, h, g in planes:
         v = weighed.Z @ h
         lefts = [v <= cut for cut in (g, *_cuts(v, counts))]
-        for split, left in zip(weighed.splits(h, rows, lefts), lefts):
+        for place, (split, left) in enumerate(zip(weighed.splits(h, rows, lefts), lefts)):
             key = np.packbits(left ^ left[0]).tobytes()
             if split is not None and (len(split.features) > 1 or not all_numbers) and key not in known:
                 known.add(key)
-                splits.append(split)
-        if len(splits) >= pool:
+                (parallel if place else own).append(split)
+        if len(own) >= pool:
             break
-    return splits[:pool]
+    half = pool - pool // 2
+    return (own[:half] + parallel[: pool - half] + own[half:])[:pool]
 
 
 def _cuts(v: np.ndarray, counts: np.ndarray) -> list[float]:
