@@ -15,10 +15,13 @@ from contextvars import ContextVar
 
 import numpy as np
 
-from odtc.errors import OutOfTime
+from odtc.errors import ModelError, OutOfTime
 
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
 ROWS = 2048  # of one block at least, so that a product stays one of matrices
+
+RATE = 1e10  # multiplications a second of one thread, about
+HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
 
 _until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
 
@@ -47,6 +50,12 @@ def check() -> None:
     if end is not None and time.monotonic() > end:
         raise OutOfTime("the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
                         "fewer tests (--encoding auto:bins=8), a smaller --depth")
+
+
+def expect_end(multiplications: float, what: str, instead: str) -> None:
+    """Raises ModelError where so much work would not end today."""
+    if multiplications > RATE * HOPELESS:
+        raise ModelError(f"{what} would take about {multiplications:.1g} multiplications, some {multiplications / RATE / 3600:,.0f} hours; {instead}")
 
 
 def product(left: np.ndarray, right: np.ndarray, dtype) -> np.ndarray:

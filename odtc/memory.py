@@ -27,11 +27,13 @@ def available() -> int | None:
     return min(found, default=None)
 
 
-def expect_room(size: int, what: str) -> None:
+SMALLER = "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
+
+
+def expect_room(size: float, what: str, instead: str = SMALLER) -> None:
     """Raises ModelError where `size` bytes are more than there is."""
     room = available()
     if room is not None and size > room:
         raise ModelError(
-            f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; "
-            "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
+            f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; {instead}"
         )

@@ -11,6 +11,7 @@ Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 
 import numpy as np
 
@@ -21,6 +22,12 @@ from odtc.memory import expect_room
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
 CELLS = 4_000_000  # of a table held at once
 ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
+
+
+ARC_BYTES = 200  # of an arc while its level is made, and of its column in the model
+FEW = 2**28  # bytes that need no estimate
+SAMPLE = 32  # states by which the arcs of a level are estimated
+INSTEAD = "use fewer tests (for instance --encoding auto:bins=8), a smaller --depth, -p tail=2, or --model flowoct, which grows with the rows"
 
 
 @dataclass(frozen=True)
@@ -203,6 +210,7 @@ def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Gra
         return generate(rows, depth, price, fold)
     if size < 1 or not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
         return _with_stumps(generate(rows, max(1, depth - 1), price, fold), depth)
+    _expect_stumps(rows, size)
     graph = generate(rows, size, price, fold, ends=True)
     if len(graph.levels) < depth - 1:
         return graph
@@ -217,6 +225,11 @@ def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Gra
     return replace(graph, levels=(*graph.levels[:-1], replace(last, stop=table[rows.signed.number(last.path)])))
 
 
+def _expect_stumps(rows: Rows, size: int) -> None:
+    (n, F), K = rows.X.shape, rows.loss.shape[1]
+    deadline.expect_end(float(n) * F**2 * (K if K > 2 else 1) * comb(F, size), f"the sums over all itemsets of {size + 2} of {F:,} tests", INSTEAD)
+
+
 def _with_stumps(graph: Graph, depth: int) -> Graph:
     """The same arcs, those of the level with two levels left with the cost of the best tree of one level
     on either side."""
@@ -225,6 +238,8 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
     rows, last, size = graph.rows, graph.levels[-1], depth - 2
     if not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
         cost = last.cost.copy()
+        work = float(np.unpackbits(last.cover[np.unique(last.state)]).sum()) * rows.X.shape[1] ** 2 * rows.loss.shape[1]
+        deadline.expect_end(work, f"the best pairs of {rows.X.shape[1]:,} tests at {last.n_states:,} states of the dynamic program", INSTEAD)
         for s in np.unique(last.state).tolist():
             arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
             below = stump_costs(rows.X[members], rows.loss[members], graph.price)
@@ -236,6 +251,7 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
         def keep(first, cost):
             table[:, :, first : first + cost.shape[2]] = cost
 
+        _expect_stumps(rows, size)
         Stumps(signed, rows.loss, graph.price).best(size, keep)
         signs, rank = signed.number(last.path)
         cost = table[last.test, signs[last.state], rank[last.state]]
@@ -246,6 +262,7 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     """The arcs of a level, and the states that they lead to; at the `last` level both sides stop."""
     K = rows.loss.shape[1]
     opened = np.flatnonzero(now["stop"] > now["floor"] + rows.near) if fold else np.arange(len(now["stop"]))
+    _expect_arcs(rows, now, opened)
     found = {key: [] for key in ("state", "test", "stops", "labels", "floors", "hashes")}
     for part, s, f, side in _sides(rows, now, opened):
         found["state"].append(part[s])
@@ -291,6 +308,21 @@ def totals(rows: Rows, level: Level) -> np.ndarray:
     for begin in range(0, level.n_states, step):
         out[begin : begin + step] = np.unpackbits(level.cover[begin : begin + step], axis=1, count=len(rows.X)).astype(float) @ rows.sums
     return out
+
+
+def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
+    """Raises ModelError where the arcs of a level would not fit, estimated by those of some of its states."""
+    (n, F), level = rows.X.shape, now["path"].shape[1]
+    what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} tests"
+    if not fits(F, level + 1, 8 * rows.sums.shape[1]):
+        deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, INSTEAD)
+    if len(opened) * F * ARC_BYTES < FEW:
+        return
+    some = opened[np.unique(np.linspace(0, len(opened) - 1, SAMPLE).astype(int))]
+    member = np.unpackbits(now["cover"][some], axis=1, count=n).T
+    ones, held = deadline.product(member, rows.X, np.float32), member.sum(axis=0)[:, None]
+    arcs = ((ones >= rows.least) & (held - ones >= rows.least)).sum() / len(some) * len(opened)
+    expect_room(arcs * ARC_BYTES, f"{what} with about {arcs:,.0f} arcs (rows and columns of the model),", INSTEAD)
 
 
 def _sides(rows: Rows, now: dict, opened: np.ndarray):

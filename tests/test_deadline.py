@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import odtc
-from odtc import deadline, pipeline
+from odtc import deadline, memory, pipeline
 from odtc.errors import OutOfTime
 from odtc.solution import Solution, Termination
 from tests.command_line import Said, contents, environment, refused
@@ -115,3 +115,20 @@ def test_the_estimator_keeps_the_limit_too(wide):
     assert fitted.status_ == "time_limit" and fitted.tree_.depth <= 4
     with pytest.raises(odtc.errors.NoSolutionError, match="compile"):
         odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5, start="none").fit(rows[:, :-1], rows[:, -1])
+
+
+def test_a_model_that_cannot_fit_is_refused_with_its_size(monkeypatch, wide):
+    monkeypatch.setattr(memory, "available", lambda: 2**28)
+    said = command("build", "wide.csv", "--model", "dpflow", "--depth", 5, "-p", "tail=0", "-p", "fold=false", folder=wide)
+    words = refused(said)
+    for word in ("states", "columns", "GiB", "--encoding", "-p tail=2", "--depth", "--model flowoct"):
+        assert word in words
+    assert set(contents(wide)) == {"wide.csv"}
+
+
+def test_work_that_would_not_end_is_refused_with_its_length(monkeypatch, wide):
+    monkeypatch.setattr(deadline, "HOPELESS", 0.5)
+    for tail in ("auto", "1", "0"):
+        words = refused(command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "-p", f"tail={tail}", folder=wide))
+        assert "multiplications" in words and "hours" in words and "--encoding" in words
+    assert command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "--encoding", "auto:bins=2", folder=wide).code == 0

@@ -30,7 +30,7 @@ import numpy as np
 
 from odtc import budgeted, deadline, paths
 from odtc.constraint import broken, least_rows
-from odtc.errors import TreeError
+from odtc.errors import ModelError, TreeError
 from odtc.fixing import Fixed
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle, with_least
@@ -117,7 +117,10 @@ def _enough(rows: Rows, depth: int) -> int:
     for less in (2, 3, 4):  # the cheapest first; a fourth level only where the third left little
         if less >= min(depth, 5) or less == 4 and over > total / 10:
             break
-        over = excess(less)
+        try:
+            over = excess(less)
+        except ModelError:  # no quick try
+            break
         if over <= rows.near:
             return 1 if less == 2 and excess(1) <= rows.near else less
     return 1 if depth == 2 and excess(1) <= rows.near else depth
