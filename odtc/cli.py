@@ -15,6 +15,7 @@ import typer
 
 from odtc import __version__, cli_bench, cli_certify, cli_import, cli_pool, cli_solve, screen
 from odtc.cli_options import (
+    Aside,
     Categorical,
     ClassWeight,
     Constraints,
@@ -72,7 +73,8 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
 def fit(
     data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
+    class_weight: ClassWeight = None, cost: Cost = None,
     constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
     max_features: MaxFeatures = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
@@ -93,7 +95,7 @@ def fit(
     solver, label, racers = cli_solve.who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights,
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside,
                     class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
     labelled = pipeline.test_rows(problem, test) if test else None
     stem = _stem(problem, o)
@@ -141,7 +143,8 @@ def _finish_fit(done, stem: str, written: list, as_json: bool) -> None:
 def build(
     data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
     encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
+    class_weight: ClassWeight = None, cost: Cost = None,
     constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
     max_features: MaxFeatures = None,
     format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
@@ -160,7 +163,7 @@ def build(
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     if gzip and (words := files.gzip_words(dialect)):
         screen.say(words)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights,
+    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside,
                     class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features))
     if pipeline.separates(cuts):
         with screen.live("HiGHS", None, []) as (progress, _):
@@ -397,7 +400,7 @@ def _say_start(problem, begun, name: str) -> None:
         screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
 
 
-def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, constraints, fitting=False):
+def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside, class_weight, cost, constraints, fitting=False):
     """The Problem that the options pose; says how many rows went."""
     from odtc import pipeline
 
@@ -408,7 +411,7 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
             raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
         params[key] = value
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
-    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights, aside=names(aside))
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting,
                             class_weight=class_weight, cost=cost, constraints=constraints)
     if choice := problem.memo.get("choice"):

@@ -1,16 +1,24 @@
 """What a tree must keep whatever it costs, "NAME[ARGUMENTS] OP NUMBER": one kind per file of `constraints/`.
 
+The arguments stand between commas as in CSV, some of them as KEY=VALUE; a kind that forbids something outright
+has no OP and no NUMBER: "forbid_root[age]".
+
     NAME, SUMMARY            words for `odtc list constraints` and `odtc info`
-    OPS                      the operators it takes, of "<=" and ">="
-    KNOWS                    what its rows must be told of a tree: see Knows
+    OPS                      the operators it takes, of "<=" and ">="; () for a kind without a number
+    KNOWS                    what its rows must be told of a tree: see odtc.answered.Knows
     NEEDS                    alternatives of columns that it speaks of, by role, as of a cut family
     HINT                     which models offer them
+    knows(encoded, given), needs(encoded, given)    -> the same of one constraint, where it asks for less; optional
     read(encoded, given)     -> the Constraint with its arguments and number as the data has them;
                              raises ChoiceError where they fit no tree of this data
+    answers(encoded, given)  -> [(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper, of a kind
+                             that is linear in the answers; all else but `read` and `value` is then that of odtc.answered
+    compared(given)          -> the texts of the groups of rows that it compares (odtc.group); absent where it compares none
     early(given)             -> whether a tree that keeps it may have to predict above the last level,
                              and above the root's children (else every tree can be filled up with
                              branch nodes that part no rows)
-    value(encoded, given, heap)  -> the exact figure of a settled tree, which `verify` compares
+    value(encoded, given, heap)  -> the exact figure of a settled tree, which `verify` compares; of a kind without a
+                             number how often the tree breaks it
     rows(problem, model, given, m, suffix)   -> writes rows, and columns where it needs its own, by `m`, the
                              ModelBuilder on `model`; the names of all its blocks end in `suffix`
     values(problem, model, given, point)     -> {block without suffix: values of its own columns} at a
@@ -29,37 +37,36 @@ import csv
 import math
 import re
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 
+from odtc.answered import Knows
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role
+from odtc.group import carrying
 from odtc.heap import HeapTree, settle
 from odtc.model import Axis, Block, Model, ModelBuilder
 from odtc.registry import Registry
 from odtc.roles import Need, Needs, columns, lacking, nodes
 
 CONSTRAINTS = Registry(
-    "constraint", "odtc.constraints", ("leaf_rows", "branch_nodes", "leaves", "features", "tests"),
+    "constraint", "odtc.constraints", (
+        "leaf_rows", "branch_nodes", "leaves", "features", "tests",
+        "accuracy", "recall", "precision", "false_positive_rate", "false_negative_rate",
+        "statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds",
+        "forbid_root", "require_root", "not_below",
+    ),
     ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
 )
-GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*(?P<op><=|>=)\s*(?P<bound>\S+)\s*", re.DOTALL)
-
-
-class Knows(StrEnum):
-    """What a row of a constraint speaks of, and so what a formulation must be able to say, exactly."""
-
-    TESTS = "tests"  # which node asks what: labels and flows may be relaxed as before
-    RIGHT = "right"  # which rows are classified right: labels must be whole
-    CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
-    LEAF = "leaf"  # in which leaf each row ends: every row must be routed
+GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
+SLACK = 1e-9  # of the bound: sums of weights are rounded
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """value of the kind `name` for these arguments, compared by `op` with `bound`."""
+    """value of the kind `name` for these arguments, compared by `op` with `bound`; `op` is "" and `bound` 0 of a
+    kind without a number."""
 
     name: str
     args: tuple[str, ...]
@@ -72,12 +79,29 @@ class Constraint:
 
     def __str__(self) -> str:
         args = ",".join(f'"{arg}"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args)
-        return f"{self.name}{f'[{args}]' if args else ''} {self.op} {self.bound:.17g}"
+        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {self.bound:.17g}" if self.op else "")
+
+    @property
+    def limit(self) -> float:
+        """The number that a value may just reach: the bound and its slack."""
+        slack = SLACK * max(1.0, abs(self.bound))
+        return self.bound - slack if self.op == ">=" else self.bound + slack
 
     def holds(self, value: float) -> bool:
-        """Whether a value keeps it; sums of weights are rounded, so by 1e-9 of the bound."""
-        slack = 1e-9 * max(1.0, abs(self.bound))
-        return value <= self.bound + slack if self.op == "<=" else value >= self.bound - slack
+        """Whether a value keeps it."""
+        return value >= self.limit if self.op == ">=" else value <= self.limit
+
+    def told(self, value: float) -> str:
+        """The constraint and what a tree has, in words."""
+        return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken at {value:.10g} nodes"
+
+    def keyed(self, *keys: str) -> list[str]:
+        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError where they are others."""
+        found = dict(arg.partition("=")[::2] for arg in self.args)
+        found = {key.strip(): value.strip() for key, value in found.items()}
+        if set(found) != set(keys) or len(self.args) != len(keys):
+            raise ChoiceError(f"expected {self.name}[{','.join(f'{key}=…' for key in keys)}], got {str(self)!r}")
+        return [found[key] for key in keys]
 
 
 def parse(text: str, encoded: Encoded) -> Constraint:
@@ -87,16 +111,17 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         raise ChoiceError(f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}")
     name, args = found["name"], found["args"]
     module = CONSTRAINTS.get(name)
-    if found["op"] not in module.OPS:
-        raise ChoiceError(f"constraint {name!r} takes {' or '.join(module.OPS)}, got {text!r}")
+    if (found["op"] or "") not in (module.OPS or ("",)):
+        wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
+        raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}")
     try:
-        bound = float(found["bound"])
+        bound = float(found["bound"] or 0)
     except ValueError:
         bound = math.nan
     if not math.isfinite(bound):
         raise ChoiceError(f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}")
     cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
-    return module.read(encoded, Constraint(name, cells, found["op"], bound))
+    return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
 
 
 def count_bound(given: Constraint, least: int, what: str) -> Constraint:
@@ -110,7 +135,13 @@ def count_bound(given: Constraint, least: int, what: str) -> Constraint:
 
 def knows(problem: Problem) -> set[Knows]:
     """What the problem's constraints must be told of a tree."""
-    return {given.module.KNOWS for given in problem.constraints}
+    return {_of(problem, given, "knows") for given in problem.constraints}
+
+
+def _of(problem: Problem, given: Constraint, word: str):
+    """What a constraint knows or needs, or its kind where it does not say."""
+    tells = getattr(given.module, word, None)
+    return tells(problem.encoded, given) if tells else getattr(given.module, word.upper())
 
 
 def early(problem: Problem) -> bool:
@@ -130,7 +161,7 @@ def built(problem: Problem) -> Model:
     model = replace(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
-        if why := lacking(problem, model, module.NEEDS):
+        if why := lacking(problem, model, _of(problem, given, "needs")):
             raise ChoiceError(f"constraint {str(given)!r} {why}; {module.HINT}")
         m = ModelBuilder.onto(model)
         module.rows(problem, model, given, m, _suffix(number))
@@ -218,7 +249,9 @@ def _chooses(model: Model, b: Block) -> bool:
 def posed(problem: Problem, texts) -> Problem:
     """The problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
     learner, which has no model, cannot keep."""
-    problem = replace(problem, constraints=tuple(parse(text, problem.encoded) for text in texts))
+    given = tuple(parse(text, problem.encoded) for text in texts)
+    compared = [text for one in given for text in getattr(one.module, "compared", lambda given: ())(one)]
+    problem = replace(problem, encoded=carrying(problem.encoded, compared), constraints=given)
     able = getattr(problem.module, "CONSTRAINTS", ())
     for given in problem.constraints if not hasattr(problem.module, "build") else ():
         if given.name not in able:
@@ -230,7 +263,8 @@ def posed(problem: Problem, texts) -> Problem:
 def expect(problem: Problem, heap: HeapTree) -> None:
     """Raises TreeError for a tree that breaks a constraint."""
     for given, value in broken(problem, settle(heap.test, problem.encoded, heap.label, heap.beyond)):
-        raise TreeError(f"expected a tree that keeps {str(given)!r}, got one that has {value:.10g}; give another start")
+        figure = f"that has {value:.10g}" if given.op else "that breaks it"
+        raise TreeError(f"expected a tree that keeps {str(given)!r}, got one {figure}; give another start")
 
 
 def limits(problem: Problem) -> dict[str, int]:

@@ -55,9 +55,14 @@ class Dataset:
     n_dropped: int = 0  # rows left out because of a missing cell
     n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
     source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
+    # Columns that no test asks, but constraints may name: float64 (rows, aside), as in X.
+    aside: tuple[Feature, ...] = ()
+    aside_X: np.ndarray | None = None
 
     def __post_init__(self):
-        for array in (self.X, self.y, self.weight):
+        if self.aside_X is None:
+            object.__setattr__(self, "aside_X", np.zeros((len(self.y), 0)))
+        for array in (self.X, self.y, self.weight, self.aside_X):
             array.setflags(write=False)
 
     @property

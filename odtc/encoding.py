@@ -54,6 +54,7 @@ class Encoded:
     cost: np.ndarray | None = None
     # float64, (rows, features): the cells of each row where there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
+    groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.group)
 
     def __post_init__(self):
         if self.cost is None:

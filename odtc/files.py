@@ -197,7 +197,7 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
             f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
             "build the model again"
         ) from None
-    return read(path, *how), ""
+    return read(path, *how, aside=tuple(facts.get("aside", ()))), ""
 
 
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:

@@ -24,6 +24,7 @@ from odtc.dataset import Feature
 from odtc.encoding import Encoded
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.formulation import Problem, params_to_json, parse_params
+from odtc.group import Groups
 from odtc.model import Block, Model, align, blocks_from_json, point_at
 from odtc.output import write_text
 from odtc.point import RawPoint
@@ -140,6 +141,8 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             **({"values": _pack(encoded.values.astype("<f8"))} if getattr(problem.module, "WEIGHS", False) else {}),
         },
         "cost": encoded.cost.tolist(),
+        **({"groups": [{"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))} for of in encoded.groups]}
+           if encoded.groups else {}),
         "model": {
             "name": model.name,
             "formulation": problem.formulation,
@@ -264,6 +267,8 @@ def _problem(facts: dict) -> Problem:
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
         cells=_unpack(rows["values"], "<f8").astype(float).reshape(n, len(features)) if "values" in rows else None,
+        groups=tuple(Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
+                     for of in facts.get("groups", ())),
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")

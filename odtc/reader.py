@@ -22,7 +22,7 @@ READERS = Registry("reader", "odtc.readers", ("csv", "parquet", "arff"), ("NAME"
 POLICIES = ("drop", "error", "separate")
 
 
-def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None) -> Dataset:
+def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:
     """The Dataset of a file, its format chosen by suffix; the words of `from_frame` apply.
 
     The target is the last column (that is not `weights`) unless named. Raises DataError for
@@ -32,7 +32,7 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
     _check_policy(missing)
     frame = _load(path)
     source = {"path": str(path), "sha256": fingerprint(path)}
-    return from_frame(frame, name or _stem(path), target, categorical, numeric, missing, weights, source)
+    return from_frame(frame, name or _stem(path), target, categorical, numeric, missing, weights, source, aside)
 
 
 def fingerprint(path) -> str:
@@ -45,12 +45,13 @@ def fingerprint(path) -> str:
 
 
 def from_frame(
-    frame: pl.DataFrame, name, target=None, categorical=(), numeric=(), missing="drop", weights=None, source=None
+    frame: pl.DataFrame, name, target=None, categorical=(), numeric=(), missing="drop", weights=None, source=None, aside=()
 ) -> Dataset:
     """The Dataset of a polars frame.
 
     `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
-    column of numbers >= 0, which is then no feature. `missing` is "drop" (rows with a missing
+    column of numbers >= 0, which is then no feature; `aside` names columns that are none either, but
+    that constraints may speak of. `missing` is "drop" (rows with a missing
     cell are left out and counted), "error", or "separate" (a missing feature stays, as NaN; a
     row without target or weight is still left out). `source` holds path and sha256 of a file.
     """
@@ -58,10 +59,10 @@ def from_frame(
     source = source or {"path": None, "sha256": None}
     place = repr(source["path"] or name)
     check_names(frame.columns, place)
-    categorical, numeric = _listed(categorical), _listed(numeric)
-    target = _check_columns(frame, place, target, categorical, numeric, weights)
+    categorical, numeric, aside = _listed(categorical), _listed(numeric), _listed(aside)
+    target = _check_columns(frame, place, target, categorical, numeric, weights, aside)
     names = [n for n in frame.columns if n not in (target, weights)]
-    if not names:
+    if not set(names) - set(aside):
         raise DataError(f"expected at least one feature column beside the target {target!r} in {place}, got none")
 
     columns = {n: column.cells(frame[n], place) for n in frame.columns}
@@ -88,18 +89,22 @@ def from_frame(
         X[:, j] = column.codes(cells, levels, kind)
     if np.isnan(X).all():
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
+    out = np.array([n in aside for n in names])
+    X, aside_X = X[:, ~out], X[:, out]
     return Dataset(
         name=name,
         X=X,
         y=column.codes(labels, classes, CATEGORICAL).astype(np.int32),
-        features=tuple(features),
+        features=tuple(feature for feature in features if feature.name not in aside),
         classes=classes,
         weight=weight[keep],
         target=target,
         missing=missing,
         n_dropped=int(frame.height - keep.sum()),
         n_unlabelled=int(_incomplete(columns, [target] + ([weights] if weights else [])).any(axis=1).sum()),
-        source=source | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)},
+        source=source | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)} | ({"aside": aside} if aside else {}),
+        aside=tuple(feature for feature in features if feature.name in aside),
+        aside_X=aside_X,
     )
 
 
@@ -232,14 +237,14 @@ def _listed(names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _check_columns(frame, place: str, target, categorical, numeric, weights) -> str:
+def _check_columns(frame, place: str, target, categorical, numeric, weights, aside) -> str:
     """The target's name, after every column named in an option was found to exist and to fit."""
     if target is None:
-        others = [name for name in frame.columns if name != weights]
+        others = [name for name in frame.columns if name != weights and name not in aside]
         target = others[-1] if others else weights
     for role, named in (
         ("target", [target]), ("weights", [weights] if weights else []),
-        ("categorical", categorical), ("numeric", numeric),
+        ("categorical", categorical), ("numeric", numeric), ("aside", aside),
     ):
         for name in named:
             if name not in frame.columns:
@@ -247,7 +252,7 @@ def _check_columns(frame, place: str, target, categorical, numeric, weights) -> 
                 raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
             if role != "target" and name == target:
                 raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
-            if role in ("categorical", "numeric") and name == weights:
+            if role in ("categorical", "numeric", "aside") and name == weights:
                 raise ChoiceError(f"expected a feature column for --{role}, got {name!r}, which holds the weights")
             if role == "numeric" and name in categorical:
                 raise ChoiceError(f"expected the column {name!r} in --categorical or in --numeric, got it in both")

@@ -63,7 +63,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     ))
     for given in problem.constraints:
         value = given.module.value(encoded, given, heap)
-        checks.append(Check("constraint", given.holds(value), f"{given}: the tree has {value:.10g}"))
+        checks.append(Check("constraint", given.holds(value), given.told(value)))
     if dataset is not None:
         checks.append(_against_data(tree, dataset, encoded.cost.tolist(), errors, loss))
     return checks

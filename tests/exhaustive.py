@@ -28,22 +28,23 @@ def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, c
     return best(np.ones(len(y), bool), depth)
 
 
-def least_losses(X, y, weight, depth: int, cost, copies, least: int = 0) -> dict:
+def least_losses(X, y, weight, depth: int, cost, copies, least: int = 0, may=lambda test, above: True) -> dict:
     """{(branch nodes, tests asked): least loss} of all trees of this depth at most that ask the 0/1 columns of X
-    and whose leaves stand for no row of the data or for `least`; by `cost[true][predicted]`."""
+    and whose leaves stand for no row of the data or for `least`; by `cost[true][predicted]`. `may` says whether a
+    node below these tests may ask this one."""
 
-    def best(rows, depth):
+    def best(rows, depth, above=()):
         if not rows.any():
             return {(0, frozenset()): 0.0}
         weights = [float(weight[rows & (y == k)].sum()) for k in range(len(cost))]
         found = {}
         if copies[rows].sum() >= least:
             found[0, frozenset()] = min(sum(w * cost[k][c] for k, w in enumerate(weights)) for c in range(len(cost)))
-        for test in range(X.shape[1]) if depth else ():
+        for test in (test for test in range(X.shape[1]) if depth and may(test, above)):
             ones, zeros = rows & X[:, test], rows & ~X[:, test]
             if ones.any() and zeros.any():
-                right = best(ones, depth - 1).items()
-                for (n, asked), loss in best(zeros, depth - 1).items():
+                right = best(ones, depth - 1, (*above, test)).items()
+                for (n, asked), loss in best(zeros, depth - 1, (*above, test)).items():
                     for (m, others), more in right:
                         key = n + m + 1, asked | others | {test}
                         found[key] = min(found.get(key, float("inf")), loss + more)
@@ -82,6 +83,58 @@ def every_labelling(X, n_classes: int, depth: int) -> set[tuple[int, ...]]:
         return known[rows, depth]
 
     return labellings(tuple(range(len(X))), depth)
+
+
+def fewest_branch_nodes(X, n_classes: int, depth: int, least: int = 0) -> dict[tuple[int, ...], int]:
+    """{what a tree predicts for each row: the fewest branch nodes it takes}, of all trees of this depth at most over
+    the 0/1 columns of X whose leaves hold no row or `least`."""
+    known = {}
+
+    def trees(rows, depth):
+        if (rows, depth) not in known:
+            found = {(k,) * len(rows): 0 for k in range(n_classes)} if len(rows) >= least else {}
+            for column in X.T if depth else ():
+                ones, zeros = (tuple(r for r in rows if column[r] == value) for value in (True, False))
+                if ones and zeros:
+                    place = [(ones + zeros).index(r) for r in rows]
+                    for one, n in trees(ones, depth - 1).items():
+                        for zero, m in trees(zeros, depth - 1).items():
+                            told = one + zero
+                            told = tuple(told[p] for p in place)
+                            found[told] = min(found.get(told, depth * 99), n + m + 1)
+            known[rows, depth] = found
+        return known[rows, depth]
+
+    return trees(tuple(range(len(X))), depth)
+
+
+def share(weight, counted, among) -> float | None:
+    """The weight of the rows that are counted and among these, as a share of these; None of nothing."""
+    total = sum(w for w, a in zip(weight, among) if a)
+    return sum(w for w, c, a in zip(weight, counted, among) if c and a) / total if total else None
+
+
+def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
+    """The figure of a kind of constraint on answers, for class and group of each row of the data."""
+    every = [True] * len(truth)
+    is_class, said = [t == klass for t in truth], [p == klass for p in predicted]
+    others = [not t for t in is_class]
+    if kind == "accuracy":
+        return share(weight, [t == p for t, p in zip(truth, predicted)], every)
+    if kind in ("recall", "false_negative_rate"):
+        recall = share(weight, said, is_class)
+        return recall if kind == "recall" else 1 - recall
+    if kind == "precision":
+        precise = share(weight, is_class, said)
+        return 1.0 if precise is None else precise
+    if kind == "false_positive_rate":
+        return share(weight, said, others)
+    gaps = []
+    for among in {"statistical_parity": (every,), "equal_opportunity": (is_class,), "predictive_equality": (others,),
+                  "equalised_odds": (is_class, others)}[kind]:
+        rates = [share(weight, said, [a and g == one for a, g in zip(among, group)]) for one in set(group)]
+        gaps += [a - b for a in rates for b in rates if None not in (a, b)]
+    return max(gaps)
 
 
 def discrimination(group, others, predicted, weight) -> float:

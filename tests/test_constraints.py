@@ -58,7 +58,7 @@ def test_what_a_tree_has_is_counted_on_the_data():
     test[[4, 6]] = jacket[1]
     heap = settle(test, encoded, np.arange(16) % 2)
     column = heap.to_tree(encoded)
-    values = {name: CONSTRAINTS.get(name).value(encoded, None, heap) for name in CONSTRAINTS.names()}
+    values = {name: CONSTRAINTS.get(name).value(encoded, None, heap) for name in ("branch_nodes", "leaves", "features", "tests", "leaf_rows")}
     assert values["branch_nodes"] == column.n_branch_nodes == 4 and values["leaves"] == 5
     assert values["features"] == 2 and values["tests"] == 3
     assert values["leaf_rows"] == min(sum(leaf.rows) for leaf in column.leaves() if sum(leaf.rows))

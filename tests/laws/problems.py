@@ -4,17 +4,18 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
-from odtc.constraint import mended, posed
+from odtc.constraint import CONSTRAINTS, mended, posed
 from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.encoding import encode
-from odtc.errors import DataError
+from odtc.errors import ChoiceError, DataError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import Beyond, blank, settle
 from odtc.split import Subset
 from odtc.topology import Topology
-from tests.exhaustive import discrimination, every_split, least_losses
+from tests.exhaustive import discrimination, every_split, fewest_branch_nodes, least_losses, rate
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
 FORMS = {
@@ -71,9 +72,9 @@ def form_id(form) -> str:
 
 
 @st.composite
-def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None):
+def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside=False):
     """Numeric and categorical columns with few values, so that rows repeat, tie and contradict; the first
-    is categorical and called `group` where one is wanted."""
+    is categorical and called `group` where one is wanted, and with `aside` a column "side" is no feature."""
     n = draw(st.integers(3, most_rows))
     kinds = draw(st.lists(st.sampled_from([NUMERIC, CATEGORICAL]), min_size=1, max_size=3))
     columns, features = [], []
@@ -85,7 +86,11 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None):
     y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)), np.int32)
     weight = np.array(draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5]), min_size=n, max_size=n)))
     classes = tuple("xyz"[:K])
-    return Dataset("random", np.array(columns, float).T.copy(), y, tuple(features), classes, weight)
+    dataset = Dataset("random", np.array(columns, float).T.copy(), y, tuple(features), classes, weight)
+    if not aside:
+        return dataset
+    side = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), float)
+    return replace(dataset, aside=(Feature("side", CATEGORICAL, ("p", "q", "r")),), aside_X=side[:, None])
 
 
 @st.composite
@@ -117,12 +122,18 @@ def costs(draw, K, any_cost):
     return matrix if matrix.any() else None
 
 
-# The kinds of constraints that a formulation, or a form of it, must keep; the others it must refuse.
+# The kinds of constraints that a formulation, or a form of it, must keep; the others it must refuse. Kinds that the
+# same rows write are drawn together, as "answers" and "places".
 OF_BRANCHES = {"branch_nodes", "leaves"}
+BY_CLASS = ("recall", "false_negative_rate", "precision", "false_positive_rate")
+BY_GROUP = ("statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds")
+TOGETHER = {"answers": {"accuracy", *BY_CLASS, *BY_GROUP}, "places": {"forbid_root", "require_root", "not_below"}}
 KEEPS = {
-    "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows"}, "bendersoct": {*OF_BRANCHES, "features", "tests"},
-    "oct": {*OF_BRANCHES, "features", "leaf_rows"}, "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows"},
-    "binoct": {*OF_BRANCHES, "features", "leaf_rows"}, "fair": {*OF_BRANCHES, "leaf_rows"},
+    "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
+    "bendersoct": {*OF_BRANCHES, "features", "tests", "answers", "places"},
+    "oct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"},
+    "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
+    "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows"}, "dpflow folded": {*OF_BRANCHES, "leaf_rows"}, "dpflow proof": {"leaf_rows"},
 }
 
@@ -136,22 +147,60 @@ def _keeps(name, params) -> set[str]:
 BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS for kind in sorted(_keeps(*form))]
 
 
+def kept_kinds(form) -> set[str]:
+    """The names of the kinds that a form must keep on data of two classes."""
+    kept = set().union(*(TOGETHER.get(kind, {kind}) for other, kind in BY_CONSTRAINT if other == form))
+    return kept - set(BY_GROUP) if form[0] == "bendersoct" else kept  # it counts the rows that are right
+
+
 @st.composite
 def constrained(draw, form, kind, **of_problem):
     """A problem with a constraint of this kind, and now and then one more."""
+    if kind == "answers":  # each way to label the rows of the data is tried
+        rows = {"most_rows": min(8, of_problem.get("most_rows", 8))}
+        of_problem |= rows | {"aside": True, "levels": "abc", "most_classes": draw(st.integers(2, 3))}
     problem = draw(problems(form, **of_problem))
     others = [other for other_form, other in BY_CONSTRAINT if other_form == form]
+    if kind == "answers":
+        others = [other for other in others if other in (*OF_BRANCHES, "leaf_rows", "answers")]
+    else:
+        others = [other for other in others if other != "answers"]
     kinds = [kind, *draw(st.lists(st.sampled_from(others), max_size=1))]
-    texts = []
-    for name in kinds:
-        least = name == "leaf_rows"
-        most = int(problem.encoded.copies.sum()) // (1 + draw(st.integers(0, 2))) if least else 3
-        texts.append(f"{name} {'>=' if least else '<='} {draw(st.integers(name == 'leaves', most))}")
-    return posed(problem, texts)
+    try:
+        return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
+    except ChoiceError as refused:  # what this data has no rows for, or no tests
+        assert any(word in str(refused) for word in ("two groups", "rows of", "levels of", "can be asked"))
+        assume(False)
+
+
+@st.composite
+def texts(draw, form, problem, kind):
+    """A constraint of this kind on the data of a problem."""
+    encoded, features = problem.encoded, st.sampled_from([feature.name for feature in problem.encoded.features])
+    if kind == "places":
+        name = draw(st.sampled_from(sorted(TOGETHER[kind])))
+        names = draw(st.lists(features, min_size=2, max_size=2) if name == "not_below" else st.lists(features, min_size=1, max_size=2))
+        return f"{name}[{','.join(names)}]"
+    if kind == "answers":
+        classes = st.sampled_from(encoded.classes)
+        kinds = ["accuracy", *BY_CLASS, *BY_GROUP]
+        if form[0] == "bendersoct":
+            kinds = [name for name in kinds if name not in BY_GROUP and (len(encoded.classes) == 2 or name in ("accuracy", *BY_CLASS[:2]))]
+        name = draw(st.sampled_from(kinds))
+        bound = draw(st.sampled_from(["0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1"]))
+        if name in BY_GROUP:
+            column = draw(st.sampled_from(["side", "side:p", "side:q|r", *(feature.name for feature in encoded.features)]))
+            return f"{name}[group={column},positive={draw(classes)}] <= {bound}"
+        return f"{name}{f'[{draw(classes)}]' if name in BY_CLASS else ''} {CONSTRAINTS.get(name).OPS[0]} {bound}"
+    least = kind == "leaf_rows"
+    most = int(encoded.copies.sum()) // (1 + draw(st.integers(0, 2))) if least else 3
+    return f"{kind} {'>=' if least else '<='} {draw(st.integers(kind == 'leaves', most))}"
 
 
 def least_kept(problem) -> float:
-    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree."""
+    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree; infinite where none does."""
+    if any(given.name in TOGETHER["answers"] for given in problem.constraints):
+        return _least_answering(problem)
     encoded, depth = problem.encoded, problem.topology.depth
     bounds = {name: [given.bound for given in problem.constraints if given.name == name] for name in KEEPS["flowoct"]}
     per_loss, per_branch_node, least = terms(problem)
@@ -159,13 +208,55 @@ def least_kept(problem) -> float:
     if getattr(problem.module, "BEYOND", False):
         data = encoded.dataset
         X, y, weight, copies = every_split(data), data.y, data.weight, np.ones(data.n_rows, int)
-    found = least_losses(X, y, weight, depth, cost, copies, max([least, *bounds["leaf_rows"]]))
+    found = least_losses(X, y, weight, depth, cost, copies, max([least, *bounds["leaf_rows"]]),
+                         lambda test, above: all(_allowed(encoded, given, test, above) for given in problem.constraints))
     most = {
         "branch_nodes": lambda n, asked: n, "leaves": lambda n, asked: n + 1, "tests": lambda n, asked: len(asked),
         "features": lambda n, asked: len({encoded.tests[test].feature for test in asked}),
     }
-    return min(per_loss * loss + per_branch_node * n for (n, asked), loss in found.items()
-               if all(count(n, asked) <= bound for name, count in most.items() for bound in bounds[name]))
+    return min((per_loss * loss + per_branch_node * n for (n, asked), loss in found.items()
+                if all(count(n, asked) <= bound for name, count in most.items() for bound in bounds[name])), default=float("inf"))
+
+
+def _allowed(encoded, given, test, above) -> bool:
+    """Whether a node below these tests may ask this one."""
+    if given.name not in TOGETHER["places"]:
+        return True
+    name = lambda test: encoded.features[encoded.tests[test].feature].name  # noqa: E731
+    if given.name == "not_below":
+        return name(test) != given.args[0] or given.args[1] not in map(name, above)
+    return bool(above) or (name(test) in given.args) == (given.name == "require_root")
+
+
+def _least_answering(problem) -> float:
+    """The same with constraints on answers: by all that trees can predict for the rows of the data."""
+    encoded, data = problem.encoded, problem.encoded.dataset
+    per_loss, per_branch_node, least = terms(problem)
+    bounds = {name: [given.bound for given in problem.constraints if given.name == name] for name in (*OF_BRANCHES, "leaf_rows")}
+    X = every_split(data) if getattr(problem.module, "BEYOND", False) else encoded.X[encoded.row_of]
+    trees = fewest_branch_nodes(X, len(encoded.classes), problem.topology.depth, max([least, *bounds["leaf_rows"]]))
+    truth, weight = data.y.tolist(), data.weight.tolist()
+    best = float("inf")
+    for predicted, n in trees.items():
+        paid = per_branch_node * n + per_loss * sum(w * encoded.cost[t, p] for w, t, p in zip(weight, truth, predicted))
+        if (paid < best and all(n <= bound for bound in bounds["branch_nodes"]) and all(n < bound for bound in bounds["leaves"])
+                and all(_answers(data, given, truth, predicted, weight) for given in problem.constraints if given.name in TOGETHER["answers"])):
+            best = paid
+    return best
+
+
+def _answers(data, given, truth, predicted, weight) -> bool:
+    """Whether these predictions keep a constraint; a figure is rounded by as much as a division is."""
+    klass = group = None
+    if given.name in BY_CLASS:
+        klass = data.classes.index(given.args[0])
+    if given.name in BY_GROUP:
+        text, klass = given.args[0].removeprefix("group="), data.classes.index(given.args[1].removeprefix("positive="))
+        name, _, levels = text.partition(":")
+        columns = dict(zip((feature.name for feature in (*data.features, *data.aside)), np.hstack([data.X, data.aside_X]).T.tolist()))
+        group = [value in ["pqr".index(level) for level in levels.split("|")] for value in columns[name]] if levels else columns[name]
+    figure = rate(given.name, truth, predicted, weight, klass, group)
+    return figure >= given.bound - 1e-9 if given.op == ">=" else figure <= given.bound + 1e-9
 
 
 @st.composite
@@ -187,7 +278,9 @@ def heaps(draw, problem):
     heap = settle(test, problem.encoded, label, beyond)
     # A formulation that does not represent every tree says which one it makes of it.
     trimmed = getattr(problem.module, "trimmed", None)
-    return mended(problem, trimmed(problem, heap) if trimmed else heap)
+    heap = mended(problem, trimmed(problem, heap) if trimmed else heap)
+    assume(heap is not None)
+    return heap
 
 
 def sets_of_levels(encoded) -> Beyond | None:

@@ -1,0 +1,31 @@
+"""At least this share of the rows is right: Σ_i w_i [row i is right] ≥ r Σ_i w_i.
+
+By weight, as errors are counted; what an error costs does not matter.
+"""
+
+import numpy as np
+
+from odtc.answered import HINT, KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values  # noqa: F401
+from odtc.constraint import Constraint
+from odtc.errors import ChoiceError
+from odtc.heap import HeapTree
+from odtc.rate import share
+
+NAME = "accuracy"
+SUMMARY = "accuracy >= R: at least this share of the rows is right"
+OPS = (">=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if given.args:
+        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    return share(given)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(encoded.weight[predicted(encoded, heap) == encoded.y].sum() / encoded.weight.sum())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    right = encoded.y[:, None] == np.arange(len(encoded.classes))
+    return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]

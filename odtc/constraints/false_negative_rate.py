@@ -1,0 +1,26 @@
+"""Of the rows of a class at most this share is predicted as another: Σ_{i: y_i = c} w_i [row i is not predicted c] ≤ r W_c."""
+
+import numpy as np
+
+from odtc.answered import HINT, KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values  # noqa: F401
+from odtc.constraint import Constraint
+from odtc.heap import HeapTree
+from odtc.rate import counting, klass, of_class, one_class
+
+NAME = "false_negative_rate"
+SUMMARY = "false_negative_rate[CLASS] <= R: of the rows of a class at most this share is predicted as another"
+OPS = ("<=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return one_class(encoded, given, inside=True)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    mine, k = of_class(encoded, given.args[0]), klass(encoded, given.args[0])
+    return float(encoded.weight[mine & (predicted(encoded, heap) != k)].sum() / encoded.weight[mine].sum())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    mine = encoded.weight * of_class(encoded, given.args[0])
+    return [(counting(encoded, -mine, klass(encoded, given.args[0])), (given.limit - 1) * mine.sum())]
