@@ -6,6 +6,7 @@ from odtc.constraint import CONSTRAINTS
 from odtc.cut import CUTS
 from odtc.encoding import ENCODINGS
 from odtc.errors import ChoiceError
+from odtc.exporter import summaries
 from odtc.format import FORMATS
 from odtc.formulation import FORMULATIONS, parameter_key
 from odtc.heuristic import HEURISTICS
@@ -41,17 +42,13 @@ def describe(name: str) -> str:
 
 def _names(kind: str) -> tuple[str, ...]:
     if kind == "exporters":
-        from odtc.render import exporters
-
-        return tuple(exporters())
+        return tuple(summaries())
     return REGISTRIES[kind].names()
 
 
 def _member_line(kind: str, name: str) -> str:
     if kind == "exporters":
-        from odtc.render import exporters
-
-        return exporters()[name]
+        return summaries()[name]
     module = REGISTRIES[kind].get(name)
     if kind == "models":
         return module.TITLE

@@ -13,7 +13,15 @@ from typing import Annotated
 
 import typer
 
-from odtc import __version__, cli_bench, cli_certify, cli_import, cli_pool, cli_solve, screen
+from odtc import (
+    __version__,
+    cli_bench,
+    cli_certify,
+    cli_import,
+    cli_pool,
+    cli_solve,
+    screen,
+)
 from odtc.cli_options import (
     Aside,
     Categorical,
@@ -247,6 +255,7 @@ def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc
          number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
          templates: Templates = None) -> None:
     """Print a tree, or the list of a pool (STEM.pool.json)."""
+    from odtc.exporter import EXPORTERS
     from odtc.pool import read_pool
     from odtc.render import render_tree
     from odtc.tree import read_tree
@@ -255,6 +264,8 @@ def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc
     if pool is None and number is not None:
         raise ChoiceError(f"--tree picks one of a pool (STEM.pool.json of `odtc fit --pool`); {str(tree)!r} is none")
     text = cli_pool.show_pool(pool, number) if pool is not None else None
+    if to in EXPORTERS.names():
+        raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:
         text = render_tree(pool.trees[number - 1] if pool is not None else read_tree(tree), to, templates)
     sys.stdout.write(text)
@@ -267,15 +278,19 @@ def export(
     templates: Templates = None,
 ) -> None:
     """Write a tree as code or text for another program."""
-    from odtc.output import write_text
-    from odtc.render import render_tree
+    from odtc.exporter import export as exported
+    from odtc.output import write_bytes, write_text
     from odtc.tree import read_tree
 
-    text = render_tree(read_tree(tree), to, templates)
-    if o is None:
-        sys.stdout.write(text)
+    made = exported(read_tree(tree), to, templates)
+    if o is not None:
+        write_text(o, made) if isinstance(made, str) else write_bytes(o, made)
+    elif isinstance(made, str):
+        sys.stdout.write(made)
+    elif sys.stdout.isatty():
+        raise ChoiceError(f"--to {to} makes no text for a terminal; name a file with -o")
     else:
-        write_text(o, text)
+        sys.stdout.buffer.write(made)
 
 
 @app.command()

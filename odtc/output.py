@@ -54,6 +54,12 @@ def write_text(path, text: str) -> None:
         stream.write(text.encode("utf-8", "backslashreplace"))
 
 
+def write_bytes(path, data: bytes) -> None:
+    """Raises OutputError."""
+    with new_file(path) as stream:
+        stream.write(data)
+
+
 def _mode(target: Path) -> int:
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)

@@ -84,6 +84,9 @@ LAYERS = [
     {
         "filters",
         "render",
+        "exporter",
+        "exporters",
+        "drawing",
         "format",
         "formats",
         "cards",
@@ -148,7 +151,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool", "cli_solve"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "estimator", "alternating"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating"}}
+           "sklearn": {"heuristics", "formulations", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

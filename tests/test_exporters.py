@@ -1,0 +1,162 @@
+"""Exporters that make no text: scikit-learn, ONNX and pictures, each loaded by what reads it."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.dataset import NUMERIC, Dataset, Feature
+from odtc.errors import ChoiceError, DataError
+from odtc.exporter import EXPORTERS, export, suffix, summaries
+from odtc.importer import import_tree
+from odtc.split import Missing, Oblique, Subset, Term, Threshold
+from odtc.tree import Branch, Leaf, Tree
+from tests.command_line import odtc as command
+from tests.exported import unseen
+from tests.laws.test_exports_run import CELLS, COLUMNS, SPLITS, expected
+from tests.random_trees import rows_for, trees
+
+HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]
+X, Y = Feature("x", NUMERIC), Feature("y", NUMERIC)
+
+
+def onnx_predict(tree, rows) -> tuple[list, np.ndarray]:
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    session = runtime.InferenceSession(export(tree, "onnx"), options, providers=["CPUExecutionProvider"])
+    given = {}
+    for name in [entry.name for entry in session.get_inputs()]:
+        place = next(j for j, feature in enumerate(tree.features) if name in (feature.name, f"{feature.name}_in"))
+        feature, column = tree.features[place], rows[:, place]
+        if feature.kind != NUMERIC:
+            column = np.array(["" if np.isnan(v) else feature.levels[int(v)] if v >= 0 else unseen(feature) for v in column], dtype=object)
+        given[name] = column[:, None]
+    label, shares = session.run(["label", "probabilities"], given)
+    return [name or None for name in label], shares
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+def test_onnx_predicts_as_the_tree_for_each_split(missing):
+    for split in SPLITS:
+        tree = Tree(Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Branch(SPLITS[4], Leaf(1, (1.0, 3.0), (1, 3)), Leaf(0))), COLUMNS, ("it's", "*/ \\ ?>"), "--", missing)
+        labels, shares = onnx_predict(tree, CELLS)
+        assert labels == expected(tree, CELLS), split
+        for label, share in zip(labels, shares):
+            assert np.isnan(share).all() if label is None else tree.classes[share.argmax()] == label and share.sum() == pytest.approx(1)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_onnx_predicts_as_any_tree(data):
+    tree = data.draw(trees(oblique=True))
+    rows = data.draw(rows_for(tree))
+    assert onnx_predict(tree, rows)[0] == expected(tree, rows)
+
+
+def numeric_tree(draw) -> Tree:
+    """A tree over numbers with float32 cells in mind: thresholds of 64 bits, sets, missing cells."""
+    numbers = st.sampled_from((0.1, 0.1 + 0.2, 1.0, 2.0, 2.5, 3.0, -1.5, 1e-7, 1e22))
+
+    def node(depth):
+        if depth == 0 or draw(st.integers(0, 3)) == 0:
+            rows = draw(st.lists(st.integers(0, 9), min_size=3, max_size=3))
+            return Leaf(draw(st.integers(0, 2)), tuple(map(float, rows)), tuple(rows))
+        place = draw(st.integers(0, 1))
+        split = draw(st.sampled_from((Threshold, Missing, Subset)))
+        asked = split(place) if split is Missing else Threshold(place, draw(numbers)) if split is Threshold else Subset(place, tuple(draw(st.lists(numbers, min_size=1, max_size=3, unique=True))))
+        return Branch(asked, node(depth - 1), node(depth - 1))
+
+    return Tree(node(3), (X, Y), ("a", "b", "c"), missing="separate")
+
+
+CELLS_32 = np.array([0.1, 1, 2, 2.5, 3, -1.5, 0, 1e-7, 1e22, np.nan], dtype=np.float32).astype(float)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_scikit_learn_predicts_as_any_tree_over_numbers_of_32_bits(data):
+    tree = numeric_tree(data.draw)
+    fitted = pickle.loads(export(tree, "sklearn"))
+    rows = np.array([[a, b] for a in CELLS_32 for b in CELLS_32])
+    found = fitted.predict(import_frame(rows)).tolist()
+    # A set is asked for exactly: a number of it that 32 bits do not hold is in the set for us, not for them.
+    assert found == [tree.classes[k] for k in tree.predict(rows)]
+
+
+def import_frame(rows):
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=["x", "y"])
+
+
+def test_a_tree_goes_to_scikit_learn_and_back():
+    tree = Tree(Branch(Threshold(0, 2.0), Leaf(0, (3.0, 1.0), (3, 1)), Branch(Threshold(1, 0.5), Leaf(1, (0.0, 2.0), (0, 2)), Leaf(0, (1.0, 0.0), (1, 0)))), (X, Y), ("no", "yes"))
+    cells = np.array([[1, 0], [2, 0], [0, 0], [1, 1], [3, 0.5], [4, 0], [5, 1]], dtype=float)
+    data = Dataset("d", cells, np.array([0, 0, 0, 1, 1, 1, 0], dtype=np.int32), (X, Y), ("no", "yes"), np.ones(7))
+    fitted = pickle.loads(export(tree, "sklearn"))
+    back = import_tree(fitted, data)
+    assert back.leaves() == tree.leaves() and back.apply(cells).tolist() == tree.apply(cells).tolist()
+    assert fitted.predict_proba(import_frame(cells))[0].tolist() == [0.75, 0.25]
+    assert fitted.get_depth() == 2 and fitted.tree_.n_node_samples.tolist() == [7, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("split", [Subset(1, (1.0,)), Oblique((Term(0, 1.0),), 2.0)])
+def test_scikit_learn_cannot_have_categories_or_hyperplanes(split):
+    features = (X, Feature("colour", "categorical", ("blue", "red")))
+    with pytest.raises(ChoiceError, match="compares numbers with thresholds, and this tree asks"):
+        export(Tree(Branch(split, Leaf(0), Leaf(1)), features, ("a", "b")), "sklearn")
+
+
+def test_a_picture_shows_every_node():
+    from matplotlib.figure import Figure
+
+    tree = Tree(Branch(Threshold(0, 2.0), Leaf(0, (3.0, 1.0), (3, 1)), Branch(Subset(1, (1.0,)), Leaf(1), Leaf(0))), (X, Feature("c$_{", "categorical", ("a", "b$"))), ("$no", "yes"))
+    axes = Figure().add_subplot()
+    shown = odtc.plot_tree(tree, ax=axes)
+    assert [note.get_text() for note in shown] == ["x ≤ 2", "$no\n3 of 4", "c$_{ = b$", "yes", "$no"]
+    assert len(odtc.plot_tree(tree, ax=axes, max_depth=1)) == 3
+    made = export(tree, "png")
+    assert made.startswith(b"\x89PNG\r\n") and made == export(tree, "png")
+    import matplotlib.image
+
+    pixels = matplotlib.image.imread(io.BytesIO(made))
+    assert pixels.shape[0] > 200 and pixels.shape[1] > 400 and pixels[..., :3].min() < 0.2
+
+
+def test_plot_and_text_take_an_estimator():
+    from matplotlib.figure import Figure
+
+    fitted = odtc.OptimalTreeClassifier(1).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+    assert odtc.export_text(fitted) == odtc.render_tree(fitted.tree_)
+    assert len(odtc.plot_tree(fitted, ax=Figure().add_subplot())) == 3
+
+
+def test_every_exporter_is_listed_with_templates_first(tmp_path):
+    assert set(EXPORTERS.names()) < set(summaries()) and {"c", "sql", "pmml"} < set(summaries())
+    assert (suffix("onnx"), suffix("python")) == ("onnx", "py")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "onnx.txt.jinja").write_text("{# my own #}\n{{ tree.n_leaves }}\n")
+    assert export(Tree(Leaf(0), (X,), ("a", "b")), "onnx", tmp_path) == "1\n"
+    with pytest.raises(ChoiceError, match="did you mean 'onnx'"):
+        export(Tree(Leaf(0), (X,), ("a", "b")), "onxn")
+
+
+def test_the_command_writes_bytes_to_a_file_or_to_a_pipe(tmp_path):
+    import json
+
+    tree = Tree(Branch(Threshold(0, 2.0), Leaf(0), Leaf(1)), (X,), ("a", "b"))
+    (tmp_path / "tree.json").write_text(json.dumps(tree.to_json()))
+    assert command("export", tmp_path / "tree.json", "--to", "sklearn", "-o", tmp_path / "tree.pkl").code == 0
+    assert pickle.loads((tmp_path / "tree.pkl").read_bytes()).tree_.node_count == 3
+    refused = command("show", tmp_path / "tree.json", "--to", "png")
+    assert refused.code == 1 and "use `odtc export`" in refused.err
+
+
+def test_a_refused_cell_is_refused_by_the_tree_itself():
+    with pytest.raises(DataError):
+        Tree(Branch(Threshold(0, 2.0), Leaf(0), Leaf(1)), (X,), ("a", "b")).predict(np.array([[np.nan]]))
