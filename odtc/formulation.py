@@ -73,6 +73,7 @@ class Role(StrEnum):
     USED = "used"  # [node] 1: a row ends at this node
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
     ARC = "arc"  # [state, test] the flow that asks this test at this state
+    BOUND = "bound"  # [state, test] the flow that asks an ordered test from this one to the next of the block; it costs no more than any does
     SUM = "sum"  # a sum of other columns, which its own rows define (odtc.answers); nobody reads it
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 

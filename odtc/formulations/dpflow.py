@@ -19,6 +19,8 @@ Where every leaf must have N rows of the data, no arc parts fewer from a state. 
 flows of the trees that keep it, so the program stays integral; it is written down to the leaves.
 Where a constraint speaks of what a node asks, the states know their nodes (odtc.paths).
 
+Over many ordered thresholds one column stands for an interval of them (odtc.interval_model).
+
 Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming"
 (Operations Research 38) for the integrality; nobody's paper for trees.
 """
@@ -28,7 +30,7 @@ from math import comb
 
 import numpy as np
 
-from odtc import budgeted, deadline, paths
+from odtc import budgeted, deadline, interval_model, paths
 from odtc.constraint import broken, least_rows
 from odtc.errors import ModelError, TreeError
 from odtc.fixing import Fixed
@@ -57,6 +59,8 @@ class Params:
                           choices=("auto", "0", "1", "2"))
     fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
     fix: bool = parameter(True, "where a constraint bounds a sum over the tree, or what is asked: without what no better tree than one found has")
+    intervals: str = parameter("auto", "ordered thresholds: one column for many, refined until it costs as much as the best tree, which the compiler has found",
+                               choices=("auto", "true", "false"))
     proof: bool = parameter(False, "only the states that prove the optimum, which the compiler has found: the smallest such file")
 
 
@@ -128,6 +132,8 @@ def _enough(rows: Rows, depth: int) -> int:
 
 def keeps(problem: Problem) -> tuple[str, ...]:
     """The kinds of constraints that decide which states and arcs there are; a proof is one of all trees with such leaves."""
+    if interval_model.taken(problem):
+        return ()
     return ROWS if problem.params.proof or sees(problem) else KEEPS
 
 
@@ -138,6 +144,8 @@ def sees(problem: Problem) -> bool:
 
 
 def build(problem: Problem) -> Model:
+    if interval_model.taken(problem):
+        return interval_model.build(problem, NAME)
     if _budgeted(problem):
         return budgeted.build(problem, _fixed(problem).flow, lambda loss: _share(problem, loss))
     graph = _program(problem)
@@ -179,6 +187,8 @@ def _unshared(problem: Problem, heap: HeapTree) -> float:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """A tree that `trimmed` made, as a point: leaves have the labels that cost least, and folded parts
     are the best there are. Raises TreeError for another."""
+    if interval_model.taken(problem):
+        return interval_model.start(problem, heap)
     if _budgeted(problem):
         return budgeted.start(problem, _fixed(problem).flow, heap)
     graph, encoded = _program(problem), problem.encoded
@@ -216,6 +226,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
     subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
+    if interval_model.taken(problem):
+        return optimal(problem)
     if _budgeted(problem):
         return budgeted.trimmed(problem, _fixed(problem), heap)
     encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
@@ -245,6 +257,8 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point: at each state the way with the largest flow, as a point within the optimal
     face mixes optimal trees; folded subtrees are searched for again. A proof leaves out all but what
     bounds the optimum, so that its tree is the compiler's: its cost is what the file proves."""
+    if interval_model.taken(problem):
+        return optimal(problem)
     if _budgeted(problem):
         return budgeted.decode(problem, _fixed(problem), point)
     if problem.params.proof:
@@ -321,6 +335,8 @@ def incumbent(problem: Problem) -> HeapTree | None:
 
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, by the values of the states."""
+    if interval_model.taken(problem):
+        return interval_model.optimal(problem)
     depth = Shape.of(problem).depth
     shape = Shape(depth, 0 if rows_of(problem).least > 1 else min(2, depth - 1))
     graph = known(problem).folded(shape.levels)

@@ -37,6 +37,7 @@ FORMS = {
     "dpflow": [
         {"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"},
         {"fix": "false", "tail": "2"}, {"fix": "false", "tail": "0", "lambda": 0.25},
+        {"intervals": "true"}, {"intervals": "true", "lambda": 0.25, "tail": "2"}, {"intervals": "true", "proof": "true"},
     ],
 }
 # Learners have no model: tests/test_learners.py.
@@ -135,13 +136,14 @@ KEEPS = {
     "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "places"}, "dpflow folded": {*OF_BRANCHES, "leaf_rows"}, "dpflow proof": {"leaf_rows"},
+    "dpflow intervals": set(),
 }
 
 
 def _keeps(name, params) -> set[str]:
     if params.get("binary") in ("true", "printed"):
         return KEEPS[f"{name} binary"]
-    return KEEPS[f"{name} proof" if "proof" in params else f"{name} folded" if params.get("tail") in ("1", "2") else name]
+    return KEEPS[f"{name} intervals" if "intervals" in params else f"{name} proof" if "proof" in params else f"{name} folded" if params.get("tail") in ("1", "2") else name]
 
 
 BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS for kind in sorted(_keeps(*form))]

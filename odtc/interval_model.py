@@ -1,0 +1,163 @@
+"""dpflow over ordered thresholds as a model: from a problem to the linear program of odtc.interval_program.
+
+    min  f + Σ (1-λ) stop(S) t_jS + Σ (1-λ) cost u_jSc + Σ (1-λ) cost v_jSc
+    t_0R + Σ_c (u_0Rc + v_0Rc) = 1                                       R: all rows
+    t_jS + Σ_c (u_jSc + v_jSc) = Σ (u, v of level j - 1 that lead to S)    all other states S
+
+f is what no tree can avoid, u are the tests of the best tree, v_jSc bounds all trees that ask, at S, a
+threshold from c to the one before the next v of that scale. The search has solved what is written:
+the tree is its own, and the file proves it.
+"""
+
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from odtc.errors import ChoiceError, TreeError
+from odtc.formulation import Problem, Role
+from odtc.heap import HeapTree, blank, settle
+from odtc.interval_program import Layer, layers
+from odtc.intervals import Search
+from odtc.model import Axis, Model, ModelBuilder
+from odtc.scale import MOST, Scales, in_units
+from odtc.scans import Ranked
+
+MANY = 8  # thresholds per scale, on average: with fewer there is little to leave out
+
+
+def taken(problem: Problem) -> bool:
+    """Whether this problem is compiled by intervals. Raises ChoiceError where it asks for what they cannot."""
+    params = problem.params
+    if params.intervals == "false" or problem.topology.depth < 2:
+        return False
+    against = "tail=0" if params.tail == "0" else "fold=false" if not params.fold else None
+    if params.intervals == "true":
+        if against:
+            raise ChoiceError(f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
+                              f"drop one of -p intervals=true and -p {against}")
+        return True
+    return against is None and not problem.constraints and problem.encoded.n_tests >= MANY * _scales(problem).n
+
+
+def tail(problem: Problem) -> int:
+    """The levels above the leaves that the compiler solves."""
+    depth, asked = problem.topology.depth, problem.params.tail
+    return min(depth - 1, int(asked) if asked != "auto" else 1 if depth <= 3 else 2)
+
+
+def build(problem: Problem, name: str) -> Model:
+    program, scales = _program(problem), _scales(problem)
+    F, share = problem.encoded.n_tests, 1 - problem.params.lambda_
+    m = ModelBuilder(f"{name}_d{problem.topology.depth}")
+    m.constant(share * _ranked(problem).floor)
+    flows = []
+    for j, layer in enumerate(program):
+        state, test = Axis("state", len(layer.stop)), Axis("test", F)
+        columns = [(m.columns(f"t{j}", state, role=Role.STOP, cost=_rounded(share * layer.stop)), None)]
+        for stem, role, arcs in (("u", Role.ARC, layer.tests), ("v", Role.BOUND, layer.intervals)):
+            if len(arcs.state):
+                members = arcs.state * F + scales.test(*arcs.first.T)
+                order = np.argsort(members)
+                block = m.columns(f"{stem}{j}", state, test, role=role, cost=_rounded(share * arcs.cost[order]), members=members[order])
+                columns.append((block, (arcs.state[order], arcs.below[order])))
+        flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), columns))
+    for j, (flow, columns) in enumerate(flows):
+        for block, arcs in columns:
+            if arcs is None:
+                every = np.arange(block.size)
+                m.add(flow[every], block[every])
+                continue
+            state, below = arcs
+            every = np.arange(len(state))
+            m.add(flow[state], block[every])
+            same = (below[:, 0] == below[:, 1]) & (below[:, 0] >= 0)
+            for side in (0, 1):
+                on = np.flatnonzero((below[:, side] >= 0) & ~same)
+                if len(on):
+                    m.add(flows[j + 1][0][below[on, side]], block[on], -1)
+            if same.any():  # the bounds of both sides come from one state
+                m.add(flows[j + 1][0][below[same, 0]], block[every[same]], -2)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """The best tree as a point. Raises TreeError for a tree that costs more: the columns of others stand
+    for many at once."""
+    best, module = optimal(problem), problem.module
+    paid, least = module.objective(problem, heap), module.objective(problem, best)
+    if paid - least > 1e-9 * max(1.0, abs(least)):
+        raise TreeError(f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
+                        "start from that of a heuristic, or set -p intervals=false")
+    point = {}
+    for j, layer in enumerate(_program(problem)):
+        point[f"t{j}"] = np.zeros(len(layer.stop))
+        point |= {f"u{j}": np.ones(len(layer.tests.state))} if len(layer.tests.state) else {}
+        point |= {f"v{j}": np.zeros(len(layer.intervals.state))} if len(layer.intervals.state) else {}
+    if "u0" not in point:
+        point["t0"][0] = 1.0
+    return point
+
+
+def optimal(problem: Problem) -> HeapTree:
+    """The best tree that the search finds."""
+    search, scales, depth = _search(problem), _scales(problem), problem.topology.depth
+    rows = np.arange(len(search.ranked.rank))
+    test, _ = blank(problem.topology)
+    stack = [(1, search.tree(rows, depth))]
+    while stack:
+        node, tree = stack.pop()
+        if tree is not None:
+            scale, rank, *below = tree
+            test[node] = scales.test(scale, rank)
+            stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
+    return settle(test, problem.encoded)
+
+
+def _scales(problem) -> Scales:
+    return _once(problem, "scales", lambda: Scales.of(problem.encoded))
+
+
+def _ranked(problem) -> Ranked:
+    lam = problem.params.lambda_
+    return _once(problem, "ranked", lambda: Ranked.of(problem.encoded, _scales(problem), lam / (1 - lam)))
+
+
+def _search(problem) -> Search:
+    """The search, ended."""
+    def ended():
+        search = Search(_ranked(problem))
+        search.value(np.arange(len(search.ranked.rank)), problem.topology.depth)
+        return search
+
+    return _once(problem, "search", ended)
+
+
+def _program(problem) -> list[Layer]:
+    def made():
+        # A flow has fewer than 2^levels columns of intervals.
+        more = _unit(problem) / 2 ** (problem.topology.depth - tail(problem))
+        return layers(_search(problem), problem.topology.depth, tail(problem), more, problem.params.proof)
+
+    return _once(problem, "program", made)
+
+
+def _unit(problem) -> float:
+    """What all costs are whole multiples of, in units of loss; 0 where that is very little or unknown."""
+    ranked, branch = _ranked(problem), Fraction(str(problem.params.lambda_))
+    _, unit, whole = in_units(ranked.loss.reshape(-1), float(ranked.most.sum()))
+    loss = Fraction(unit) * (1 - branch)
+    both = Fraction(gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator), loss.denominator * branch.denominator)
+    return float(both / (1 - branch)) if whole and float(both) * MOST >= ranked.most.sum() else 0.0
+
+
+def _once(problem, what, make):
+    key = f"dpflow intervals {what}"
+    if key not in problem.memo:
+        problem.memo[key] = make()
+    return problem.memo[key]
+
+
+def _rounded(cost: np.ndarray) -> np.ndarray:
+    """Without the noise of sums and of λ's division."""
+    return np.round(cost, 12)
