@@ -70,9 +70,10 @@ def _details(kind, name) -> str:
             lines.append(f"-p {parameter_key(field)}=…  {about['help']} (default {default}{span}{choices})")
         doc = (module.__doc__ or "").strip()
         lines += ["", doc] if doc else []
-    elif kind == "encodings":
-        for key, (_, text) in ENCODINGS.get(name).OPTIONS.items():
-            lines.append(f"--encoding {name}:{key}=…  {text}")
+    elif kind in ("encodings", "selections"):
+        module = REGISTRIES[kind].get(name)
+        lines += [f"--{'encoding' if kind == 'encodings' else 'select'} {name}:{key}=…  {text}" for key, (_, text) in module.OPTIONS.items()]
+        lines += ["", module.__doc__.strip()] if kind == "selections" else []
     elif kind == "starts":
         for key, (_, text) in getattr(HEURISTICS.get(name), "OPTIONS", {}).items():
             lines.append(f"--start {name}:{key}=…  {text}")

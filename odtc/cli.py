@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from odtc import (
     cli_certify,
     cli_import,
     cli_pool,
+    cli_select,
     cli_solve,
     screen,
 )
@@ -45,6 +47,7 @@ from odtc.cli_options import (
     Params,
     ProgramFile,
     Seed,
+    Select,
     SolverName,
     SolverTemplate,
     Start,
@@ -85,6 +88,7 @@ def fit(
     class_weight: ClassWeight = None, cost: Cost = None,
     constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
     max_features: MaxFeatures = None,
+    select: Select = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
     solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
@@ -103,42 +107,48 @@ def fit(
     solver, label, racers = cli_solve.who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside,
-                    class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
-    labelled = pipeline.test_rows(problem, test) if test else None
-    stem = _stem(problem, o)
-    nearly = cli_pool.find_pool(problem, pool, within)
-    if hasattr(problem.module, "tree"):
-        _finish_fit(pipeline.learn(problem, labelled), stem, [], as_json)
-        return
-    loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
-    if keep and not (loops or rounds):
-        raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
-    if format and loops and not keep:
-        raise ChoiceError(f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
-                          f"and `odtc build --model {model}` writes the one that needs no rounds")
-    keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
-    with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
-        relaxations = pipeline.relaxations(time_limit, progress, log, keeper)
-        ready = pipeline.prepare(problem, cuts, start, relaxations, time_limit)
-        if ready.model is not None:
-            _say_start(problem, ready.begun, start)
-            built = files.write_build(ready.model, stem, None if loops else format, gzip)
-            last, solution = pipeline.run(ready.model, solver, start=ready.point, progress=progress, log=log, logs=logs,
-                                          path=built[0] if format and not loops else None, program=program, keep=keeper,
-                                          time_limit=ready.left, threads=threads, seed=seed, gap=gap)
-    if ready.model is None:
-        files.forget_solution(stem)
-        if ready.known is None:
-            screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
-        _finish_fit(pipeline.unfinished(ready, labelled), stem, written, as_json)
-        return
-    written = built + written
-    written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
-    if not solution.has_solution:
-        screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
-    written += cli_pool.write_pool(nearly, stem)
-    _finish_fit(pipeline.finish(last, solution, labelled), stem, written, as_json)
+    pose = partial(_pose, model=model, depth=depth, target=target, p=p, encoding=encoding, cuts=cuts, categorical=categorical,
+                   numeric=numeric, missing=missing, weights=weights, aside=aside, class_weight=class_weight, cost=cost,
+                   constraints=_constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
+
+    def once(problem, mark=""):
+        labelled = pipeline.test_rows(problem, test) if test else None
+        stem = _stem(problem, o) + mark
+        nearly = cli_pool.find_pool(problem, pool, within)
+        if hasattr(problem.module, "tree"):
+            return pipeline.learn(problem, labelled), stem, []
+        loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
+        if keep and not (loops or rounds):
+            raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
+        if format and loops and not keep:
+            raise ChoiceError(f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
+                              f"and `odtc build --model {model}` writes the one that needs no rounds")
+        keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
+        with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
+            relaxations = pipeline.relaxations(time_limit, progress, log, keeper)
+            ready = pipeline.prepare(problem, cuts, start, relaxations, time_limit)
+            if ready.model is not None:
+                _say_start(problem, ready.begun, start)
+                built = files.write_build(ready.model, stem, None if loops else format, gzip)
+                last, solution = pipeline.run(ready.model, solver, start=ready.point, progress=progress, log=log, logs=logs,
+                                              path=built[0] if format and not loops else None, program=program, keep=keeper,
+                                              time_limit=ready.left, threads=threads, seed=seed, gap=gap)
+        if ready.model is None:
+            files.forget_solution(stem)
+            if ready.known is None:
+                screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
+            return pipeline.unfinished(ready, labelled), stem, written
+        written = built + written
+        written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
+        if not solution.has_solution:
+            screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
+        written += cli_pool.write_pool(nearly, stem)
+        return pipeline.finish(last, solution, labelled), stem, written
+
+    if cli_select.again(select):
+        _finish_fit(*cli_select.iterated(pose, data, select, depth, once), as_json)
+    else:
+        _finish_fit(*once(pose(data, select=select)), as_json)
 
 
 def _finish_fit(done, stem: str, written: list, as_json: bool) -> None:
@@ -154,7 +164,7 @@ def build(
     numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
     class_weight: ClassWeight = None, cost: Cost = None,
     constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
-    max_features: MaxFeatures = None,
+    max_features: MaxFeatures = None, select: Select = None,
     format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None, o: Stem = None, as_json: Json = False,
@@ -172,7 +182,7 @@ def build(
     if gzip and (words := files.gzip_words(dialect)):
         screen.say(words)
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside,
-                    class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features))
+                    class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), select)
     if pipeline.separates(cuts):
         with screen.live("HiGHS", None, []) as (progress, _):
             compiled = pipeline.compile_model(problem, cuts, pipeline.relaxations(progress=progress))
@@ -349,6 +359,7 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
 
 app.command()(cli_certify.certify)
 app.command("import")(cli_import.import_)
+app.command()(cli_select.select)
 app.add_typer(cli_bench.bench, name="bench")
 
 
@@ -415,9 +426,10 @@ def _say_start(problem, begun, name: str) -> None:
         screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
 
 
-def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside, class_weight, cost, constraints, fitting=False):
+def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, constraints, select=None, fitting=False):
     """The Problem that the options pose; says how many rows went."""
     from odtc import pipeline
+    from odtc.dataset import Dataset
 
     params = {}
     for pair in p:
@@ -428,12 +440,14 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights, aside=names(aside))
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting,
-                            class_weight=class_weight, cost=cost, constraints=constraints)
+                            class_weight=class_weight, cost=cost, constraints=constraints, select=select)
     if choice := problem.memo.get("choice"):
         screen.say(f"--model auto: {choice.why}")
     dataset = problem.encoded.dataset
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {screen.why_dropped(dataset)}")
+    if dataset.selected is not None and not isinstance(data, Dataset):
+        screen.say(f"--select {select}: {dataset.n_rows:,} of {dataset.selected.whole.n_rows:,} rows")
     return problem
 
 

@@ -35,7 +35,7 @@ def models(
     """Each formulation on each data set and depth: sizes, root bound, time, nodes, gap, beside the models of others."""
     from odtc import bench as study
     from odtc.bench_table import markdown
-    from odtc.encoding import parse_scheme
+    from odtc.encoding import ENCODINGS
     from odtc.formulation import FORMULATIONS
     from odtc.heuristic import HEURISTICS
     from odtc.solution import Options
@@ -49,7 +49,7 @@ def models(
     installed(solver)
     if start != "none":
         HEURISTICS.get(start.partition(":")[0].strip())
-    parse_scheme(encoding)
+    ENCODINGS.parse(encoding)
     peers = study.found_peers(peer_files, files) if peer_files else {}
     cells = study.lay_out(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
     try:

@@ -24,6 +24,7 @@ MinLeafRows = Annotated[int | None, typer.Option("--min-leaf-rows", metavar="N",
 MaxBranchNodes = Annotated[int | None, typer.Option("--max-branch-nodes", metavar="N", help="Short for 'branch_nodes <= N'.")]
 MaxFeatures = Annotated[int | None, typer.Option("--max-features", metavar="N", help="Short for 'features <= N'.")]
 Cost = Annotated[str | None, typer.Option("--cost", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", help="What each wrong prediction costs.")]
+Select = Annotated[str | None, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="Train on selected rows; see `odtc list selections`.")]
 Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
 SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", help="See `odtc list solvers`; several run side by side, and the first proof ends it.")]
 SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]

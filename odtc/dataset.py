@@ -58,6 +58,7 @@ class Dataset:
     # Columns that no test asks, but constraints may name: float64 (rows, aside), as in X.
     aside: tuple[Feature, ...] = ()
     aside_X: np.ndarray | None = None
+    selected: "Selected | None" = None  # where these are only some of the rows
 
     def __post_init__(self):
         if self.aside_X is None:
@@ -68,6 +69,16 @@ class Dataset:
     @property
     def n_rows(self) -> int:
         return len(self.y)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What a data set was selected from (odtc.selection): the `whole`, the places of the rows in it, int64 in
+    rising order, and what is to be told of the selection."""
+
+    whole: Dataset
+    rows: np.ndarray
+    facts: dict
 
 
 def show_number(value: float) -> str:

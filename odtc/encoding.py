@@ -146,7 +146,7 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
     Raises ChoiceError for an unknown encoding or option, DataError where no test tells two
     rows apart, or where an encoding does not fit a column.
     """
-    module, options = parse_scheme(scheme)
+    module, options = ENCODINGS.parse(scheme)
     asked = module.tests(dataset, **options)
     by_feature = _by_feature(dataset, asked)
     row_of, first = _merged_rows(dataset, by_feature)
@@ -184,28 +184,6 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
         scheme=scheme,
         dataset=dataset,
     )
-
-
-def parse_scheme(scheme: str):
-    """(encoding module, options) of a scheme text; raises ChoiceError for a part that is unknown."""
-    name, colon, rest = scheme.partition(":")
-    module = ENCODINGS.get(name.strip())
-    options = {}
-    for part in rest.split(",") if colon else ():
-        key, equals, text = (piece.strip() for piece in part.partition("="))
-        if key not in module.OPTIONS:
-            known = ", ".join(module.OPTIONS) or "it has none"
-            raise ChoiceError(
-                f"unknown option {key!r} of the encoding {name!r}{did_you_mean(key, module.OPTIONS)}; known: {known}"
-            )
-        kind = module.OPTIONS[key][0]
-        try:
-            options[key] = kind(text)
-        except ValueError:
-            raise ChoiceError(
-                f"expected {key}=VALUE with a value of type {kind.__name__} in the encoding {scheme!r}, got {text!r}"
-            ) from None
-    return module, options
 
 
 def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:

@@ -1,5 +1,6 @@
 """The files of a run: written by one command, opened again by the next."""
 
+import zlib
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -11,7 +12,7 @@ from odtc.dataset import Dataset
 from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
 from odtc.log import Said
-from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, write_manifest
+from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
 from odtc.model import Model
 from odtc.output import stem_of
 from odtc.point import RawPoint, read_point, write_point
@@ -197,7 +198,12 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
             f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
             "build the model again"
         ) from None
-    return read(path, *how, aside=tuple(facts.get("aside", ()))), ""
+    try:
+        return reselected(manifest.facts, read(path, *how, aside=tuple(facts.get("aside", ())))), ""
+    except (KeyError, TypeError, ValueError, IndexError, zlib.error) as problem:
+        raise ManifestError(
+            f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: {problem}); build the model again"
+        ) from None
 
 
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:

@@ -28,6 +28,7 @@ from odtc.group import Groups
 from odtc.model import Block, Model, align, blocks_from_json, point_at
 from odtc.output import write_text
 from odtc.point import RawPoint
+from odtc.selection import taken
 from odtc.split import split_from_json
 from odtc.topology import Topology
 
@@ -117,6 +118,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "missing": encoded.missing,
             "n_rows": int(encoded.copies.sum()),
             "n_rows_dropped": dataset.n_dropped if dataset is not None else 0,
+            **_selection(dataset),
         },
         "features": [feature.to_json() for feature in encoded.features],
         "classes": list(encoded.classes),
@@ -158,6 +160,23 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             **getattr(problem.module, "notes", lambda problem: {})(problem),
         },
     }
+
+
+def _selection(dataset) -> dict:
+    """Which rows of the data file the model is of, where these are not all."""
+    if dataset is None or dataset.selected is None:
+        return {}
+    chosen = dataset.selected
+    return {"selection": chosen.facts | {"rows": _pack(chosen.rows.astype("<i8")), "weight": _pack(dataset.weight.astype("<f8"))}}
+
+
+def reselected(facts: dict, dataset):
+    """The rows that the manifest's `facts` select, of the data set of the file read anew."""
+    told = dict(facts["data"].get("selection") or {})
+    if not told:
+        return dataset
+    rows, weight = _unpack(told.pop("rows"), "<i8"), _unpack(told.pop("weight"), "<f8")
+    return taken(dataset, rows.astype(np.int64), weight.astype(float), told)
 
 
 def _rows(model) -> list[dict]:

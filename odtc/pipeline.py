@@ -20,6 +20,7 @@ from odtc.heuristic import HEURISTICS, grow
 from odtc.loop import Rounds
 from odtc.model import Model
 from odtc.reader import read, read_rows
+from odtc.selection import iterated, rounds_of, selected
 from odtc.separation import separated
 from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
@@ -62,12 +63,14 @@ class Fit:
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
          params: dict | None = None, reading: dict | None = None, fitting: bool = False, class_weight=None, cost=None,
-         constraints: tuple[str, ...] = (), **keys) -> Problem:
+         constraints: tuple[str, ...] = (), select: str | None = None, **keys) -> Problem:
     """Data, a formulation and its parameters as a Problem; the words are those of `build`. The model "auto"
     is chosen by the size of the data (odtc.choice)."""
     topology, choice = Topology(depth), None
     settings = _settings(model, fitting, params, keys) if model != "auto" else None  # a bad one is said before the work
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
+    if select is not None:
+        dataset = selected(dataset, select, depth)
     encoded = encode(dataset, encoding)
     if model == "auto":
         choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints))
@@ -119,16 +122,16 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
 
 def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
           params: dict | None = None, reading: dict | None = None, cuts: str | tuple[str, ...] | None = None,
-          class_weight=None, cost=None, constraints: tuple[str, ...] = (), **keys) -> Model:
+          class_weight=None, cost=None, constraints: tuple[str, ...] = (), select: str | None = None, **keys) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     `data` is a Dataset or the path of a file, read with `reading` (the keywords of `odtc.read`);
     parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`); `cuts` as in
     `compile_model`, `class_weight` and `cost` as in `odtc.cost.cost_matrix`; `constraints` are texts
-    such as "leaf_rows >= 5" (odtc.constraint). Raises DataError, ChoiceError or ModelError.
+    such as "leaf_rows >= 5" (odtc.constraint); `select` names the rows to train on (odtc.selection). Raises DataError, ChoiceError or ModelError.
     """
     return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading,
-                              class_weight=class_weight, cost=cost, constraints=constraints, **keys), cuts)
+                              class_weight=class_weight, cost=cost, constraints=constraints, select=select, **keys), cuts)
 
 
 def start(model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None) -> tuple[HeapTree, np.ndarray] | None:
@@ -325,14 +328,18 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
         params: dict | None = None, reading: dict | None = None, solver: str = "highs", start_from="cart",
         test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
         cuts: str | tuple[str, ...] | None = None, class_weight=None, cost=None,
-        constraints: tuple[str, ...] = (), **keys) -> "Fit":
+        constraints: tuple[str, ...] = (), select: str | None = None, **keys) -> "Fit":
     """Data to a checked tree: build, start, solve, decode, verify; the words are those of `build`. The time
     limit, in seconds, is for the compiler and the solver together. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
-    problem = pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=True,
-                   class_weight=class_weight, cost=cost, constraints=constraints, **keys)
+    words = dict(encoding=encoding, params=params, class_weight=class_weight, cost=cost, constraints=constraints, **keys)
+    if rounds_of(select) > 1:
+        again = partial(fit, model=model, depth=depth, solver=solver, start_from=start_from, test=test, progress=progress, log=log,
+                        cuts=cuts, **options, **words)
+        return iterated(data if isinstance(data, Dataset) else read(data, **(reading or {})), select, depth, again, log or (lambda text: None))
+    problem = pose(data, model, depth, reading=reading, fitting=True, select=select, **words)
     labelled = test_rows(problem, test) if test is not None else None
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled)
@@ -348,10 +355,10 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
     rows `labelled`; `dataset` as in `decode`."""
     decoded = decode(model, solution, dataset)
     facts = model_facts(model.problem, model) | report.solve_facts(decoded.solution) | settled_objective(model, decoded)
-    return _with_figures(model, model.problem, decoded, facts, labelled)
+    return _with_figures(model, model.problem, decoded, facts, labelled, dataset)
 
 
-def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None) -> "Fit":
+def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
     facts = facts | report.tree_facts(decoded.tree, problem.encoded.cost) | report.cart_facts(problem, greedy)
@@ -359,7 +366,16 @@ def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labell
         facts |= {"test_accuracy": report.score(decoded.tree, labelled)["accuracy"],
                   "cart_test_accuracy": report.score(cart, labelled)["accuracy"],
                   "n_test_rows": labelled.n_rows, "n_test_rows_dropped": labelled.n_dropped}
+    dataset = dataset or problem.encoded.dataset
+    if dataset is not None and dataset.selected is not None:
+        whole = dataset.selected.whole
+        facts |= {"all_rows": _of_all(decoded.tree, whole), "cart_all_rows": _of_all(cart, whole)}
     return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
+
+
+def _of_all(tree: Tree, whole: Dataset) -> dict:
+    """The figures of a tree on all rows that its own were selected from."""
+    return {key: value for key, value in report.score(tree, whole).items() if key in ("n_rows", "correct", "accuracy")}
 
 
 def settled_objective(model: Model, decoded: Decoded) -> dict:
@@ -379,6 +395,8 @@ def model_facts(problem: Problem, model: Model | None = None) -> dict:
     dataset = problem.encoded.dataset
     size = (model.n_cols, model.n_rows, model.nnz) if model is not None else (None, None, None)
     facts = report.model_facts(problem, *size, dataset.n_dropped if dataset else 0)
+    if dataset is not None and dataset.selected is not None:
+        facts["selection"] = dataset.selected.facts
     if model is None:
         return facts | {"cuts": []}
     made = dict(model.separated)

@@ -49,6 +49,23 @@ class Registry:
             raise ChoiceError(f"{self.kind} {name!r} is not complete: it lacks {', '.join(missing)}")
         return module
 
+    def parse(self, text: str) -> tuple[ModuleType, dict]:
+        """(module, options) of "NAME" or "NAME:KEY=VALUE,KEY=VALUE", for kinds whose modules define OPTIONS, name ->
+        (type, help); raises ChoiceError for a part that is unknown."""
+        name, colon, rest = text.partition(":")
+        module, options = self.get(name.strip()), {}
+        for part in rest.split(",") if colon else ():
+            key, _, value = (piece.strip() for piece in part.partition("="))
+            if key not in module.OPTIONS:
+                known = ", ".join(module.OPTIONS) or "it has none"
+                raise ChoiceError(f"unknown option {key!r} of the {self.kind} {name!r}{did_you_mean(key, module.OPTIONS)}; known: {known}")
+            wanted = module.OPTIONS[key][0]
+            try:
+                options[key] = wanted(value)
+            except ValueError:
+                raise ChoiceError(f"expected {key}=VALUE with a value of type {wanted.__name__} in the {self.kind} {text!r}, got {value!r}") from None
+        return module, options
+
     def _foreign(self) -> dict:
         # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
         from importlib.metadata import entry_points

@@ -75,6 +75,10 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
               f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %)")
         if facts["cost"] is not None:
             print(f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy {100 * facts['train_balanced_accuracy']:.2f} %")
+        if "all_rows" in facts:
+            every, cart = facts["all_rows"], facts["cart_all_rows"]
+            print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %), "
+                  f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %)")
         if facts.get("test_accuracy") is not None:
             print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
                   f"CART {100 * facts['cart_test_accuracy']:.2f} %"

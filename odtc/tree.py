@@ -80,7 +80,7 @@ class Tree:
     @property
     def used(self) -> set[int]:
         """The places of the features that its splits ask for."""
-        return {node.split.feature for node, _ in self.walk() if isinstance(node, Branch)}
+        return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,).

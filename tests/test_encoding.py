@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import ENCODINGS, encode, midpoints, parse_scheme
+from odtc.encoding import ENCODINGS, encode, midpoints
 from odtc.errors import ChoiceError, DataError
 from odtc.reader import read
 from odtc.split import Missing, Subset, Threshold
@@ -74,7 +74,7 @@ def test_rows_and_weights_are_kept_and_no_row_is_there_twice(dataset, scheme):
 
 @given(datasets(), SCHEMES)
 def test_kept_and_merged_columns_are_all_that_were_asked(dataset, scheme):
-    module, options = parse_scheme(scheme)
+    module, options = ENCODINGS.parse(scheme)
     asked = module.tests(dataset, **options)
     encoded = encoded_or_none(dataset, scheme)
     lefts = [split.left(dataset.X) for split, _ in asked]
@@ -203,9 +203,9 @@ def test_thresholds_refuse_words():
 
 
 def test_scheme_texts():
-    assert parse_scheme("thresholds:bins=8") == (ENCODINGS.get("thresholds"), {"bins": 8})
-    assert parse_scheme("auto : bins = 3 ") == (ENCODINGS.get("auto"), {"bins": 3})
-    assert parse_scheme("onehot") == (ENCODINGS.get("onehot"), {})
+    assert ENCODINGS.parse("thresholds:bins=8") == (ENCODINGS.get("thresholds"), {"bins": 8})
+    assert ENCODINGS.parse("auto : bins = 3 ") == (ENCODINGS.get("auto"), {"bins": 3})
+    assert ENCODINGS.parse("onehot") == (ENCODINGS.get("onehot"), {})
 
 
 @pytest.mark.parametrize("scheme, words", {

@@ -51,6 +51,7 @@ LAYERS = [
     {
         "subtree",
         "itemsets",
+        "hull",
         "states",
         "scans",
         "intervals",
@@ -144,6 +145,7 @@ LAYERS = [
         "cli_certify",
         "cli_import",
         "cli_pool",
+        "cli_select",
         "cli_solve",
         "cli",
     },
@@ -153,9 +155,9 @@ LAYERS = [
 ]
 # Within a group: the contract before its collection, and what the contract itself stands on.
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool", "cli_solve"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
+ONLY_IN = {"typer": {"cli", "cli_options", "cli_bench", "cli_certify", "cli_import", "cli_pool", "cli_select", "cli_solve"}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating"}}
+           "sklearn": {"heuristics", "formulations", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating", "selection"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,0 +1,66 @@
+"""`odtc select`: fewer rows to train on, as a file; and the rounds of `odtc fit --select iterative`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc import screen
+from odtc.cli_options import Categorical, DataFile, Depth, Json, Missing, Numeric, Target, Weights, names
+
+
+def select(
+    data: DataFile,
+    scheme: Annotated[str, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list selections`.")] = "convex_hull",
+    depth: Depth = 2, target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop",
+    weights: Weights = None,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the rows that a selection keeps, as CSV; where they weigh something, in a column `weight`."""
+    import time
+
+    from odtc import read
+    from odtc.output import write_text
+    from odtc.selection import as_csv, selected
+
+    began = time.monotonic()
+    dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    part = selected(dataset, scheme, depth)
+    path = o or Path(f"{dataset.name}_selected.csv")
+    text, weight = as_csv(part)
+    write_text(path, text)
+    facts = part.selected.facts | {"n_selected": part.n_rows, "share": part.n_rows / dataset.n_rows, "weights": weight,
+                                   "n_rows_dropped": dataset.n_dropped, "seconds": round(time.monotonic() - began, 3), "files": [str(path)]}
+    if as_json:
+        screen.print_json(facts)
+        return
+    print(f"{part.n_rows:,} of {dataset.n_rows:,} rows ({100 * facts['share']:.2f} %) in {facts['n_clusters']} clusters, {facts['seconds']:.2f} s"
+          + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else ""))
+    print(f"{path}  {path.stat().st_size:,} bytes" + (f"; its weights stand in the column {weight!r}: --weights {weight}" if weight else ""))
+
+
+def again(scheme: str | None) -> bool:
+    """Whether `odtc fit` selects round after round; raises ChoiceError for an unknown selection."""
+    from odtc.selection import rounds_of
+
+    return scheme is not None and rounds_of(scheme) > 1
+
+
+def iterated(pose, data: Path, scheme: str, depth: int, once):
+    """The best of the rounds, as `once(problem, mark)` hands it back: (Fit, stem, files). Each round has files of
+    its own, so that those of the best are not written over; the tree stands under the stem itself."""
+    from odtc import read, selection
+
+    given = pose.keywords
+    dataset = read(data, target=given["target"], categorical=names(given["categorical"]), numeric=names(given["numeric"]),
+                   missing=given["missing"], weights=given["weights"], aside=names(given["aside"]))
+    rounds = []
+
+    def fitted(part):
+        rounds.append(once(pose(part), f".select{len(rounds) + 1}"))
+        return rounds[-1][0]
+
+    best = selection.iterated(dataset, scheme, depth, fitted, screen.say)
+    number, (_, stem, written) = next((number, found) for number, found in enumerate(rounds, 1) if found[0] is best)
+    return best, stem.removesuffix(f".select{number}"), written

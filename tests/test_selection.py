@@ -1,0 +1,175 @@
+"""Selections: what is dropped is expressed by what is kept, and the whole data is what is reported on."""
+
+import csv
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.dataset import Dataset, Feature
+from odtc.errors import ChoiceError
+from odtc.selection import clusters_of, coordinates, first_tree, iterated, selected
+from odtc.selections import balanced
+from tests.command_line import MONKS
+from tests.command_line import odtc as run
+
+SLOW = {"deadline": None, "derandomize": True}
+
+
+def data(X, y, kinds=None, weight=None):
+    X, y = np.asarray(X, float), np.asarray(y, np.int32)
+    kinds = kinds or ["numeric"] * X.shape[1]
+    features = tuple(Feature(f"x{j}", kind, () if kind == "numeric" else tuple(f"level {v}" for v in range(int(np.nanmax(X[:, j])) + 1)))
+                     for j, kind in enumerate(kinds))
+    return Dataset("made", X, y, features, tuple(map(str, range(y.max() + 1))), np.ones(len(y)) if weight is None else np.asarray(weight, float))
+
+
+@st.composite
+def datasets(draw):
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, d = draw(st.integers(8, 60)), draw(st.integers(1, 4))
+    kinds = [draw(st.sampled_from(("numeric", "numeric", "categorical"))) for _ in range(d)]
+    X = np.column_stack([random.integers(0, 3, n) if kind == "categorical" else random.integers(0, 12, n) for kind in kinds]).astype(float)
+    X[0], X[1] = 0.0, 1.0
+    y = (X.sum(axis=1) + random.integers(0, 3, n) > 2 + 4 * d * 0.5).astype(int)
+    y[0], y[1] = 0, 1
+    return data(X, y, kinds, random.integers(1, 4, n))
+
+
+@given(dataset=datasets(), depth=st.integers(1, 3))
+@settings(max_examples=60, **SLOW)
+def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, depth):
+    from scipy.optimize import linprog
+
+    part = selected(dataset, "convex_hull", depth)
+    kept = np.zeros(dataset.n_rows, bool)
+    kept[part.selected.rows] = True
+    assert np.array_equal(part.X, dataset.X[kept]) and np.array_equal(part.y, dataset.y[kept]) and np.array_equal(part.weight, dataset.weight[kept])
+    tree = first_tree(dataset, depth)
+    clusters = clusters_of(dataset, tree, coordinates(dataset), np.ones(dataset.n_rows, bool))
+    assert sorted(row for cluster in clusters for row in cluster.rows) == list(range(dataset.n_rows))
+    for cluster in clusters:
+        assert len(set(dataset.y[cluster.rows])) == 1 and len(set(tree.apply(dataset.X[cluster.rows]))) == 1
+        hold = cluster.Z[kept[cluster.rows]]
+        for z in cluster.Z[~kept[cluster.rows]]:
+            found = linprog(np.zeros(len(hold)), A_eq=np.vstack([hold.T, np.ones(len(hold))]), b_eq=np.append(z, 1.0))
+            assert found.status == 0
+
+
+@given(dataset=datasets(), depth=st.integers(1, 2), part=st.sampled_from(("convex_hull:beta1=0.2,beta2=0.1", "convex_hull:eps=0.3", "balanced:part=12", "iterative")))
+@settings(max_examples=60, **SLOW)
+def test_a_selection_keeps_rows_of_every_class_and_is_the_same_again(dataset, depth, part):
+    found, again = selected(dataset, part, depth), selected(dataset, part, depth)
+    assert np.array_equal(found.selected.rows, again.selected.rows) and np.array_equal(found.weight, again.weight)
+    assert set(found.y) == set(dataset.y) and 0 < found.n_rows <= dataset.n_rows
+
+
+@given(dataset=datasets(), depth=st.integers(1, 2))
+@settings(max_examples=40, **SLOW)
+def test_iterative_keeps_what_is_wrong_and_weighs_what_expresses_others_above_all_errors(dataset, depth):
+    found, tree = selected(dataset, "iterative", depth), first_tree(dataset, depth)
+    wrong = np.flatnonzero(tree.predict(dataset.X) != dataset.y)
+    assert set(wrong) <= set(found.selected.rows)
+    extra = found.weight - dataset.weight[found.selected.rows]
+    assert set(extra) <= {0.0, dataset.weight[wrong].sum()} and not extra[np.isin(found.selected.rows, wrong)].any()
+    # The first tree costs no more there than its errors: none of the heavy rows is wrong.
+    assert found.weight[tree.predict(found.X) != found.y].sum() == dataset.weight[wrong].sum()
+
+
+@given(seed=st.integers(0, 2**32), n=st.integers(3, 7), d=st.integers(1, 2))
+@settings(max_examples=25, **SLOW)
+def test_balanced_expresses_what_it_says_and_no_less_than_its_program_can(seed, n, d):
+    from scipy.optimize import linprog
+
+    points = np.unique(np.random.default_rng(seed).integers(0, 4, (n, d)).astype(float), axis=0)
+    a, b = balanced.balance(points, 10.0)
+    assert a.any() and not (a & b).any()
+    for z in points[b]:
+        hold = points[a]
+        assert linprog(np.zeros(len(hold)), A_eq=np.vstack([hold.T, np.ones(len(hold))]), b_eq=np.append(z, 1.0)).status == 0
+
+
+def test_rows_with_a_missing_number_are_kept():
+    X = np.random.default_rng(0).random((50, 2))
+    X[7, 1] = np.nan
+    dataset = dataclasses.replace(data(X, X[:, 0] > 0.5), missing="separate")
+    found = selected(dataset, "convex_hull", 2)
+    assert 7 in found.selected.rows and found.n_rows < 50
+
+
+def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
+    """Class A at 0, 1, 1, 1, 2 and B at 1, with weights that make the second tree of the rounds the worse one: the
+    claim that each round's tree is at least as good (Proposition 2) is false, so the better of both is kept."""
+    dataset = data([[0.0], [1.0], [1.0], [1.0], [2.0], [1.0]], [0, 0, 0, 0, 0, 1])
+    one = odtc.fit(dataset, "dpflow", 2, encoding="thresholds")
+    part = selected(dataset, "iterative", 2, one.tree)
+    # The rows at 1 of class A are mixtures of those at 0 and 2, and these may be right in different leaves.
+    alone = odtc.fit(part, "dpflow", 2, encoding="thresholds")
+    of_all = lambda tree: int((tree.predict(dataset.X) != dataset.y).sum())
+    assert of_all(one.tree) == 1 and alone.facts["train_correct"] == alone.facts["n_rows"] and of_all(alone.tree) == 3
+    told = []
+    trees = iter([one, alone])
+    best = iterated(dataset, "iterative:rounds=2", 2, lambda part: next(trees), told.append)
+    assert best is one and "kept" in told[-1]
+
+
+@pytest.mark.parametrize("text", ["hull", "convex_hull:beta3=1", "convex_hull:beta1=0", "convex_hull:beta1=2", "convex_hull:beta1=0.9,beta2=0.9",
+                                  "convex_hull:eps=-1", "iterative:rounds=0", "balanced:part=1", "convex_hull:beta1=x"])
+def test_a_bad_choice_is_refused(text):
+    with pytest.raises(ChoiceError):
+        selected(data(np.arange(40.0).reshape(-1, 1), np.arange(40) > 20), text, 1)
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory):
+    file = tmp_path_factory.mktemp("cloud") / "cloud.csv"
+    random = np.random.default_rng(3)
+    X = np.round(random.random((300, 2)), 3)
+    label = np.where(X[:, 0] + 0.4 * X[:, 1] > 0.7, "yes", "no")
+    file.write_text("a,b,label\n" + "".join(f"{a},{b},{c}\n" for (a, b), c in zip(X.tolist(), label)))
+    return file
+
+
+def test_the_command_writes_rows_that_can_be_read_again(cloud, tmp_path):
+    said = run("select", cloud, "--depth", 1, "--json", folder=tmp_path)
+    facts = said.facts
+    found, every = ({(float(a), float(b), label) for a, b, label in list(csv.reader(file.read_text().splitlines()))[1:]}
+                    for file in (tmp_path / "cloud_selected.csv", cloud))
+    assert len(found) == facts["n_selected"] < facts["n_rows"] == 300 and found <= every
+    weighted = run("select", cloud, "--depth", 1, "--select", "iterative", "-o", "i.csv", folder=tmp_path)
+    assert weighted.code == 0
+    assert odtc.read(tmp_path / "i.csv", weights="weight" if "weight" in (tmp_path / "i.csv").read_text().split("\n")[0] else None).n_rows > 0
+
+
+def test_fit_on_selected_rows_reports_on_all_rows_and_verifies(cloud, tmp_path):
+    said = run("fit", cloud, "--model", "dpflow", "--encoding", "auto:bins=6", "--select", "convex_hull", "--json", folder=tmp_path)
+    facts = said.facts
+    assert facts["verified"] and facts["n_rows"] == facts["selection"]["n_extreme"] < 300 and facts["all_rows"]["n_rows"] == 300
+    tree = odtc.tree.read_tree(tmp_path / facts["tree"])
+    whole = odtc.read(cloud)
+    assert facts["all_rows"]["correct"] == int((tree.predict(whole.X) == whole.y).sum())
+    assert run("build", cloud, "--encoding", "auto:bins=6", "--select", "convex_hull", "-o", "m", folder=tmp_path).code == 0
+    assert run("solve", "m.mps", folder=tmp_path).code == 0
+    checked = run("verify", "m.sol", folder=tmp_path)
+    assert checked.code == 0 and f"{facts['n_rows']} rows of the data file" in checked.out
+    manifest = json.loads((tmp_path / "m.odt.json").read_text())
+    manifest["data"]["selection"]["rows"] = "nonsense"
+    (tmp_path / "m.odt.json").write_text(json.dumps(manifest))
+    broken = run("verify", "m.sol", folder=tmp_path)
+    assert broken.code == 1 and broken.err.count("\n") == 1 and "m.odt.json" in broken.err
+
+
+def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
+    said = run("fit", cloud, "--model", "dpflow", "--encoding", "auto:bins=6", "--select", "iterative:rounds=3", "-o", "it", "--json", folder=tmp_path)
+    assert said.code == 0 and "round 1:" in said.err
+    assert said.facts["tree"] == "it.tree.json" and said.facts["all_rows"]["n_rows"] == 300
+
+
+def test_monks_are_their_own_hull():
+    """Indicators have no point within another: each distinct row of a class is kept once."""
+    dataset = odtc.read(MONKS / "monks-1.csv", categorical=tuple(f"a{j}" for j in range(1, 7)))
+    assert selected(dataset, "convex_hull", 2).n_rows == len(np.unique(np.column_stack([dataset.X, dataset.y]), axis=0))
