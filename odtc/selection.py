@@ -124,7 +124,7 @@ def as_csv(dataset: Dataset) -> tuple[str, str | None]:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(feature.name for feature in dataset.features), *([name] if weigh else []), dataset.target])
     for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
-        shown = ["" if value != value else feature.show(value) for feature, value in zip(dataset.features, cells)]
+        shown = ["" if np.isnan(value) else feature.show(value) for feature, value in zip(dataset.features, cells)]
         writer.writerow([*shown, *([show_number(weight)] if weigh else []), dataset.classes[label]])
     return text.getvalue(), name
 

@@ -57,7 +57,7 @@ def balance(points: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]
     """(a, b), bool (points,): what is kept, and what it expresses, of distinct points (n, d)."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    n, d = points.shape
+    n = len(points)
     if n < 3:
         return np.ones(n, bool), np.zeros(n, bool)
     c, A, low, high = _program(points)
