@@ -426,7 +426,8 @@ def _say_start(problem, begun, name: str) -> None:
         screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
 
 
-def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, class_weight, cost, constraints, select=None, fitting=False):
+def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside, class_weight, cost, constraints,
+          select=None, fitting=False):
     """The Problem that the options pose; says how many rows went."""
     from odtc import pipeline
     from odtc.dataset import Dataset

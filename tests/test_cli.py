@@ -301,7 +301,7 @@ def test_progress_is_quiet_without_a_terminal(xor, tmp_path):
 def test_progress_is_a_live_line_on_a_terminal(slow):
     ours, theirs = pty.openpty()
     with open(slow / "out.json", "wb") as out:
-        process = subprocess.Popen(command("fit", "noise.csv", "--depth", "3", "--time-limit", "4", "--json"), cwd=slow,
+        process = subprocess.Popen(command("fit", "noise.csv", "--depth", "3", "--time-limit", "10", "--json"), cwd=slow,
                                    env=environment(TERM="xterm", COLUMNS="120"), stdout=out, stderr=theirs)
         os.close(theirs)
         seen = b""
