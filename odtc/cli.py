@@ -21,6 +21,7 @@ from odtc import (
     cli_import,
     cli_pool,
     cli_select,
+    cli_report,
     cli_solve,
     screen,
 )
@@ -360,6 +361,8 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
 app.command()(cli_certify.certify)
 app.command("import")(cli_import.import_)
 app.command()(cli_select.select)
+app.command()(cli_report.report)
+app.command()(cli_report.explain)
 app.add_typer(cli_bench.bench, name="bench")
 
 

@@ -1,0 +1,254 @@
+(() => {
+  const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999"];
+  const SVG = "http://www.w3.org/2000/svg", BOX = 190, HIGH = 58, GAP = 18, LEVEL = 104;
+  const svg = document.getElementById("drawing"), scene = document.getElementById("scene"), about = document.getElementById("node");
+  const form = document.getElementById("row"), told = document.getElementById("path");
+  const children = NODES.map(() => []), closed = new Set();
+  NODES.forEach(node => { if (node.parent >= 0) children[node.parent].push(node.id); });
+  const counted = NODES.every(node => node.rows.length);
+  const sum = list => list.reduce((a, b) => a + b, 0);
+  const colour = k => PALETTE[k % PALETTE.length];
+  let chosen = 0, on = new Set(), view = { x: 0, y: 0, scale: 1 }, size = { width: 1, height: 1 };
+
+  function element(name, attributes, text) {
+    const made = document.createElementNS(SVG, name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  function html(name, attributes, ...inside) {
+    const made = document.createElement(name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    made.append(...inside);
+    return made;
+  }
+  const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
+  const rule = node => node.rule.length ? "If " + node.rule.join(" and ") : "Every row";
+
+  // The drawing: leaves and folded nodes stand side by side, a branch midway above its children.
+  function draw() {
+    const place = new Map();
+    let next = 0, deepest = 0;
+    (function lay(id, depth) {
+      deepest = Math.max(deepest, depth);
+      const below = closed.has(id) ? [] : children[id];
+      below.forEach(child => lay(child, depth + 1));
+      const x = below.length ? below.map(child => place.get(child).x).reduce((a, b) => a + b) / below.length : next++ * (BOX + GAP);
+      place.set(id, { x, y: depth * LEVEL, depth });
+    })(0, 0);
+    size = { width: next * (BOX + GAP) - GAP, height: deepest * LEVEL + HIGH };
+    scene.replaceChildren();
+    for (const [id, { x, y }] of place) {
+      const node = NODES[id], parent = place.get(node.parent);
+      if (!parent) continue;
+      const lit = on.has(id) ? " on" : "";
+      scene.append(element("path", { class: "edge" + lit, d: `M${parent.x + BOX / 2},${parent.y + HIGH} C${parent.x + BOX / 2},${y - 20} ${x + BOX / 2},${parent.y + HIGH + 20} ${x + BOX / 2},${y}` }));
+      scene.append(element("text", { class: "small", x: (x + parent.x) / 2 + BOX / 2 + (node.side === "left" ? -18 : 18), y: y - 18 }, node.side === "left" ? "yes" : "no"));
+    }
+    for (const [id, { x, y, depth }] of [...place].sort((one, other) => one[0] - other[0])) scene.append(drawn(NODES[id], x, y, depth));
+  }
+  function drawn(node, x, y, depth) {
+    const fold = closed.has(node.id), n = sum(node.rows);
+    const group = element("g", { class: "node" + (on.has(node.id) ? " on" : "") + (node.id === chosen ? " chosen" : ""), id: "n" + node.id, role: "treeitem",
+      tabindex: node.id === chosen ? 0 : -1, transform: `translate(${x},${y})`, "aria-level": depth + 1, "aria-selected": node.id === chosen,
+      "aria-label": (node.words ? node.words + ": " : "") + (node.leaf ? "predicts " + CLASSES[node.label] : "asks " + node.asks) + (counted ? `, ${n} rows` : "") });
+    if (!node.leaf) group.setAttribute("aria-expanded", !fold);
+    group.append(element("title", {}, node.leaf ? rule(node) + ": " + CLASSES[node.label] : node.asks));
+    group.append(element("rect", { class: "box", width: BOX, height: HIGH, rx: 8 }));
+    group.append(element("text", { x: BOX / 2, y: 22, "font-weight": node.leaf ? 700 : 400 }, cut(node.leaf ? CLASSES[node.label] : node.asks, 25)));
+    if (counted) {
+      const right = node.leaf ? node.rows[node.label] : null;
+      group.append(element("text", { class: "small", x: BOX / 2, y: 40 }, n === 0 ? "no rows" : node.leaf ? `${right} of ${n} right` : `${n} rows`));
+      let at = 10;
+      node.rows.forEach((count, k) => {
+        const wide = n ? count / n * (BOX - 20) : 0;
+        if (wide) group.append(element("rect", { x: at, y: HIGH - 11, width: wide, height: 5, fill: colour(k) }));
+        at += wide;
+      });
+    }
+    if (fold) group.append(element("text", { class: "folded", x: BOX / 2, y: HIGH + 15 }, `+ ${below(node.id)} nodes`));
+    return group;
+  }
+  const below = id => children[id].reduce((total, child) => total + 1 + below(child), 0);
+
+  function show() { scene.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.scale})`); }
+  function fit() {
+    // Never smaller than can be read: what does not fit is reached by panning.
+    const box = svg.getBoundingClientRect(), scale = Math.min((box.width - 32) / size.width, 1.1), least = box.width < 600 ? 0.68 : 0.5;
+    view.scale = Math.max(scale, least);
+    svg.style.height = Math.min((size.height + 24) * view.scale + 32, Math.max(320, innerHeight * 0.7)) + "px";
+    const root = document.getElementById("n0").getAttribute("transform").match(/[-\d.]+/g).map(Number);
+    view.x = scale >= least ? (box.width - size.width * view.scale) / 2 : box.width / 2 - (root[0] + BOX / 2) * view.scale;
+    view.y = 16;
+    show();
+  }
+  function zoom(by, x, y) {
+    const box = svg.getBoundingClientRect(), old = view.scale;
+    x = x === undefined ? box.width / 2 : x - box.left;
+    y = y === undefined ? box.height / 2 : y - box.top;
+    view.scale = Math.min(3, Math.max(0.1, old * by));
+    view.x = x - (x - view.x) * view.scale / old;
+    view.y = y - (y - view.y) * view.scale / old;
+    show();
+  }
+
+  function shares(node) {
+    const total = sum(node.rows), bar = html("div", { class: "shares", "aria-hidden": "true" }), list = html("ul", { class: "legend" });
+    const weighted = node.weights.some((weight, k) => weight !== node.rows[k]);
+    node.rows.forEach((count, k) => {
+      if (!count) return;
+      bar.append(html("div", { style: `width:${100 * count / total}%;background:${colour(k)}` }));
+      list.append(html("li", {}, html("span", { class: "dot", style: `background:${colour(k)}` }), `${CLASSES[k]}: ${count} (${(100 * count / total).toFixed(1)}%)` + (weighted ? `, weight ${+node.weights[k].toFixed(4)}` : "")));
+    });
+    return [bar, list];
+  }
+  function tell() {
+    const node = NODES[chosen], n = sum(node.rows);
+    const title = node.leaf ? `Predicts ${CLASSES[node.label]}` : `Asks: ${node.asks}?`;
+    about.replaceChildren(html("h3", {}, title), html("p", {}, rule(node) + (node.leaf ? `, then ${CLASSES[node.label]}.` : " comes here.")));
+    if (counted) about.append(html("p", {}, n ? `${n} training ${n === 1 ? "row" : "rows"}` + (node.leaf ? `, ${node.rows[node.label]} of them ${CLASSES[node.label]}.` : ".") : "No training row."), ...shares(node));
+  }
+  function choose(id, focus) {
+    chosen = id;
+    draw();
+    tell();
+    if (focus) document.getElementById("n" + id).focus({ preventScroll: true });
+  }
+  function toggle(id) {
+    if (NODES[id].leaf) return;
+    closed.has(id) ? closed.delete(id) : closed.add(id);
+    choose(id, true);
+  }
+  function into(id) { // pans so that a node is seen
+    const box = svg.getBoundingClientRect(), seen = document.getElementById("n" + id).getBoundingClientRect();
+    view.x += Math.max(0, box.left + 8 - seen.left) - Math.max(0, seen.right - box.right + 8);
+    view.y += Math.max(0, box.top + 8 - seen.top) - Math.max(0, seen.bottom - box.bottom + 8);
+    show();
+  }
+
+  // Hands: drag to pan, wheel or two fingers to zoom, a tap chooses, a tap on the chosen node folds.
+  const fingers = new Map();
+  let moved = 0, pressed = null;
+  svg.addEventListener("pointerdown", event => {
+    fingers.set(event.pointerId, event);
+    moved = 0;
+    pressed = event.target.closest(".node");
+    svg.setPointerCapture(event.pointerId);
+  });
+  svg.addEventListener("pointermove", event => {
+    const before = fingers.get(event.pointerId);
+    if (!before) return;
+    if (fingers.size === 1) {
+      view.x += event.clientX - before.clientX;
+      view.y += event.clientY - before.clientY;
+      moved += Math.abs(event.clientX - before.clientX) + Math.abs(event.clientY - before.clientY);
+      show();
+    } else {
+      const other = [...fingers.values()].find(finger => finger.pointerId !== event.pointerId);
+      const apart = finger => Math.hypot(finger.clientX - other.clientX, finger.clientY - other.clientY);
+      zoom(apart(event) / Math.max(1, apart(before)), other.clientX, other.clientY);
+      moved = 99;
+    }
+    fingers.set(event.pointerId, event);
+  });
+  const lifted = event => {
+    if (!fingers.delete(event.pointerId) || event.type === "pointercancel" || moved > 6 || !pressed) return;
+    const id = +pressed.id.slice(1);
+    id === chosen && !NODES[id].leaf ? toggle(id) : choose(id, true);
+  };
+  svg.addEventListener("pointerup", lifted);
+  svg.addEventListener("pointercancel", lifted);
+  svg.addEventListener("wheel", event => { event.preventDefault(); zoom(Math.exp(-event.deltaY / 400), event.clientX, event.clientY); }, { passive: false });
+
+  svg.addEventListener("keydown", event => {
+    const node = NODES[chosen], siblings = node.parent >= 0 ? children[node.parent] : [chosen];
+    const steps = {
+      ArrowUp: () => node.parent, ArrowDown: () => closed.has(chosen) ? -1 : children[chosen][0] ?? -1,
+      ArrowLeft: () => siblings[siblings.indexOf(chosen) - 1] ?? node.parent, ArrowRight: () => siblings[siblings.indexOf(chosen) + 1] ?? (closed.has(chosen) ? -1 : children[chosen][1] ?? -1),
+      Home: () => 0,
+    };
+    if (event.key === "Enter" || event.key === " ") { event.preventDefault(); toggle(chosen); return; }
+    if (event.key === "+" || event.key === "=") { zoom(1.25); return; }
+    if (event.key === "-") { zoom(0.8); return; }
+    if (!steps[event.key]) return;
+    event.preventDefault();
+    const next = steps[event.key]();
+    if (next >= 0) { choose(next, true); into(next); }
+  });
+  document.querySelector(".tools").addEventListener("click", event => {
+    const act = event.target.dataset.act;
+    if (act === "in") zoom(1.25);
+    if (act === "out") zoom(0.8);
+    if (act === "open") { closed.clear(); choose(chosen); fit(); }
+    if (act === "close") { NODES.forEach(node => { if (!node.leaf && node.parent >= 0) closed.add(node.id); }); choose(0); fit(); }
+    if (act === "fit") fit();
+  });
+
+  // One row of data: where it goes, and why.
+  COLUMNS.forEach((column, at) => {
+    let field;
+    if (column.kind === "numeric") field = html("input", { type: "number", step: "any", placeholder: "missing", "data-at": at });
+    else {
+      field = html("select", { "data-at": at }, html("option", { value: "missing" }, "(missing)"));
+      column.levels.forEach((level, k) => field.append(html("option", { value: "level" + k }, level)));
+      field.append(html("option", { value: "unseen" }, "(another)"));
+    }
+    form.append(html("label", {}, column.name, field));
+  });
+  if (!COLUMNS.length) form.append("The tree asks nothing.");
+  function cellsOf() {
+    const cells = new Map();
+    form.querySelectorAll("[data-at]").forEach(field => {
+      const column = COLUMNS[field.dataset.at];
+      if (column.kind === "numeric") cells.set(column.name, field.value === "" ? null : Number(field.value));
+      else cells.set(column.name, field.value === "missing" ? null : field.value === "unseen" ? undefined : column.levels[+field.value.slice(5)]);
+    });
+    return cells;
+  }
+  // Whether a row goes left; null where the tree refuses a missing cell.
+  function left(question, cells) {
+    const cell = cells.get(question.feature);
+    if (question.kind === "missing") return cell === null;
+    if (question.kind === "in") return cell !== null && question.values.includes(cell);
+    if (question.kind === "sum") {
+      let total = 0;
+      for (const [weight, part] of question.terms) {
+        if (part.kind === "number") {
+          const number = cells.get(part.feature);
+          if (number === null) return SEPARATE ? false : null;
+          total += weight * number;
+        } else total += weight * (left(part, cells) ? 1 : 0);
+      }
+      return total <= question.values[0];
+    }
+    if (cell === null) return SEPARATE ? false : null;
+    return question.kind === "at most" ? cell <= question.values[0] : !question.values.includes(cell);
+  }
+  function explain(event) {
+    const cells = cellsOf(), list = html("ol", {});
+    on = new Set([0]);
+    let node = NODES[0];
+    while (!node.leaf) {
+      const goes = left(node.question, cells);
+      if (goes === null) {
+        told.replaceChildren(list, html("p", {}, `The tree refuses this row: it has no value for ${JSON.stringify(node.question.feature ?? "a column that is weighed")}, which is compared here.`));
+        draw();
+        return;
+      }
+      node = NODES[children[node.id][goes ? 0 : 1]];
+      on.add(node.id);
+      const n = sum(node.rows), best = node.label === null ? "" : `; ${node.rows[node.label]} of ${n} training rows here are ${CLASSES[node.label]}`;
+      list.append(html("li", {}, node.words + (counted && n ? best : "")));
+    }
+    told.replaceChildren(html("p", {}, html("strong", {}, `Predicts ${CLASSES[node.label]}`), node.rule.length ? ", because" : " for every row."), list);
+    if (event) for (const id of on) closed.delete(id);
+    draw();
+  }
+  form.addEventListener("input", explain);
+  form.addEventListener("submit", event => event.preventDefault());
+
+  draw();
+  tell();
+  fit();
+  window.addEventListener("resize", fit);
+})();

@@ -1,0 +1,144 @@
+"""The page of a run, opened in a real browser; its facts, its commands, and the words of `odtc explain`."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from odtc.dataset import Feature
+from odtc.errors import DataError, TreeError
+from odtc.explain import explain
+from odtc.page import open_run, page, progress_plot, training_score
+from odtc.split import Missing, Oblique, Subset, Term, Threshold
+from odtc.tree import Branch, Leaf, Tree
+from tests.browser import CHROMIUM, Browser
+from tests.command_line import MONKS, odtc
+
+HOSTILE = Tree(
+    Branch(Threshold(0, 2.5), Branch(Subset(1, (0.0,)), Leaf(0, (4.0, 1.0), (4, 1)), Leaf(1, (0.0, 3.0), (0, 3))),
+           Branch(Oblique((Term(0, 0.5), Term(1, -1.0, 1.0)), 2.0), Branch(Missing(1), Leaf(1, (1.0, 0.0), (1, 0)), Leaf(0, (2.0, 0.0), (2, 0))), Leaf(1, (0.0, 0.0), (0, 0)))),
+    (Feature('<script>alert("x")</script>', "numeric"), Feature("{{ 7 * 7 }} \u2028 'q'", "categorical", ("</script><b>", 'say "no"'))),
+    ("<i>yes</i>", "it's & no"), "<target>")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    said = odtc("fit", MONKS / "monks-1.csv", "--model", "flowoct", "--depth", "2", "--encoding", "onehot", "-p", "lambda=0.01", "-o", "m", "--json", folder=folder)
+    assert said.code == 0, said.err
+    said = odtc("report", "m", "--test", MONKS / "monks-1_test.csv", folder=folder)
+    assert (said.code, said.err) == (0, "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    with Browser() as browser:
+        yield browser
+
+
+def test_the_page_opens_folds_and_explains_in_a_browser(run, browser):
+    shown = browser.open((run / "m.html").as_uri())
+    nodes = "document.querySelectorAll('[role=treeitem]').length"
+    assert shown.evaluate(nodes) == 7
+    shown.evaluate("document.getElementById('n0').focus()")
+    shown.key("ArrowDown")
+    assert shown.evaluate("document.activeElement.id") == "n1"
+    shown.key("Enter")
+    assert shown.evaluate(nodes) == 5 and shown.evaluate("document.getElementById('n1').getAttribute('aria-expanded')") == "false"
+    assert "If a2 = 1" in shown.evaluate("document.getElementById('node').textContent")
+    shown.key("Enter")
+    shown.key("ArrowRight")
+    assert shown.evaluate(nodes) == 7 and shown.evaluate("document.activeElement.id") == "n4"
+    shown.click("#n4")
+    assert shown.evaluate(nodes) == 5, "a click on the chosen node folds it"
+    shown.click("[data-act=open]")
+    shown.click("#n2")
+    assert shown.evaluate("document.querySelector('#node h3').textContent") == "Predicts 1"
+    shown.evaluate("for (const [k, v] of [[0, 1], [1, 1], [2, 3]]) { const f = document.querySelectorAll('#row input')[k]; f.value = v; f.dispatchEvent(new Event('input', {bubbles: true})); }")
+    assert shown.evaluate("document.querySelector('#path strong').textContent") == "Predicts 1"
+    assert shown.evaluate("[...document.querySelectorAll('.node.on')].map(e => e.id).join()") == "n0,n1,n2"
+    before = shown.evaluate("document.getElementById('scene').getAttribute('transform')")
+    x, y = shown.evaluate("(() => { const b = document.getElementById('drawing').getBoundingClientRect(); return [b.x + 5, b.y + b.height - 5]; })()")
+    for kind, moved in (("mousePressed", 0), ("mouseMoved", 40), ("mouseReleased", 40)):
+        shown.mouse(kind, x + moved, y)
+    assert shown.evaluate("document.getElementById('scene').getAttribute('transform')") != before
+    assert shown.complaints() == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_can_be_read_on_a_phone_by_day_and_night(run, browser, dark):
+    shown = browser.open((run / "m.html").as_uri(), width=390, height=800, dark=dark)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
+    red = shown.evaluate("+getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
+    assert (red < 60) == dark
+    small = shown.evaluate("[...document.querySelectorAll('button')].filter(e => e.getBoundingClientRect().height < 36).length")
+    assert small == 0 and shown.complaints() == []
+
+
+def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browser, tmp_path):
+    (tmp_path / "h.tree.json").write_text(json.dumps(HOSTILE.to_json()), encoding="utf-8")
+    (tmp_path / "h.html").write_text(page(open_run(tmp_path / "h.tree.json")), encoding="utf-8")
+    shown = browser.open((tmp_path / "h.html").as_uri())
+    assert shown.complaints() == [] and shown.evaluate("document.querySelectorAll('script').length") == 1
+    assert shown.evaluate("document.querySelector('header strong').textContent") == "<target>"
+    words = {np.nan: "missing", 0.0: "level0", 1.0: "level1", -1.0: "unseen"}
+    for number in (2.5, 3.0, 4.0, 6.0, np.nan):
+        for level, value in words.items():
+            shown.evaluate(f"document.querySelector('#row input').value = {json.dumps('' if np.isnan(number) else str(number))}")
+            shown.evaluate(f"(() => {{ const f = document.querySelector('#row select'); f.value = '{value}'; f.dispatchEvent(new Event('input', {{bubbles: true}})); }})()")
+            said = shown.evaluate("document.getElementById('path').textContent")
+            try:
+                assert said.startswith(f"Predicts {explain(HOSTILE, np.array([number, level])).prediction}")
+            except DataError:
+                assert "The tree refuses this row" in said
+
+
+def test_the_page_holds_what_the_run_says(run):
+    text = (run / "m.html").read_text(encoding="utf-8")
+    facts = json.loads(odtc("decode", "m.sol", "--json", "-o", "again.tree.json", folder=run).out)
+    assert f"{facts['train_correct']} of 124 right" in text and "proof</span><strong>optimal" in text
+    assert not re.search(r"(?:src|href)=[\"']?https?:", text)
+    opened = open_run(run / "m")
+    assert training_score(opened.tree)["correct"] == facts["train_correct"] == sum(np.diagonal(training_score(opened.tree)["confusion"]))
+    again = odtc(*shlex.split(re.search(r"<code>odtc (fit .*?)</code>", text)[1])[:-2], "-o", "again", "--json", folder=run)
+    assert again.code == 0, again.err
+    assert again.facts["objective"] == pytest.approx(facts["objective"]) and again.facts["n_cols"] == facts["n_cols"]
+
+
+def test_a_report_without_a_run_is_a_sentence(tmp_path):
+    with pytest.raises(TreeError, match="give the stem"):
+        open_run(tmp_path / "nothing")
+    said = odtc("report", "nothing", folder=tmp_path)
+    assert said.code == 1 and "expected a run STEM with nothing.sol" in said.err and not list(tmp_path.iterdir())
+
+
+def test_the_plot_is_steps_between_known_values():
+    assert progress_plot(()) is None and progress_plot(((0.1, 3.0, None),)) is None
+    plot = progress_plot(((0.0, 4.0, -100.0), (1.0, 2.0, 1.0), (2.0, 2.0, 2.0)))
+    bound = [tuple(map(float, corner.split(","))) for corner in plot["bound"].split()]
+    assert bound[0][1] == max(y for _, y in bound) and [x for x, _ in bound] == sorted(x for x, _ in bound)
+    assert len(plot["rows"]) == 3
+
+
+def test_explain_says_the_path_of_a_row(run):
+    said = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "3", folder=run)
+    assert said.code == 0 and re.match(r"row 3: \S+ \(its label is \d\)\n  \S+ . \S+, since \S+ is \d; here ", said.out)
+    facts = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "1", "--row", "2", "--json", folder=run).facts
+    assert [entry["row"] for entry in facts["rows"]] == [1, 2] and all(entry["path"] for entry in facts["rows"])
+    wrong = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "0", folder=run)
+    assert wrong.code == 1 and "expected a number from 1 to 432" in wrong.err
+
+
+def test_the_path_has_the_cells_the_answers_and_the_rows_left():
+    path = explain(HOSTILE, np.array([3.0, 0.0]))
+    assert [step.answer for step in path.steps] == [HOSTILE.root.split.words(HOSTILE.features)[1], HOSTILE.root.right.split.words(HOSTILE.features)[0],
+                                                    Missing(1).words(HOSTILE.features)[1]]
+    assert path.steps[1].cells == ((HOSTILE.features[0].name, "3"), (HOSTILE.features[1].name, "</script><b>"))
+    assert path.prediction == "<i>yes</i>" and path.leaf.rows == (2, 0)
+    with pytest.raises(DataError):
+        explain(HOSTILE, np.array([np.nan, 0.0]))
