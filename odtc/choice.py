@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import comb
 
 from odtc import paths
+from odtc.constraint import CONSTRAINTS, Knows
 from odtc.formulation import FORMULATIONS
 
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
@@ -26,11 +27,12 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = ()) -> Choic
     """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
     every constraint, where there are kinds of them (by name) that dpflow does not take."""
     dpflow = FORMULATIONS.get("dpflow")
-    seen = paths.seen(constraints, dpflow.KEEPS)
-    if others := [name for name in constraints if name not in (*(dpflow.ROWS if seen else dpflow.KEEPS), *seen)]:
+    remembers = any(CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in dpflow.KEEPS for name in constraints)
+    able = (lambda name: CONSTRAINTS.get(name).KNOWS == Knows.TESTS or name in dpflow.ROWS) if remembers else dpflow.KEEPS.__contains__
+    if others := [name for name in constraints if not able(name)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
     tail = 0 if constraints else dpflow.short_tail(n_tests, depth)
-    if seen:
+    if remembers:
         columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"
     elif set(constraints) <= {"leaf_rows"}:
         columns, what = dpflow.most_columns(n_tests, depth - tail), "a linear program"

@@ -25,6 +25,8 @@ has no OP and no NUMBER: "forbid_root[age]".
                              point of the formulation's columns; absent where it has none
     groups(encoded)          -> int (tests,), from 0: what it counts that each test is of; only of kinds that
                              forbid nothing once it is settled which of these are asked
+    bars(encoded, given)     -> (root, once, below), bool (tests,) each: tests that the root may not ask, and `below`
+                             those that no node may below one that asks a test of `once`; of kinds that say no more
     mend(encoded, given, heap)               -> a tree that keeps it, made of one that does not; where simple
 
 A formulation knows no kind: it asks what they `know` together, and whether one is `early`, and takes

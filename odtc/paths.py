@@ -1,12 +1,15 @@
-"""The dynamic program where a constraint must see which node asks what: states that remember how they were come to.
+"""The dynamic program where a constraint must see what is asked: states that remember how they were come to.
 
-A state of odtc.states knows its rows, not the node that it stands at. Here a state is a pair (memory, rows)
-instead, where the memory is a number that each test and side on the way changes, or that forbids a test.
-With the heap number n of the node as memory the model has columns for what each node asks,
+A state of odtc.states knows its rows, not what was asked before. Here a state is a pair (memory, rows)
+instead, where the memory is a number that each test and side on the way changes, and that may forbid a test.
+
+Where a path alone shows whether a constraint is kept (`bars` in odtc.constraint), the memory is what it has
+to know of the path, and arcs are left out: what is left are the flows of the trees that keep it, so the
+program stays integral. With the heap number n of the node as memory the model has columns for what each node asks,
 
     b_nf = Σ_S u_{n,S,f}            n a branch node, f a test; one row each
 
-of which constraints may speak in rows of their own. Whole numbers b leave one tree: at the root one arc
+of which other constraints may speak in rows of their own. Whole numbers b leave one tree: at the root one arc
 carries the flow, so one state is entered at either child, and so on down. Where a constraint only says
 of which tests there are few (`groups` in odtc.constraint) b need not be whole: once these are chosen, the
 rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{f of g} b_nf hold by themselves.
@@ -14,36 +17,65 @@ rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{
 Folding stays exact for a state whose best label costs what no tree can avoid: a tree that stops there asks
 no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is not.
 
-`within` leaves out what no tree can have that costs as little as an incumbent: least costs of trees that
-need not keep the constraints, from the values of the states, are bounds for those that do.
+What no tree can have that costs as little as an incumbent is left out (`fix`). The bounds for that are least
+costs of trees that keep less: at each state by its values, and where all choices of few groups of tests can be
+tried, by the values over each of them; an arc stays where some choice leaves it.
 """
 
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
 from math import comb
 
 import numpy as np
 
+from odtc import deadline
 from odtc.constraint import CONSTRAINTS, Knows, broken, mended, rowed
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
 from odtc.model import Axis, Block, ModelBuilder
 from odtc.states import Graph, Level
 
-WORK = 30_000_000  # arcs that the search for an incumbent may look at
+WORK = 30_000_000  # arcs that the search for an incumbent may look at, and as many that of choices of tests
 AT_ONCE = 4_000_000  # of them together
 
 
 @dataclass(frozen=True)
 class Placed(Level):
-    """A Level whose states remember: `memory` int64 (states,)."""
+    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the arcs of the level that it is of."""
 
     memory: np.ndarray
+    arc: np.ndarray
 
 
-def seen(kinds, others: tuple[str, ...]) -> list[str]:
-    """Which of these kinds of constraints speak of what is asked, if some do beside `others`; else none."""
-    speaking = [name for name in kinds if CONSTRAINTS.get(name).KNOWS == Knows.TESTS]
-    return speaking if set(speaking) - set(others) else []
+@dataclass(frozen=True)
+class Sight:
+    """The program of a model, the incumbent that bounds what it holds (None where nothing does), and how many of the
+    arcs of all trees it was made of are left out."""
+
+    graph: Graph
+    incumbent: HeapTree | None = None
+    n_fixed: int = 0
+    n_arcs: int = 0
+
+
+def barring(kind: str) -> bool:
+    """Whether paths alone show if a constraint of this kind is kept."""
+    return hasattr(CONSTRAINTS.get(kind), "bars")
+
+
+def sight(problem: Problem, graph: Graph, nodes: bool) -> Sight:
+    """The program of all trees cut down to the constraints; with `nodes` its states know theirs."""
+    graph = barred(problem, graph)
+    if not nodes:
+        return Sight(graph)
+    best, left = incumbent(problem, graph) if problem.params.fix else None, graph
+    if best is not None:
+        most = problem.module.objective(problem, best) / (1 - problem.params.lambda_)
+        left = within(graph, most)
+        for group, size in _budgets(problem):
+            if left.values[0][0] < most - graph.rows.near:
+                left = within_few(left, group, size, most)
+    return Sight(placed(left), best, graph.n_arcs - left.n_arcs, graph.n_arcs)
 
 
 def most_columns(n_tests: int, depth: int) -> int:
@@ -69,7 +101,7 @@ def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
         n = graph.levels[j + 1].n_states if j + 1 < len(graph.levels) else 1
         pairs, below[on] = np.unique(past[on] * n + sides[on], return_inverse=True)
         levels.append(Placed(level.cover[states], level.path[states], level.stop[states], level.label[states], level.floor[states],
-                             state.astype(np.int32), test, below, level.cost[arc], memory))
+                             state.astype(np.int32), test, below, level.cost[arc], memory, arc))
         if not len(pairs):
             break
         memory, states = pairs // n, pairs % n
@@ -87,34 +119,78 @@ def among(graph: Graph, held: np.ndarray) -> Graph:
     return remembering(graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which)
 
 
+def barred(problem: Problem, graph: Graph) -> Graph:
+    """The program without the paths that a constraint bars. Bit 0 of the memory says that this is not the root, bit 1 + i that a
+    test was asked which bars others below."""
+    bars = [given.module.bars(problem.encoded, given) for given in problem.constraints if barring(given.name)]
+    if not bars:
+        return graph
+    root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, tests) each
+    bit = 2 ** np.arange(1, len(bars) + 1)
+
+    def allowed(memory, test):
+        return ~(root.any(axis=0)[test] & (memory & 1 == 0) | (below[:, test] & (memory & bit[:, None] > 0)).any(axis=0))
+
+    return remembering(graph, np.zeros(1, np.int64), allowed, lambda memory, test, side: memory | 1 | bit @ once[:, test])
+
+
 def within(graph: Graph, most: float) -> Graph:
-    """The program without the arcs and states that no tree has which costs at most this, but for rounding. What is left of a
-    tree beside a state costs at least the least, over the ways there, of the values of the sides not taken."""
+    """The program without the arcs and states that no tree has which costs at most this, but for rounding."""
+    return _left(graph, _alive(graph, most))
+
+
+def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph:
+    """The same of trees over the tests of so many groups, by all choices of them; the program as it is where
+    these are too many."""
+    n = int(group.max()) + 1
+    each = _arcs_each(graph, min(1.0, size / n))
+    if size >= n or comb(n, size) * each > WORK:
+        return graph
+    choices, alive = combinations(range(n), size), [np.zeros(len(level.state), bool) for level in graph.levels]
+    while part := list(islice(choices, max(1, int(AT_ONCE / each)))):
+        deadline.check()
+        held = np.zeros((len(part), n), bool)
+        held[np.arange(len(part))[:, None], part] = True
+        some = among(graph, held[:, group])
+        for level, marks, kept in zip(some.levels, alive, _alive(some, most)):
+            marks[level.arc[kept]] = True
+    return _left(graph, alive)
+
+
+def _alive(graph: Graph, most: float) -> list[np.ndarray]:
+    """Per level, bool (arcs,): those that a tree has which costs at most this. What is left of a tree beside a
+    state costs at least the least, over the ways there, of the values of the sides not taken."""
     most += 8 * graph.rows.near + 1e-12 * most
-    values, rest, levels = graph.values, np.zeros(1), []
-    states = np.zeros(1, np.int64)
+    values, found = graph.values, []
+    beside = np.zeros(graph.levels[0].n_states)
     for j, level in enumerate(graph.levels):
         value = values[j + 1] if j + 1 < len(values) else np.zeros(0)
-        number = np.full(level.n_states, -1)
-        number[states] = np.arange(len(states))
-        known = np.full(level.n_states, np.inf)
-        known[states] = rest
-        beside = known[level.state]
-        arc = np.flatnonzero(beside + level.worth(value) <= most)
-        sides = level.below[arc]
-        padded = np.append(value, 0.0)
-        rest = np.full(len(value), np.inf)
+        found.append(beside[level.state] + level.worth(value) <= most)
+        arc, padded = np.flatnonzero(found[-1]), np.append(value, 0.0)
+        sides, rest = level.below[arc], np.full(len(value), np.inf)
         for side in (0, 1):
             on = sides[:, side] >= 0
-            np.minimum.at(rest, sides[on, side], (beside[arc] + level.cost[arc] + padded[sides[:, 1 - side]])[on])
-        after = np.flatnonzero(rest < np.inf)
-        place = np.full(len(value) + 1, -1, np.int32)
+            np.minimum.at(rest, sides[on, side], (beside[level.state[arc]] + level.cost[arc] + padded[sides[:, 1 - side]])[on])
+        beside = rest
+    return found
+
+
+def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
+    """The program with these arcs, as far as they are reached."""
+    states, levels = np.zeros(1, np.int64), []
+    for j, (level, kept) in enumerate(zip(graph.levels, alive)):
+        number = np.full(level.n_states, -1, np.int32)
+        number[states] = np.arange(len(states))
+        arc = np.flatnonzero(kept & (number[level.state] >= 0))
+        sides = level.below[arc]
+        after = np.unique(sides[sides >= 0])
+        place = np.full(1 + (graph.levels[j + 1].n_states if len(after) else 0), -1, np.int32)
         place[after] = np.arange(len(after))
         levels.append(Level(level.cover[states], level.path[states], level.stop[states], level.label[states], level.floor[states],
-                            number[level.state[arc]].astype(np.int32), level.test[arc], place[sides], level.cost[arc]))
+                            number[level.state[arc]], level.test[arc], place[sides], level.cost[arc]))
         if not len(after):
             break
-        states, rest = after, rest[after]
+        states = after
     return replace(graph, levels=tuple(levels))
 
 
@@ -133,13 +209,18 @@ def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | No
 def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
     """A good tree that keeps the constraints, None where none is found: the best ones over few tests, chosen
     greedily and then by exchange, or for other constraints those of higher prices per branch node, mended."""
-    budgets = [(given.module.groups(problem.encoded), int(given.bound)) for given in problem.constraints if hasattr(given.module, "groups")]
+    budgets = _budgets(problem)
     graphs = [graph, *(_few(graph, group, most) for group, most in budgets)]
     if not budgets:
         graphs += [_priced(graph, float(graph.rows.loss.sum()) / 2**k) for k in range(1, 20)]
-    heaps = [mended(problem, _best(problem, each)) for each in graphs]
+    heaps = [mended(problem, best(problem, each)) for each in graphs]
     kept = [heap for heap in heaps if heap is not None and not broken(problem, heap)]
     return min(kept, key=lambda heap: problem.module.objective(problem, heap), default=None)
+
+
+def _budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
+    """(group of each test, most groups) of the constraints that say so."""
+    return [(given.module.groups(problem.encoded), int(given.bound)) for given in problem.constraints if hasattr(given.module, "groups")]
 
 
 def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
@@ -165,11 +246,15 @@ def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
 
 def _values(graph: Graph, held: np.ndarray) -> tuple[np.ndarray, int]:
     """(least cost of a tree over each of these sets of tests, arcs that were looked at), in pieces."""
-    share = held.mean(axis=1).max()
-    each = 1 + sum(len(level.state) * share ** (j + 1) for j, level in enumerate(graph.levels))
-    step = max(1, int(AT_ONCE / each))
+    deadline.check()
+    step = max(1, int(AT_ONCE / _arcs_each(graph, held.mean(axis=1).max())))
     parts = [among(graph, held[begin : begin + step]) for begin in range(0, len(held), step)]
     return np.concatenate([part.values[0] for part in parts]), sum(len(level.state) for part in parts for level in part.levels)
+
+
+def _arcs_each(graph: Graph, share: float) -> float:
+    """About how many arcs of the program this share of the tests leaves."""
+    return 1 + sum(len(level.state) * share ** (j + 1) for j, level in enumerate(graph.levels))
 
 
 def _priced(graph: Graph, extra: float) -> Graph:
@@ -177,7 +262,7 @@ def _priced(graph: Graph, extra: float) -> Graph:
     return replace(graph, levels=tuple(replace(level, cost=level.cost + extra) for level in graph.levels))
 
 
-def _best(problem: Problem, graph: Graph) -> HeapTree:
+def best(problem: Problem, graph: Graph) -> HeapTree:
     """The best tree of the program."""
     (test, _), stack = blank(problem.topology), [(1, 0, 0)]
     while stack:

@@ -46,6 +46,11 @@ def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:
     return np.array([heap.split(t, encoded)[0].features[0] if heap.test[t] >= 0 else -1 for t in range(len(heap.test))])
 
 
+def of_columns(encoded: Encoded, features: list[int]) -> np.ndarray:
+    """bool (tests,): those of these columns."""
+    return np.isin([test.features[0] for test in encoded.tests], features)
+
+
 def of_label(problem: Problem, model: Model) -> np.ndarray:
     """int64 (tests,) or (scales,): the feature of each label that a node may ask, in the columns `asking`."""
     feature = np.array([test.features[0] for test in problem.encoded.tests])

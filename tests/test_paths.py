@@ -45,18 +45,29 @@ def test_the_same_file_in_several_solvers(solver, text, params):
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
 
 
-@given(data=st.data(), most=st.integers(0, 3))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-def test_every_tree_as_cheap_as_the_bound_is_left(data, most):
-    """`within` any number: the trees of the program that cost no more are those before, arc by arc."""
+@given(data=st.data(), more=st.integers(0, 3))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
+    """`within` a number: the arcs of the trees that cost no more are left, and no others."""
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
     graph = generate(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
-    bound = graph.values[0][0] + most * 0.5
-    left = paths.within(graph, bound)
-    assert _costs(left, bound) == _costs(graph, bound)
-    kept = {(j, tuple(level.path[s]), f) for j, level in enumerate(left.levels) for s, f in zip(level.state, level.test)}
-    assert all(_least_with(graph, j, s, f) > bound for j, level in enumerate(graph.levels)
-               for s, f in zip(level.state, level.test) if (j, tuple(level.path[s]), f) not in kept)
+    bound = graph.values[0][0] + more * 0.5
+    cheap = [arcs for cost, arcs in _trees(graph) if cost <= bound + 1e-9]
+    assert _arcs(paths.within(graph, bound)) == {arc for tree in cheap for arc in tree}
+
+
+@given(data=st.data(), more=st.integers(0, 3), size=st.integers(1, 2))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_choices_of_few_tests_leave_their_trees(data, more, size):
+    """The trees over few groups that cost no more are all left, and every arc that is left is in one of them."""
+    problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
+    graph = generate(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
+    group = np.arange(problem.encoded.n_tests) % 3
+    few = [(cost, arcs) for cost, arcs in _trees(graph) if len({group[test] for _, _, test in arcs}) <= size]
+    bound = min(cost for cost, _ in few) + more * 0.5
+    cheap = [arcs for cost, arcs in few if cost <= bound + 1e-9]
+    if group.max() + 1 > size:
+        assert _arcs(paths.within_few(graph, group, size, bound)) == {arc for tree in cheap for arc in tree}
 
 
 def _trees(graph, j=0, state=0):
@@ -70,13 +81,8 @@ def _trees(graph, j=0, state=0):
                 yield float(level.cost[arc] + left + right), ((j, tuple(level.path[state]), int(level.test[arc])), *asked, *others)
 
 
-def _costs(graph, bound):
-    return sorted(round(cost, 9) for cost, _ in _trees(graph) if cost <= bound + 1e-9)
-
-
-def _least_with(graph, j, state, test):
-    arc = (j, tuple(graph.levels[j].path[state]), int(test))
-    return min(cost for cost, asked in _trees(graph) if arc in asked) + 1e-9
+def _arcs(graph):
+    return {(j, tuple(level.path[s]), int(f)) for j, level in enumerate(graph.levels) for s, f in zip(level.state, level.test)}
 
 
 @given(n_tests=st.integers(2, 6), depth=st.integers(1, 4), seed=st.integers(0, 999))
@@ -96,6 +102,15 @@ def test_only_what_is_counted_is_whole():
     assert [block.name for block in few.columns if few.integrality[block.start : block.stop].any()] == ["held"]
     both = pipeline.build(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaves <= 4"))
     assert [block.name for block in both.columns if both.integrality[block.start : block.stop].any()] == ["b"]
+
+
+def test_paths_that_are_barred_leave_a_linear_program():
+    """Of where a column may be asked too: no whole number, and no column says which node asks."""
+    for text in ("forbid_root[a5]", "require_root[a1,a2]", "not_below[a1,a2]", "not_below[a4,a4]"):
+        free, bound = (odtc.fit(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=texts)
+                       for texts in ((), (text, "leaf_rows >= 2")))
+        assert not bound.model.integrality.any() and {block.role for block in bound.model.columns} == {"stop", "arc"}
+        assert bound.facts["verified"] and bound.facts["termination"] == "optimal" and bound.facts["objective"] >= free.facts["objective"]
 
 
 def test_an_incumbent_makes_the_file_smaller_not_the_optimum():

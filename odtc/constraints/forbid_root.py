@@ -4,7 +4,7 @@ import numpy as np
 
 from odtc.constraint import Constraint, Knows
 from odtc.heap import HeapTree
-from odtc.questions import HINT, NEEDS, asked, bar, named, of_label, with_root  # noqa: F401
+from odtc.questions import HINT, NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
 
 NAME = "forbid_root"
 SUMMARY = "forbid_root[FEATURE,…]: the root asks none of these columns of the data"
@@ -27,6 +27,11 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 
 def rows(problem, model, given: Constraint, m, suffix: str) -> None:
     bar(problem, model, m, f"root{suffix}", np.isin(of_label(problem, model), named(problem.encoded, given)))
+
+
+def bars(encoded, given: Constraint):
+    none = np.zeros(encoded.n_tests, bool)
+    return of_columns(encoded, named(encoded, given)), none, none
 
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:

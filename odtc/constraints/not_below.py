@@ -8,7 +8,7 @@ import numpy as np
 from odtc.constraint import Constraint, Knows, asking, least_missed
 from odtc.heap import HeapTree
 from odtc.model import Axis
-from odtc.questions import HINT, NEEDS, asked, named, of_label  # noqa: F401
+from odtc.questions import HINT, NEEDS, asked, named, of_columns, of_label  # noqa: F401
 
 NAME = "not_below"
 SUMMARY = "not_below[F,G]: no node that asks column F of the data stands below one that asks column G"
@@ -39,6 +39,11 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
     below, pair = m.rows(f"below{suffix}", Axis("pair", len(pairs)), upper=1), np.arange(len(pairs))[:, None]
     m.add(below[pair], b[s, low])
     m.add(below[pair], b[t, high])
+
+
+def bars(encoded, given: Constraint):
+    low, high = named(encoded, given, 2)
+    return np.zeros(encoded.n_tests, bool), of_columns(encoded, [high]), of_columns(encoded, [low])
 
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:

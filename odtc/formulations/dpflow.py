@@ -31,7 +31,7 @@ from math import comb
 import numpy as np
 
 from odtc import budgeted, deadline, interval_model, paths
-from odtc.constraint import broken, least_rows
+from odtc.constraint import Knows, broken, least_rows
 from odtc.errors import ModelError, TreeError
 from odtc.fixing import Fixed
 from odtc.formulation import Problem, Role, parameter
@@ -79,7 +79,7 @@ class Shape:
     def of(cls, problem: Problem) -> "Shape":
         """A depth less than the problem's where a tree of that depth costs what no tree can avoid."""
         depth, params = problem.topology.depth, problem.params
-        if sees(problem):  # a tree of less depth or the best subtree may not keep them
+        if remembers(problem):  # a tree of less depth or the best subtree may not keep them
             return cls(depth, 0)
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
             problem.memo["dpflow depth"] = _enough(rows_of(problem), depth)
@@ -134,13 +134,21 @@ def keeps(problem: Problem) -> tuple[str, ...]:
     """The kinds of constraints that decide which states and arcs there are; a proof is one of all trees with such leaves."""
     if interval_model.taken(problem):
         return ()
-    return ROWS if problem.params.proof or sees(problem) else KEEPS
+    if remembers(problem):
+        return (*ROWS, *(given.name for given in problem.constraints if paths.barring(given.name)))
+    return ROWS if problem.params.proof else KEEPS
+
+
+def remembers(problem: Problem) -> bool:
+    """Whether states remember their paths, since a constraint speaks of what is asked (odtc.paths)."""
+    params = problem.params
+    return params.tail in ("auto", "0") and not params.proof and not interval_model.taken(problem) and any(
+        given.module.KNOWS == Knows.TESTS and given.name not in KEEPS for given in problem.constraints)
 
 
 def sees(problem: Problem) -> bool:
-    """Whether the states know their nodes, since rows of constraints speak of what is asked there."""
-    params = problem.params
-    return params.tail in ("auto", "0") and not params.proof and bool(paths.seen([given.name for given in problem.constraints], KEEPS))
+    """Whether they know their nodes, for constraints in rows."""
+    return remembers(problem) and any(given.name not in keeps(problem) for given in problem.constraints)
 
 
 def build(problem: Problem) -> Model:
@@ -177,11 +185,6 @@ def _share(problem: Problem, loss: np.ndarray) -> np.ndarray:
     """(1-λ) · loss, in which branch nodes count λ / (1-λ) each; without the noise of their division."""
     lam = problem.params.lambda_
     return np.round((1 - lam) * loss, 12) if lam else loss
-
-
-def _unshared(problem: Problem, heap: HeapTree) -> float:
-    """The loss of a tree and the price of its branch nodes, in units of loss."""
-    return objective(problem, heap) / (1 - problem.params.lambda_)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
@@ -248,9 +251,12 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
     walk(1, np.arange(len(rows.X)), 0)
     heap = settle(test, encoded)
-    if (better := incumbent(problem)) and (broken(problem, heap) or objective(problem, heap) > objective(problem, better)):
-        return better
-    return heap
+    if not remembers(problem):
+        return heap
+    better, wrong = incumbent(problem), broken(problem, heap)
+    if wrong and not sees(problem):
+        return paths.best(problem, _program(problem))
+    return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -274,8 +280,8 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 def notes(problem: Problem) -> dict:
     """Where columns were left out because no better tree has them: how many, and the bound and the tree that prove it."""
     if (better := incumbent(problem)) is not None:
-        every, left = _all(problem), paths.within(_all(problem), _unshared(problem, better))
-        return {"fixed": {"arcs": every.n_arcs - left.n_arcs, "of": every.n_arcs, "bound": float(_share(problem, every.values[0][0])),
+        found = problem.memo["dpflow sight"]
+        return {"fixed": {"arcs": found.n_fixed, "of": found.n_arcs, "bound": float(_share(problem, found.graph.values[0][0])),
                           "incumbent": objective(problem, better)}}
     if not _budgeted(problem) or not problem.params.fix:
         return {}
@@ -298,7 +304,7 @@ def branch_price(problem: Problem) -> float:
 
 def _budgeted(problem: Problem) -> bool:
     """Whether a constraint bounds a sum over the tree (odtc.budgeted)."""
-    return not problem.params.proof and not sees(problem) and budgeted.bounded(problem)
+    return not problem.params.proof and not remembers(problem) and budgeted.bounded(problem)
 
 
 def _fixed(problem: Problem) -> Fixed:
@@ -326,11 +332,10 @@ def known(problem: Problem) -> Graph:
 
 def incumbent(problem: Problem) -> HeapTree | None:
     """The tree of the compiler's that bounds what the model holds, None where nothing does."""
-    if not (sees(problem) and problem.params.fix):
+    if not remembers(problem):
         return None
-    if "dpflow incumbent" not in problem.memo:
-        problem.memo["dpflow incumbent"] = paths.incumbent(problem, _all(problem))
-    return problem.memo["dpflow incumbent"]
+    _program(problem)
+    return problem.memo["dpflow sight"].incumbent
 
 
 def optimal(problem: Problem) -> HeapTree:
@@ -346,28 +351,21 @@ def optimal(problem: Problem) -> HeapTree:
 def _program(problem: Problem) -> Graph:
     """The states and arcs of the model with their costs, in units of loss."""
     if "dpflow program" not in problem.memo:
-        graph = _all(problem)
-        if sees(problem):
-            better = incumbent(problem)
-            graph = paths.placed(graph if better is None else paths.within(graph, _unshared(problem, better)))
+        shape = Shape.of(problem)
+        if shape.tail == 2:
+            graph = known(problem).folded(shape.levels)
+        else:
+            graph = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
+        if remembers(problem):
+            problem.memo["dpflow sight"] = paths.sight(problem, graph, sees(problem))
+            graph = problem.memo["dpflow sight"].graph
         problem.memo["dpflow program"] = reduced(graph) if problem.params.proof else graph
     return problem.memo["dpflow program"]
 
 
-def _all(problem: Problem) -> Graph:
-    """The states and arcs of all trees."""
-    if "dpflow all" not in problem.memo:
-        shape = Shape.of(problem)
-        if shape.tail == 2:
-            problem.memo["dpflow all"] = known(problem).folded(shape.levels)
-        else:
-            problem.memo["dpflow all"] = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
-    return problem.memo["dpflow all"]
-
-
 def _skeleton(problem: Problem) -> Graph:
     """The same states and arcs, without the cost of what is folded where it is not known already."""
-    if "dpflow program" in problem.memo or sees(problem):
+    if "dpflow program" in problem.memo or remembers(problem):
         return _program(problem)
     return generate(rows_of(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
 
