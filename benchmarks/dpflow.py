@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
-    folder = Path(os.environ.get("ODTC_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    folder = data_folder()
     print("| set | depth | errors | pystreed s | proof s | LP s | file s | proof / pystreed | LP / pystreed | file / pystreed | bytes | check s |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     ratios = {}
@@ -52,6 +52,11 @@ def main() -> None:
                   + f" | {row['bytes']:,} | {row['check']:.2f} |", flush=True)
     for (depth, key), values in ratios.items():
         print(f"geometric mean at depth {depth}, {key} / pystreed: {math.exp(sum(map(math.log, values)) / len(values)):.2f}")
+
+
+def data_folder() -> Path:
+    """Where the public data sets are."""
+    return Path(os.environ.get("ODTC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def cell(dataset, depth, rounds) -> dict:
