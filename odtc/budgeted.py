@@ -22,6 +22,7 @@ from odtc.model import Axis, Model, ModelBuilder
 from odtc.pareto import Budgets, label_points, stump_points
 from odtc.states import Rows, generate
 
+ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
 
 
@@ -204,13 +205,14 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
                       for side, (below, part) in enumerate(zip(step.below[arc[0]], (members[~ones], members[ones])))]
             continue
         begin, end = step.points.first(step.n_states)[state : state + 2]
-        over = (step.points.vector[begin:end] - total(node, members)) / flow.unit
-        fits = np.flatnonzero((over <= 0.5).all(axis=1) & (over[:, budgets.both] >= -0.5).all(axis=1))
-        if not len(fits):
+        # The subtree itself, or one whose vector is no greater but for the rounding of sums.
+        fits = (step.points.code[begin:end] == _code(heap, node, step.points.code.shape[1])).all(axis=1)
+        if not fits.any():
+            over = (step.points.vector[begin:end] - total(node, members)) / (ROUNDED * np.maximum(flow.scale, 1e-300))
+            fits = (over <= 1).all(axis=1) & (over[:, budgets.both] >= -1).all(axis=1)
+        if not fits.any():
             return None
-        own = _code(heap, node, step.points.code.shape[1])
-        same = (step.points.code[begin + fits] == own).all(axis=1)
-        place = begin + int(fits[same.argmax()])
+        place = begin + int(fits.argmax())
         lay(step.points.code[place], test, label, node)
         columns.append((f"t{j}", place))
     return columns, test, label

@@ -70,7 +70,6 @@ class Flow:
 
     @property
     def unit(self) -> np.ndarray:
-        """(1 + r,): vectors that differ by less than half of it are one."""
         return unit(self.scale)
 
     def weight(self, multipliers: np.ndarray) -> np.ndarray:
@@ -83,7 +82,9 @@ class Flow:
 
 
 def unit(scale: np.ndarray) -> np.ndarray:
-    return 1e-11 * np.maximum(scale, 1e-300)
+    """(1 + r,): vectors that differ by less than half of it are one; whole numbers stay apart, sums of fractions that
+    are one number may not meet, which does no harm."""
+    return 2.0**-44 * np.maximum(scale, 1e-300)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def fixed(flow: Flow) -> Fixed:
     """The flow without the columns that only trees have that cost more than the best one met."""
     whole = flow.n_columns
     multipliers, bound, best = dual(flow)
-    most = np.inf if best is None else best.vector[0]
+    most = flow.scale[0] if best is None else best.vector[0]  # no tree costs more than its scale
     for _ in range(5):
         flow = without(flow, multipliers, most)
         found, before = beam(flow, multipliers, most), most
@@ -198,6 +199,8 @@ def without(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
         there = np.zeros(below.n_states, bool)
         there[step.below[arcs]] = True
         reached.append(there)
+    if not kept[0][0].any() and not kept[0][1].any():  # no tree keeps the bounds; the labels of the root say so, too
+        kept[0] = flow.steps[0].points.code[:, 0] < 0, kept[0][1]
     steps = []
     for j, (step, (points, arcs)) in enumerate(zip(flow.steps, kept)):
         here = reached[j]

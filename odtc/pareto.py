@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc import deadline
+from odtc.memory import expect_room
 from odtc.states import Level, Rows, sides, totals
 
 MOST_SHIFTS = 200  # of a sorted group that is compared with its predecessors: to leave dominated vectors in does no harm
@@ -167,4 +168,6 @@ def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets,
             code = np.stack(np.broadcast_arrays(f[at, None], -1 - first, -1 - second), axis=-1).reshape(-1, 3).astype(np.int32)
             state = np.repeat(part[s[at]], len(first)).astype(np.int32)
             found.append(nondominated(Points(state, vector, code), budgets.both, unit))
+    count = sum(map(len, found))
+    expect_room(count * (16 * (1 + r) + 40), f"{count:,} subtrees of one level with what they cost and use")
     return nondominated(Points.joined(found), budgets.both, unit)
