@@ -46,7 +46,7 @@ class Knows(StrEnum):
 PREDICTING: Needs = ((Need(Role.PREDICTED),), (Need(Role.ROUTE), Need(Role.LABEL, "leaves")))
 NEEDS: Needs = (*PREDICTING, (Need(Role.CORRECT),), (Need(Role.FLOW),))
 KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
-HINT = "flowoct, oct, binoct and fair say which class a row is predicted; bendersoct says which rows are right"
+HINT = "flowoct, oct, binoct, fair and dpflow say which class a row is predicted; bendersoct says which rows are right"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ tree as good as one found needs is left out (odtc.fixing).
 
 import numpy as np
 
-from odtc.constraint import least_rows, mended, most_branch_nodes
+from odtc.answered import lines_of
+from odtc.constraint import CONSTRAINTS, least_rows, mended, most_branch_nodes
 from odtc.errors import TreeError
 from odtc.fixing import Fixed, Flow, Step, fixed, joined, unit
 from odtc.formulation import Problem, Role
@@ -26,9 +27,14 @@ ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in ano
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
 
 
+def kinds() -> tuple[str, ...]:
+    """The kinds of constraints that bound sums over the tree."""
+    return "branch_nodes", "leaves", *(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
+
+
 def bounded(problem: Problem) -> bool:
     """Whether a constraint bounds a sum over the tree."""
-    return most_branch_nodes(problem) is not None
+    return any(given.name in kinds() for given in problem.constraints)
 
 
 def budgets_of(problem: Problem) -> Budgets:
@@ -36,6 +42,15 @@ def budgets_of(problem: Problem) -> Budgets:
     encoded, most, found = problem.encoded, most_branch_nodes(problem), []
     if most is not None:
         found.append([1.0, np.zeros_like(encoded.loss), -np.inf, most])
+    for line in lines_of(problem):
+        same = next((one for one in found if not one[0] and np.array_equal(one[1], line.coef)), None)
+        opposite = next((one for one in found if not one[0] and np.array_equal(one[1], -line.coef)), None)
+        if same is not None:
+            same[3] = min(same[3], line.upper)
+        elif opposite is not None:
+            opposite[2] = max(opposite[2], -line.upper)
+        else:
+            found.append([0.0, line.coef, -np.inf, line.upper])
     branch, answers, lower, upper = zip(*found)
     size = np.maximum(np.abs(np.where(np.isfinite(lower), lower, 0)), np.abs(upper))
     return Budgets(np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size))
@@ -107,8 +122,12 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
     """A tree as a point. Raises TreeError for one that the model has no columns for."""
     walked = _walk(problem, flow, heap)
     if walked is None:
-        raise TreeError("the model has no columns for this tree: a better one is known, or another that predicts as well and keeps "
-                        "the constraints; give the tree that a heuristic makes, or set -p fix=false")
+        raise TreeError("the model has no columns for this tree: one that costs less is known, or predicts as well what the constraints count; "
+                        "give the tree that a heuristic makes, or set -p fix=false")
+    paid, less = (tree.loss(problem.encoded) + flow.branch[0] * tree.n_branch_nodes for tree in (heap, HeapTree(walked[1], walked[2])))
+    if abs(paid - less) > ROUNDED * flow.scale[0]:
+        raise TreeError(f"the tree loses {paid:.10g}; with other subtrees it loses {less:.10g} and keeps the constraints no less, "
+                        "and the model has only such trees; give the tree that a heuristic makes")
     point = {f"t{j}": np.zeros(len(step.points)) for j, step in enumerate(flow.steps) if len(step.points)}
     point |= {f"u{j}": np.zeros(len(step.state)) for j, step in enumerate(flow.steps) if len(step.state)}
     for block, place in walked[0]:

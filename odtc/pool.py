@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.constraint import rowed
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import FORMULATIONS, Problem
 from odtc.heap import HeapTree, blank, settle
@@ -50,8 +49,8 @@ def near_optimal(problem: Problem, most: int, within: float | None = None) -> Po
     is more than `within` above the best one. Raises ChoiceError."""
     if problem.formulation != "dpflow":
         raise ChoiceError(f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model dpflow")
-    if rows := rowed(problem):
-        raise ChoiceError(f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; leave out {str(rows[0][1])!r}")
+    if others := [given for given in problem.constraints if given.name != "leaf_rows"]:
+        raise ChoiceError(f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; leave out {str(others[0])!r}")
     if most < 1 or within is not None and not within >= 0:
         raise ChoiceError(f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}" if within is not None
                           else f"expected a pool of at least 1 tree, got {most}")

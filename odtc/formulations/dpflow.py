@@ -47,7 +47,7 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 
 ANY_COST = True
 ROWS = ("leaf_rows",)
-KEEPS = (*ROWS, "branch_nodes", "leaves")
+KEEPS = (*ROWS, *budgeted.kinds())
 
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 

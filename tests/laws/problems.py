@@ -135,7 +135,8 @@ KEEPS = {
     "oct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"},
     "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
-    "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "places"}, "dpflow folded": {*OF_BRANCHES, "leaf_rows"}, "dpflow proof": {"leaf_rows"},
+    "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
+    "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers"}, "dpflow proof": {"leaf_rows"},
     "dpflow intervals": set(),
 }
 
