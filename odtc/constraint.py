@@ -43,6 +43,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.answered import Knows
+from odtc.dataset import show_number
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role
@@ -81,7 +82,7 @@ class Constraint:
 
     def __str__(self) -> str:
         args = ",".join(f'"{arg}"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args)
-        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {self.bound:.17g}" if self.op else "")
+        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_number(self.bound)}" if self.op else "")
 
     @property
     def limit(self) -> float:

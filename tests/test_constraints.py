@@ -161,3 +161,129 @@ def test_where_no_tree_is_mended_there_is_no_start_and_one_line_says_so(tmp_path
     said = command("build", MONKS_3, "--encoding", "onehot", "--max-features", 1, "-o", "m", folder=tmp_path)
     assert said.code == 0 and not (tmp_path / "m.mst").exists()
     assert said.err.splitlines()[0] == "no start is given: the tree of 'cart' breaks a constraint (features <= 1)"
+
+
+# What a tree answers, by class and by group, and where a column may be asked.
+
+SIDE = "size,colour,side,class\n1,red,p,no\n2,red,q,yes\n3,blue,p,yes\n4,blue,q,no\n1,red,q,yes\n4,blue,p,no\n3,blue,q,yes\n2,red,,no\n"
+
+
+@pytest.fixture
+def side(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(SIDE)
+    return path
+
+
+def encoded_side(path, **reading):
+    return encode(odtc.read(path, **{"aside": ("side",)} | reading))
+
+
+@pytest.mark.parametrize("text, again", [
+    ("recall[yes]>=.5", "recall[yes] >= 0.5"), ("accuracy >= 1", "accuracy >= 1"), (" forbid_root[ size , colour ]", "forbid_root[size,colour]"),
+    ('statistical_parity[group=side, positive=yes] <= 0.05', "statistical_parity[group=side,positive=yes] <= 0.05"),
+    ("equal_opportunity[group=size<=2,positive=no] <= 0", "equal_opportunity[group=size<=2,positive=no] <= 0"),
+    ("predictive_equality[group=side:p|q,positive=no] <= 1", "two groups"), ("not_below[size,size]", "not_below[size,size]"),
+])
+def test_arguments_are_written_and_read(side, text, again):
+    if again == "two groups":  # all rows are in one of these levels
+        with pytest.raises(ChoiceError, match=again):
+            parse(text, encoded_side(side))
+        return
+    given = parse(text, encoded_side(side))
+    assert str(given) == again and parse(again, encoded_side(side)) == given
+
+
+@pytest.mark.parametrize("text, part", [
+    ("recall[maybe] >= 0.5", "known: no, yes"), ("recall >= 0.5", "recall[CLASS]"), ("recall[yes] >= 95", "between 0 and 1"),
+    ("recall[yes] <= 0.5", "takes >="), ("recall[yes]", "NAME OP NUMBER"), ("accuracy[yes] >= 0.5", "no arguments"),
+    ("statistical_parity[group=side] <= 0.1", "statistical_parity[group=…,positive=…]"), ("statistical_parity <= 0.1", "statistical_parity[group=…,positive=…]"),
+    ("statistical_parity[group=race,positive=yes] <= 0.1", "it has 'size', 'colour', 'side'"),
+    ("statistical_parity[group=side:z,positive=yes] <= 0.1", "known: p, q"), ("statistical_parity[group=colour<=2,positive=yes] <= 0.1", "categorical"),
+    ("statistical_parity[group=sde,positive=yes] <= 0.1", "did you mean 'side'"), ("equalised_odds[group=side,positive=perhaps] <= 0.1", "known: no, yes"),
+    ("forbid_root[side]", "known: size, colour"), ("forbid_root[size] >= 1", "takes no number"), ("forbid_root", "forbid_root[FEATURE,…]"),
+    ("require_root[colr]", "did you mean 'colour'"), ("not_below[size]", "not_below[FEATURE,FEATURE]"),
+])
+def test_bad_arguments_are_refused_in_a_sentence(side, text, part):
+    with pytest.raises(ChoiceError) as said:
+        parse(text, encoded_side(side))
+    assert part in str(said.value) and "\n" not in str(said.value)
+
+
+def test_a_column_set_aside_is_no_feature_and_its_missing_cells_count(side):
+    kept = odtc.read(side, aside=("side",), missing="separate")
+    assert [feature.name for feature in kept.features] == ["size", "colour"] and kept.n_rows == 8 and kept.target == "class"
+    assert encoded_side(side).copies.sum() == 7  # the row without a side is dropped
+    given = parse("statistical_parity[group=side,positive=yes] <= 1", encode(kept))
+    problem = pipeline.pose(kept, "flowoct", 1, constraints=(str(given),))
+    assert problem.encoded.groups[0].names == ("p", "q", "missing")
+    np.testing.assert_array_equal(problem.encoded.groups[0].weight.sum(axis=0), [3, 4, 1])
+    assert len(encode(kept).tests) == len(encoded_side(side, missing="separate").tests)
+    with pytest.raises(ChoiceError, match="another column for --aside, got 'class'"):
+        odtc.read(side, aside=("class",), target="class")
+    with pytest.raises(odtc.errors.DataError, match="at least one feature"):
+        odtc.read(side, aside=("size", "colour", "side"))
+
+
+def test_rates_are_counted_by_weight_and_a_class_never_predicted_is_precise(tmp_path):
+    """By hand: size <= 2 is predicted no. Of class yes, of weight 6, weight 4 is right; the groups differ."""
+    path = tmp_path / "data.csv"
+    path.write_text("size,side,w,class\n1,p,1,no\n2,q,2,yes\n3,p,3,yes\n4,q,4,no\n3,q,1,yes\n")
+    encoded = encode(odtc.read(path, aside=("side",), weights="w"))
+    cut = next(f for f, test in enumerate(encoded.tests) if test.threshold == 2.5)
+    heap = settle(np.array([-1, cut, -1, -1], np.int32), encoded, np.array([-1, -1, 0, 1], np.int32))
+    figures = {
+        "accuracy >= 0": 5 / 11, "recall[yes] >= 0": 4 / 6, "false_negative_rate[yes] <= 1": 2 / 6, "precision[yes] >= 0": 4 / 8,
+        "false_positive_rate[yes] <= 1": 4 / 5, "recall[no] >= 0": 1 / 5,
+        "statistical_parity[group=side,positive=yes] <= 1": abs(3 / 4 - 5 / 7), "equal_opportunity[group=side,positive=yes] <= 1": 1 - 1 / 3,
+        "predictive_equality[group=side,positive=yes] <= 1": 1.0, "equalised_odds[group=side,positive=yes] <= 1": 1.0,
+    }
+    for text, figure in figures.items():
+        given = parse(text, encoded)
+        assert given.module.value(encoded, given, heap) == pytest.approx(figure, abs=1e-12), text
+    alone = settle(np.full(4, -1, np.int32), encoded, np.array([-1, 0, -1, -1], np.int32))
+    given = parse("precision[yes] >= 1", encoded)
+    assert given.module.value(encoded, given, alone) == 1.0
+
+
+def test_lines_are_whole_and_break_at_the_next_row():
+    """balance-scale's shape: a recall of 0.6 of 5 rows is 3 rows, and a line allows no 2.999."""
+    from odtc.answered import lines
+
+    encoded = monks()
+    given = parse("recall[1] >= 0.51", encoded)
+    line, = lines(encoded, given)
+    ones = encoded.y == encoded.classes.index("1")
+    assert line.monotone and line.upper == -np.ceil(0.51 * encoded.copies[ones].sum())
+    parity = lines(encoded, parse("statistical_parity[group=a1:1,positive=1] <= 0.1", encoded))
+    assert len(parity) == 2 and not any(line.monotone for line in parity)
+    assert all((line.coef == np.rint(line.coef)).all() and line.upper == int(line.upper) for line in parity)
+
+
+@pytest.mark.parametrize("text", [
+    "recall[1] >= 0.99", "precision[1] >= 1", "false_positive_rate[0] <= 0.05", "statistical_parity[group=a2,positive=1] <= 0.01",
+    "equalised_odds[group=a1,positive=1] <= 0.05", "accuracy >= 0.9", "forbid_root[a5]", "forbid_root[a2]", "require_root[a6]", "not_below[a5,a2]", "not_below[a2,a5]",
+])
+@pytest.mark.parametrize("start", ["cart", "local_search"])
+def test_a_tree_is_mended_to_answer_or_ask_otherwise(text, start):
+    problem = pipeline.pose(MONKS_3, "flowoct", 3, encoding="onehot", constraints=(text,))
+    mend = mended(problem, grow(start, problem.encoded, problem.topology))
+    assert mend is not None and not broken(problem, mend)
+
+
+def test_a_group_that_is_no_feature_lasts_from_the_command_line_to_the_check(side, tmp_path):
+    words = ("--aside", "side", "--constraint", "equal_opportunity[group=side,positive=yes] <= 0.1", "--constraint", "forbid_root[colour]")
+    built = command("build", "data.csv", *words, "-o", "m", "--json", folder=tmp_path)
+    assert built.facts["constraints"] == ["equal_opportunity[group=side,positive=yes] <= 0.1", "forbid_root[colour]"]
+    assert command("solve", "m.mps", folder=tmp_path).code == 0
+    first = command("verify", "m.sol", "--json", folder=tmp_path).facts
+    side.rename(tmp_path / "gone.csv")
+    for said in (first, command("verify", "m.sol", "--json", folder=tmp_path).facts):
+        checks = [check["text"] for check in said["checks"] if check["check"] == "constraint"]
+        assert said["verified"] and len(checks) == 2 and checks[1] == "forbid_root[colour]: broken at 0 nodes"
+
+
+def test_what_no_tree_keeps_is_infeasible(side):
+    model = odtc.build(side, "flowoct", 1, reading={"aside": ("side",)}, constraints=("accuracy >= 1",))
+    assert pipeline.solve(model, threads=1).termination == "infeasible"
+    assert pipeline.start(model, "cart") is None
