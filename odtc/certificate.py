@@ -10,9 +10,11 @@ leave; literal 2f means the right side of test f, 2f + 1 its left side.
 
 The check needs the data file and nothing of the compiler: it counts the tree's cost row by row; and for
 every state with a target t, from the last level up, that no label costs less than t and that for every
-test the two sides cost at least t - P together. A side costs what its own target says, or what rows that
-answer all tests alike cannot avoid; with two levels left its best test is tried out. Then the target of
-the root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
+test the two sides cost at least t - P together. A side costs what its own target says, with two levels
+left what its best test does, which is tried out; and at least what the same side of another threshold of
+the feature does: where that side has fewer rows all of that, where it has more all but what these
+can cost. All of this is counted above what rows that answer all tests alike cannot avoid. Then the target of the
+root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
 """
 
 import json
@@ -28,6 +30,7 @@ from odtc.errors import CertificateError
 SCHEMA = "odtc.certificate/1"
 SUFFIX = ".certificate.json"
 EXACT = 2.0**53
+EACH = 8  # of the thresholds of a feature one in so many is tried out first
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,18 @@ class _Bound:
         self.X, self.price, self.depth = X, float(price), depth
         # Sums of whole numbers are exact below 2^24 in float32, which multiplies twice as fast.
         real = np.float32 if float(loss.sum()) < 2**24 else np.float64
-        self.tests, self.real, self.loss = facts["tests"], np.ascontiguousarray(X.T).astype(real), loss.astype(real)
-        self.floor = self.loss.min(axis=1)
+        self.floor = loss.min(axis=1)
+        self.tests, self.real, self.loss = facts["tests"], np.ascontiguousarray(X.T).astype(real), (loss - self.floor[:, None]).astype(real)
+        self.most = self.loss.max(axis=1)
+        features = {}
+        for f, test in enumerate(self.tests):
+            if test["kind"] == "threshold":
+                features.setdefault(test["feature"], []).append(f)
+        # The tests of a feature by rising threshold: the left side of one holds that of those before it.
+        self.chains = [np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"]))) for tests in features.values() if len(tests) > 1]
+        self.first = np.ones(len(X), bool)
+        for chain in self.chains:
+            self.first[chain[np.arange(len(chain)) % EACH > 0]] = False
         self.packed = np.packbits(X, axis=1)
         self.outside = np.packbits(~X, axis=1)
         texts = facts["targets"]
@@ -131,58 +144,71 @@ class _Bound:
                 rows = np.flatnonzero(cover)
                 self._hold(target, rows, np.packbits(cover), self.depth - j, below, literals)
                 key = np.packbits(cover).tobytes()
-                here[key] = max(here.get(key, 0), target)
+                here[key] = max(here.get(key, 0.0), target - float(self.floor[rows].sum()))
             below = here
         whole = np.packbits(np.ones(self.X.shape[1], bool)).tobytes()
-        return max(float(self.floor.sum()), below.get(whole, 0))
+        return float(self.floor.sum()) + below.get(whole, 0.0)
 
     def _hold(self, target, rows, packed, height, below, literals) -> None:
         """Raises where a target does not follow from the data and the targets of the next level."""
         if not len(rows):
             raise ValueError("a state holds no rows")
-        alone = self.loss[rows].sum(axis=0).min()
+        floor = float(self.floor[rows].sum())
+        alone = float(self.loss[rows].sum(axis=0).min()) + floor
         if alone < target:
             raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, "
                                    f"but one label alone costs {alone:.0f}")
         X, loss = self.real[rows], self.loss[rows]  # (rows, tests), (rows, classes)
         count = X.sum(axis=0)
-        parts = np.flatnonzero((count > 0) & (count < len(rows)))
-        if height == 1:
-            sides = X.T @ loss
-            worth = sides.min(axis=1) + (loss.sum(axis=0) - sides).min(axis=1)
-        elif height == 2:
-            worth = self._stumps(X, loss)
-        else:
-            floor = X.T @ self.floor[rows]
-            whole = float(self.floor[rows].sum())
-            ones, zeros = packed & self.packed, packed & self.outside
-            worth = np.zeros(len(floor))
-            for f in parts.tolist():
-                worth[f] = max(floor[f], below.get(ones[f].tobytes(), 0)) + max(whole - floor[f], below.get(zeros[f].tobytes(), 0))
-        short = parts[worth[parts] + self.price < target]
+        parts = (count > 0) & (count < len(rows))
+        sides = np.zeros((2, len(parts)))  # what the left and the right side of each test cost at least
+        left_out, at = parts.copy(), np.flatnonzero(parts & self.first if height == 2 else parts)
+        while True:
+            left_out[at] = False
+            if height == 1:
+                left = X[:, at].T @ loss
+                sides[:, at] = left.min(axis=1), (loss.sum(axis=0) - left).min(axis=1)
+            elif height == 2:
+                sides[:, at] = self._stumps(X, loss, at)
+            else:
+                for side, column in enumerate((self.packed, self.outside)):
+                    sides[side, at] = [below.get(there.tobytes(), 0.0) for there in packed & column[at]]
+            worth = self._carried(sides, self.most[rows] @ X).sum(axis=0) + self.price + floor
+            short = np.flatnonzero(parts & (worth < target))
+            at = short[left_out[short]][:: EACH // 2]
+            if not len(at):
+                break
         if len(short):
             f = int(short[0])
             raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
-                                   f"asking {_words(self.tests[f])} leaves {worth[f] + self.price:.0f}")
+                                   f"asking {_words(self.tests[f])} leaves {worth[f]:.0f}")
 
-    def _stumps(self, X, loss) -> np.ndarray:
-        """Per test, the least cost of both sides, each with one more test or none."""
-        total, ones = loss.sum(axis=0), X.T @ loss
+    def _carried(self, sides, moved) -> np.ndarray:
+        """The bounds of both sides with those that follow from other thresholds of a feature; `moved` is what the
+        rows left of each test can cost at most."""
+        sides, most = sides.copy(), np.maximum.accumulate
+        for chain in self.chains:
+            (left, right), gone = sides[:, chain], moved[chain]
+            sides[0, chain] = np.maximum(most(left), most((left - gone)[::-1])[::-1] + gone)
+            sides[1, chain] = np.maximum(most(right[::-1])[::-1], most(right + gone) - gone)
+        return sides
+
+    def _stumps(self, X, loss, tests) -> tuple[np.ndarray, np.ndarray]:
+        """Per test, the least cost of the left and of the right side, each with one more test or none."""
+        total, ones, Z = loss.sum(axis=0), X.T @ loss, X[:, tests]
         if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
             gap = loss[:, 0] - loss[:, 1]
-            both, one = (X * gap[:, None]).T @ X, X.T @ gap
-            one, zero = (self._halves(sums.sum(axis=1), own, table) for sums, own, table in (
-                (ones, one, both), (total - ones, gap.sum() - one, one - both)))
-            return one + zero
-        most = [np.full((X.shape[1], X.shape[1]), np.inf) for _ in range(4)]
+            both, one, here = (Z * gap[:, None]).T @ X, X.T @ gap, ones[tests]
+            return tuple(self._halves(sums.sum(axis=1), own, table) for sums, own, table in (
+                (here, one[tests], both), (total - here, gap.sum() - one[tests], one - both)))
+        most = [np.full((len(tests), X.shape[1]), np.inf) for _ in range(4)]
         for k in range(loss.shape[1]):
-            both = (X * loss[:, k, None]).T @ X
-            for table, side in zip(most, (both, ones[:, k, None] - both, ones[:, k] - both,
-                                          total[k] - ones[:, k, None] - ones[:, k] + both)):
+            both, here = (Z * loss[:, k, None]).T @ X, ones[tests, k, None]
+            for table, side in zip(most, (both, here - both, ones[:, k] - both, total[k] - here - ones[:, k] + both)):
                 np.minimum(table, side, out=table)
-        one = np.minimum(ones.min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
-        zero = np.minimum((total - ones).min(axis=1), (most[2] + most[3]).min(axis=1) + self.price)
-        return one + zero
+        one = np.minimum(ones[tests].min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
+        zero = np.minimum((total - ones[tests]).min(axis=1), (most[2] + most[3]).min(axis=1) + self.price)
+        return one, zero
 
     def _halves(self, total, gap, table) -> np.ndarray:
         """Per test, the least cost of one side with one more test or none: `table` holds the gap between the

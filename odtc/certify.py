@@ -6,6 +6,7 @@ from math import lcm
 import numpy as np
 
 import odtc
+from odtc import interval_model
 from odtc.certificate import EXACT, SCHEMA
 from odtc.errors import ChoiceError
 from odtc.formulation import FORMULATIONS, Problem
@@ -23,7 +24,6 @@ def certify(problem: Problem) -> dict:
         raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}")
     dpflow = FORMULATIONS.get("dpflow")
     encoded = problem.encoded
-    graph = dpflow.known(problem)
     heap = dpflow.optimal(problem)
     tree = heap.to_tree(encoded)
     weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
@@ -46,15 +46,25 @@ def certify(problem: Problem) -> dict:
         "loss": [[int(whole * price) * cost for cost in line] for line in costs], "price": int(scale * branch), "scale": scale,
         "claim": round(dpflow.objective(problem, heap) * scale),
         "tree": tree.to_json(),
-        "targets": [_entries(level, wanted, unit, encoded.ones_left) for level, wanted in zip(graph.levels, targets(graph))],
+        "targets": [_entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in _targets(problem)],
     }
 
 
-def _entries(level, wanted, unit, ones_left) -> str:
-    kept = np.flatnonzero(wanted > -np.inf)
-    target = np.rint(wanted[kept] * unit).astype(np.int64)
+def _targets(problem):
+    """Per level, what trees cost at least at some states, float64 (states,), and their literals, int (states, level)."""
+    if interval_model.taken(problem):
+        for j, states in enumerate(interval_model.targets(problem)):
+            yield np.array([bound for bound, _ in states]), np.array([path for _, path in states], np.int64).reshape(len(states), j)
+        return
+    graph = FORMULATIONS.get("dpflow").known(problem)
+    for level, wanted in zip(graph.levels, targets(graph)):
+        kept = np.flatnonzero(wanted > -np.inf)
+        yield wanted[kept], level.path[kept]
+
+
+def _entries(wanted, path, unit, ones_left) -> str:
+    target = np.rint(wanted * unit).astype(np.int64)
     # A literal of a column's 1 is one of the split's left side where the column is 1 there.
-    path = level.path[kept]
     literals = path ^ ~ones_left[path >> 1]
     return ";".join(map(",".join, np.column_stack([target, literals]).astype(str).tolist()))
 

@@ -114,6 +114,18 @@ def optimal(problem: Problem) -> HeapTree:
     return settle(test, problem.encoded)
 
 
+def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
+    """Per level the bounds that prove the best tree: (loss that no tree there goes below, literals); literal 2f
+    for the rows whose column f is 0, 2f + 1 for the others."""
+    ranked, scales = _ranked(problem), _scales(problem)
+    found = []
+    for layer in layers(_search(problem), problem.topology.depth, 1, 0.0):
+        at = np.flatnonzero(layer.bound > ranked.near).tolist()
+        found.append([(float(layer.bound[number] + ranked.least[layer.members[number]].sum()),
+                       tuple(2 * int(scales.test(scale, rank)) + side for scale, rank, side in layer.path[number])) for number in at])
+    return found
+
+
 def _scales(problem) -> Scales:
     return _once(problem, "scales", lambda: Scales.of(problem.encoded))
 

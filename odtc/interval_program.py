@@ -37,23 +37,28 @@ class Arcs:
 @dataclass(frozen=True)
 class Layer:
     """The states of one level: what stopping costs, float64 (states,), the tests of the best tree, and the
-    intervals of tests."""
+    intervals of tests. Of each state its rows, the tests (scale, rank, side) that leave them, and the bound of
+    its trees, 0 where it needs none."""
 
     stop: np.ndarray
     tests: Arcs
     intervals: Arcs
+    members: list[np.ndarray]
+    path: list[tuple[tuple[int, int, int], ...]]
+    bound: np.ndarray
 
 
 class _States:
     """The states of a level, numbered as they are met, with the bound that each must have."""
 
     def __init__(self):
-        self.number, self.members, self.found = {}, [], []
+        self.number, self.members, self.path, self.found = {}, [], [], []
 
-    def of(self, search: Search, members: np.ndarray, found: Found | None, height: int) -> int:
+    def of(self, search: Search, members: np.ndarray, path: tuple, found: Found | None, height: int) -> int:
         number = self.number.setdefault(search.key(members, height), len(self.members))
         if number == len(self.members):
             self.members.append(members)
+            self.path.append(path)
             self.found.append(found)
         elif self.found[number] is None:
             self.found[number] = found
@@ -65,23 +70,23 @@ def layers(search: Search, depth: int, tail: int, more: float, merged: bool = Fa
     `more`; with `merged` a state has one for all intervals that lead nowhere."""
     rows = np.arange(len(search.ranked.rank))
     states, layers_ = _States(), []
-    states.of(search, rows, search.value(rows, depth), depth)
+    states.of(search, rows, (), search.value(rows, depth), depth)
     asked = [(0, rows, search.tree(rows, depth))]  # the nodes of the best tree at this level, with their states
     for j in range(depth - tail):
         height, below = depth - j, _States()
         last = j == depth - tail - 1
-        tests, asked = _tests(search, asked, below, height, last)
-        intervals = [_intervals(search, number, members, found, below, height, last, more, merged)
-                     for number, (members, found) in enumerate(zip(states.members, states.found)) if found is not None and found.cost > search.ranked.near]
+        tests, asked = _tests(search, asked, states, below, height, last)
+        bound = np.array([found.cost if found else 0.0 for found in states.found])
+        intervals = [_intervals(search, number, states, below, height, last, more, merged) for number in np.flatnonzero(bound > search.ranked.near)]
         stop = np.array([search.ranked.loss[members].sum(axis=0).min() for members in states.members])
-        layers_.append(Layer(stop, tests, _joined(intervals)))
+        layers_.append(Layer(stop, tests, _joined(intervals), states.members, states.path, bound))
         if not below.members:
             break
         states = below
     return layers_
 
 
-def _tests(search, asked, below, height, last):
+def _tests(search, asked, states, below, height, last):
     """The arcs of the best tree, and its nodes at the next level that ask something themselves."""
     ranked, found, going = search.ranked, [], []
     for state, members, node in asked:
@@ -94,7 +99,7 @@ def _tests(search, asked, below, height, last):
             if tree is None or last:
                 cost += _cost(search, part, tree)
             else:
-                sides[side] = below.of(search, part, None, height - 1)
+                sides[side] = below.of(search, part, (*states.path[state], (scale, rank, side)), None, height - 1)
                 going.append((sides[side], part, tree))
         found.append(Arcs(np.array([state]), np.array([[scale, rank]]), np.array([sides]), np.array([cost])))
     return _joined(found), going
@@ -110,8 +115,9 @@ def _cost(search, members, tree) -> float:
     return ranked.price + sum(_cost(search, part, below) for part, below in zip((members[left], members[~left]), trees))
 
 
-def _intervals(search, number, members, found, below, height, last, more, merged) -> Arcs:
-    """The columns that bound one state: for each scale the fewest intervals that each cost `found.cost` or more."""
+def _intervals(search, number, states, below, height, last, more, merged) -> Arcs:
+    """The columns that bound one state: for each scale the fewest intervals that each cost its bound or more."""
+    members, found = states.members[number], states.found[number]
     if found.tried is None:  # its label costs no more than a test does
         return _joined([])
     deadline.check()
@@ -136,7 +142,8 @@ def _intervals(search, number, members, found, below, height, last, more, merged
             source = int(sources[arc])
             rows = part.sides(source)[side]
             known = search.value(rows, height - 1, 0.0)
-            sides[arc, side] = below.of(search, rows, known, height - 1)
+            path = *states.path[number], (int(part.scale[source]), int(part.original[source]), side)
+            sides[arc, side] = below.of(search, rows, path, known, height - 1)
         gap = part.moved[sources] - part.moved[at]
         cost -= np.where(sides[:, side] >= 0, np.maximum(gap if side == 0 else -gap, 0.0), 0.0)
     return Arcs(np.full(len(cost), number), first, sides, cost)

@@ -27,11 +27,11 @@ ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all
 @dataclass(frozen=True)
 class Ranked:
     """Distinct rows on scales: `rank` int64 (rows, scales); `loss` float64 (rows, classes), what predicting
-    a class costs above what no tree can avoid on the row; `floor` the sum of that; `price` of a branch node."""
+    a class costs above `least`, float64 (rows,), which no tree can avoid; `price` of a branch node."""
 
     rank: np.ndarray
     loss: np.ndarray
-    floor: float
+    least: np.ndarray
     price: float
 
     @classmethod
@@ -40,7 +40,12 @@ class Ranked:
         kind = kind.reshape(-1)
         loss = np.stack([np.bincount(kind, column, len(rank)) for column in encoded.loss.T], axis=1)
         least = loss.min(axis=1)
-        return cls(rank, loss - least[:, None], float(least.sum()), price)
+        return cls(rank, loss - least[:, None], least, price)
+
+    @cached_property
+    def floor(self) -> float:
+        """What no tree can avoid."""
+        return float(self.least.sum())
 
     @cached_property
     def most(self) -> np.ndarray:

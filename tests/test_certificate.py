@@ -24,7 +24,7 @@ from tests.laws.problems import problems
 MONKS = EXAMPLES / "monks-1.csv"
 
 
-@pytest.mark.parametrize("form", [{}, {"lambda": 0.25}], ids=str)
+@pytest.mark.parametrize("form", [{}, {"lambda": 0.25}, {"intervals": "true", "lambda": 0.25}], ids=str)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
 def test_the_claim_is_the_optimum(form, data):
@@ -74,9 +74,10 @@ def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
     return facts, Dataset(dataset.name, X, y, dataset.features, dataset.classes, dataset.weight, dataset.target)
 
 
-def test_a_thousand_corruptions_are_refused_or_still_true():
-    dataset = odtc.read(MONKS)
-    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding="onehot"))))
+@pytest.mark.parametrize("numeric", [False, True], ids=["onehot", "thresholds"])
+def test_a_thousand_corruptions_are_refused_or_still_true(numeric):
+    dataset, encoding = (_numbers(), "thresholds") if numeric else (odtc.read(MONKS), "onehot")
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding=encoding))))
     assert facts["claim"] == check(facts, dataset).objective
     rnd, refused, truth = random.Random(1), 0, {}
     for _ in range(1000):
@@ -93,6 +94,34 @@ def test_a_thousand_corruptions_are_refused_or_still_true():
             truth[key] = _best(changed, rows)
         assert proof.objective == truth[key]
     assert refused > 500
+
+
+def _numbers() -> Dataset:
+    """Columns of many values, of which a certificate names few thresholds."""
+    random = np.random.default_rng(5)
+    X = random.integers(0, 25, (45, 2)).astype(float)
+    y = ((X[:, 0] > 12) ^ (X[:, 1] > 9) ^ (random.random(45) < 0.2)).astype(np.int32)
+    return Dataset("numbers", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), ("x", "y"), np.ones(45))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@given(seed=st.integers(0, 10**6), depth=st.sampled_from([2, 3]), price=st.sampled_from([0.0, 0.05]))
+@settings(max_examples=25, deadline=None)
+def test_thresholds_that_no_target_names_are_bounded_by_others(classes, seed, depth, price):
+    """The check accepts the bounds of intervals, and none that is higher than the optimum."""
+    random = np.random.default_rng(seed)
+    X, y = random.integers(0, 30, (25, 2)).astype(float), random.integers(0, classes, 25).astype(np.int32)
+    weight = random.choice([1.0, 1.0, 2.5], 25)
+    dataset = Dataset("numbers", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), tuple("xyz"[:classes]), weight)
+    problem = pipeline.pose(dataset, "dpflow", depth, params={"intervals": "true", "lambda": price})
+    facts = json.loads(json.dumps(certify(problem)))
+    plain = pipeline.pose(dataset, "dpflow", depth, params={"intervals": "false", "lambda": price})
+    best = problem.module.objective(plain, plain.module.optimal(plain))
+    assert check(facts, dataset).objective == pytest.approx(best, abs=1e-9)
+    facts["claim"] += 1
+    facts["targets"][0] = str(facts["claim"])
+    with pytest.raises(CertificateError):
+        check(facts, dataset)
 
 
 def _best(facts, rows) -> float:

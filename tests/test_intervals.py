@@ -18,6 +18,7 @@ from odtc.heuristic import grow
 from odtc.intervals import Search
 from odtc.scale import Scales
 from odtc.scans import Part, Ranked
+from odtc.solver import find_solver, version
 from odtc.topology import Topology
 from tests.command_line import MONKS
 from tests.exhaustive import cheapest
@@ -111,6 +112,19 @@ def test_when_they_are_taken():
     model = pipeline.build(data, "dpflow", 3)
     with pytest.raises(TreeError, match="intervals=false"):
         model.problem.module.start(model.problem, grow("cart", model.problem.encoded, model.problem.topology))
+
+
+@pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip", "glpk"])
+def test_any_solver_proves_the_file(solver):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(90, 3)).round(2), random.integers(0, 3, 90).astype(np.int32)
+    data = Dataset("normal", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("x", "y", "z"), np.ones(90))
+    fitted = odtc.fit(data, "dpflow", 3, solver=solver, start_from="none")
+    plain = pipeline.pose(data, "dpflow", 3, params={"intervals": "false"})
+    best = plain.module.objective(plain, plain.module.optimal(plain))
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
 
 
 # All midpoints (STRENGTH 2.4; pima-diabetes at depth 3 by pycontree): rows right.
