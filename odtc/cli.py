@@ -139,7 +139,9 @@ def fit(
             if ready.known is None:
                 screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
             return pipeline.unfinished(ready, labelled), stem, written
-        written = built + written
+        if last.problem is not ready.model.problem:  # the loop has made columns, which the first manifest has not
+            built = files.write_build(last, stem, None)
+        written = built + files.write_beside(last.problem, stem) + written
         written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
         if not solution.has_solution:
             screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)

@@ -14,7 +14,7 @@ from odtc.format import FORMATS, read_model, write_model
 from odtc.log import Said
 from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
 from odtc.model import Model
-from odtc.output import stem_of
+from odtc.output import stem_of, write_text
 from odtc.point import RawPoint, read_point, write_point
 from odtc.reader import fingerprint, read
 from odtc.run import read_run, write_run
@@ -48,6 +48,14 @@ def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = Fal
             if old not in files:
                 old.unlink(missing_ok=True)
     return files
+
+
+def write_beside(problem, stem) -> list[Path]:
+    """What a formulation leaves beside its tree (odtc.formulation), in STEM and its suffixes; the paths."""
+    texts = getattr(problem.module, "beside", lambda problem: {})(problem)
+    for suffix, text in texts.items():
+        write_text(f"{stem}{suffix}", text)
+    return [Path(f"{stem}{suffix}") for suffix in texts]
 
 
 def _start_forms(dialect: str | None) -> list[tuple[str, str]]:

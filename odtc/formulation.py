@@ -22,6 +22,10 @@ those answers from `problem.encoded` alone, `start` takes them as it takes the c
 routing, errors, words, verification and the laws are the same for all. So oblique formulations
 need one class in odtc/split.py and no other tree.
 
+What its parameters name and a manifest could not hold (a file, the end of a search) it takes in itself:
+`prepared(problem) -> Problem`, called once the problem is posed. `beside(problem) -> {suffix: text}` are
+files that `odtc fit` writes beside the tree.
+
 A formulation that does not represent every tree has also `trimmed(problem, heap) -> HeapTree`: a
 tree that it does represent, made of a heuristic's.
 
@@ -33,6 +37,7 @@ no rows are written for them (odtc.constraint), and all its functions heed them.
 A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with what
 `build` made (and the rows of cut families) instead of solving that once; `solve(model, start=None)`
 is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.loop);
+with TIMED = True it is also given `left`, a function that says how many seconds there are (None: no limit);
 `loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
 `tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it keeps (odtc.constraint).
 
@@ -52,7 +57,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cart", "cart_tuned", "oblique_search"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg", "cart", "cart_tuned", "oblique_search"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 
@@ -72,6 +77,7 @@ class Role(StrEnum):
     PREDICTED = "predicted"  # [row, node, class] 1: the row ends at this node, and is predicted as this class
     USED = "used"  # [node] 1: a row ends at this node
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
+    PATH = "path"  # [path] 1: the tree has this path, with what is below its end
     ARC = "arc"  # [state, test] the flow that asks this test at this state
     BOUND = "bound"  # [state, test] the flow that asks an ordered test from this one to the next of the block; it costs no more than any does
     SUM = "sum"  # a sum of other columns, which its own rows define (odtc.answers); nobody reads it

@@ -33,6 +33,10 @@ class Rounds:
         """Seconds of the time limit that are left, a moment at least; None without one."""
         return None if self.time_limit is None else max(0.1, self.time_limit - self.seconds)
 
+    def remaining(self) -> float | None:
+        """Seconds of the time limit that are left, 0 or less when it is over; None without one."""
+        return None if self.time_limit is None else self.time_limit - self.seconds
+
     def solve(self, model: Model, start=None) -> Solution:
         """The solution of one master, in the time that is left."""
         path = self._keep.model(model, start) if self._keep else None

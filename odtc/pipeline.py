@@ -80,6 +80,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
         of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
     problem = constraint.posed(Problem(encoded, topology, model, settings), constraints)
+    problem = getattr(problem.module, "prepared", lambda problem: problem)(problem)
     if choice is not None:
         problem.memo["choice"] = choice
     return problem
@@ -271,7 +272,8 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
                                                     program=program, time_limit=time_limit, **options))
     # A round's own model may cost less than any tree, so its bound stays as it is.
     rounds = Rounds(partial(_solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep)
-    last, solution = loop(model, rounds.solve, start, rounds.tell)
+    timed = {"left": rounds.remaining} if getattr(model.problem.module, "TIMED", False) else {}
+    last, solution = loop(model, rounds.solve, start, rounds.tell, **timed)
     return last, replace(floored(model.problem, solution), seconds=rounds.seconds)
 
 

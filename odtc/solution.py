@@ -26,21 +26,23 @@ NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBL
 @dataclass(frozen=True)
 class Round:
     """What one round of a loop came to: a master with `rows` rows of the loop was solved, and its point
-    broke `added` more. `incumbent` is the cost of the best tree so far, `bound` the best lower bound;
+    broke `added` more; or with so many columns (`what`), and as many more were worth it. `incumbent` is the cost of the best tree so far, `bound` the best lower bound;
     seconds are wall time since the loop began."""
 
     number: int
-    phase: str  # "relaxation" or "whole": whether the master asked for whole numbers
+    phase: str  # "relaxation" or "whole": whether the master asked for whole numbers; "columns" or "branch": at which node
     rows: int
     added: int
     incumbent: float | None
     bound: float | None
     seconds: float
+    what: str = "rows"
 
     def __str__(self) -> str:
+        more = "broken" if self.what == "rows" else "added"
         bound = "-" if self.bound is None else f"{round(self.bound, 6) + 0.0:.6g}"  # no -0
         tree = "" if self.incumbent is None else f"best tree {self.incumbent:.6g}, "
-        return (f"round {self.number:>2} ({self.phase}): {self.rows:,} rows, {self.added:,} more broken, "
+        return (f"round {self.number:>2} ({self.phase}): {self.rows:,} {self.what}, {self.added:,} more {more}, "
                 f"bound {bound}, {tree}{self.seconds:.1f} s")
 
 

@@ -39,6 +39,7 @@ FORMS = {
         {"fix": "false", "tail": "2"}, {"fix": "false", "tail": "0", "lambda": 0.25},
         {"intervals": "true"}, {"intervals": "true", "lambda": 0.25, "tail": "2"}, {"intervals": "true", "proof": "true"},
     ],
+    "cg": [{"tail": "0"}, {}, {"tail": "2"}, {"reward": 0.25}, {"n_min": 2, "tail": "0"}, {"n_min": 2, "reward": 0.25}],
 }
 # Learners have no model: tests/test_learners.py.
 COMPILED = [name for name in FORMULATIONS.names() if hasattr(FORMULATIONS.get(name), "build")]
@@ -53,6 +54,8 @@ def terms(problem) -> tuple[float, float, int]:
         K = range(len(encoded.classes))
         counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
         return 1.0, params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K), params.n_min
+    if hasattr(params, "reward"):
+        return 1.0, params.reward, params.n_min
     price = getattr(params, "lambda_", 0.0)
     return 1 - price, price, getattr(params, "n_min", 0)
 
@@ -138,6 +141,8 @@ KEEPS = {
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers"}, "dpflow proof": {"leaf_rows"},
     "dpflow intervals": set(),
+    # The least rows of a leaf are a parameter of cg (n_min), since the pricing keeps them.
+    "cg": set(), "cg folded": set(),
 }
 
 

@@ -20,9 +20,9 @@ from tests.laws.problems import COMPILED
 # What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.
 # No column here has more than three levels, so a set of levels is one of them, or all but one.
 OBJECTIVES = {
-    "errors": ((1.0, 0.0, 0), {name: {} for name in ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow")}),
+    "errors": ((1.0, 0.0, 0), {name: {} for name in ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg")}),
     "branch price": ((0.75, 0.25, 0), {name: {"lambda": 0.25} for name in ("flowoct", "bendersoct", "dpflow")} | {"oct": {"alpha": 1 / 3}}),
-    "least leaf": ((1.0, 0.0, 2), {name: {"n_min": 2} for name in ("oct", "fair")}),
+    "least leaf": ((1.0, 0.0, 2), {name: {"n_min": 2} for name in ("oct", "fair", "cg")}),
 }
 OTHERS = {}  # formulations of an objective of their own: name -> why
 FILES = {"cbc": "fixed-mps", "scip": "lp", "glpk": "mps"}

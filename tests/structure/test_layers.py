@@ -65,6 +65,12 @@ LAYERS = [
         "paths",
         "heap",
         "scale",
+        "sampling",
+        "decision_paths",
+        "pricing",
+        "columns",
+        "restricted_master",
+        "branch_and_price",
         "features",
         "fairness",
         "mincut",
@@ -158,9 +164,9 @@ LAYERS = [
 ]
 # Within a group: the contract before its collection, and what the contract itself stands on.
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ONLY_IN = {"typer": {name for name in LEVEL if name.startswith("cli")}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers"}, "gurobipy": {"drivers"},
+ONLY_IN = {"typer": {name for name in LEVEL if name.startswith("cli")}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers", "restricted_master"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating", "selection"}}
+           "sklearn": {"heuristics", "formulations", "sampling", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating", "selection"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,0 +1,66 @@
+"""Threshold sampling: the splits that CART chooses on many random parts of the data, node by node.
+
+Firat et al. (2020), section 5, Algorithm 1: CART is grown on random 90 % samples until no new root
+split has come for a number of samples; kept are all root splits, and at every other node the q that
+came most often. CART sees the scales of the encoding (odtc.scale) and not its 0/1 columns, so that a
+feature with a thousand thresholds is one column to it.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.heap import HeapTree
+from odtc.scale import Scales
+from odtc.topology import Topology
+
+PORTION = 0.9  # of the rows of the data in each sample
+PATIENCE = 20  # samples without a new root split, after which it ends
+MOST = 200  # samples
+
+
+def sampled(encoded: Encoded, topology: Topology, q: int, seed: int, known: tuple[HeapTree, ...] = ()) -> tuple[np.ndarray, ...]:
+    """Per node of the heap (places 0 and those of the leaves are empty) the tests it may ask, int32, the
+    most frequent first. The tests of the trees `known` are kept at their nodes, beyond the q. Deterministic."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    scales, rng = Scales.of(encoded), np.random.default_rng(seed)
+    X, weight = scales.rank.astype(np.float32), encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
+    chance = np.maximum(1, encoded.copies)
+    seen = [Counter() for _ in range(2 ** (topology.depth + 1))]
+    since = samples = 0
+    while since < PATIENCE and samples < MOST:
+        # A merged row is so many rows of the data, each of which is drawn for itself.
+        part = rng.binomial(chance, PORTION if samples else 1.0) / chance
+        rows = np.flatnonzero(part * weight > 0)
+        if not len(rows):
+            break
+        model = DecisionTreeClassifier(max_depth=topology.depth, random_state=samples)
+        model.fit(X[rows], encoded.y[rows], sample_weight=(part * weight)[rows])
+        new = False
+        for node, test in asked(model.tree_, scales):
+            new |= node == 1 and test not in seen[1]
+            seen[node][test] += 1
+        since, samples = 0 if new else since + 1, samples + 1
+    found = []
+    for node, counted in enumerate(seen):
+        first = [test for test, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
+        first = first if node == 1 else first[:q]
+        first += [int(heap.test[node]) for heap in known if heap.test[node] >= 0]
+        found.append(np.array(list(dict.fromkeys(first)), np.int32))
+    return tuple(found)
+
+
+def asked(fitted, scales: Scales):
+    """(node, test) of every branch node of a fitted tree on ranks; nodes in heap order, where a test's 1 goes
+    to 2t + 1, as scikit-learn's right does."""
+    stack = [(0, 1)]
+    while stack:
+        place, node = stack.pop()
+        if fitted.children_left[place] < 0:
+            continue
+        # rank <= c: the row lies above c cuts at most, so above number c, from 0, it does not.
+        cut = int(np.floor(fitted.threshold[place]))
+        yield node, int(scales.test(fitted.feature[place], cut))
+        stack += [(fitted.children_left[place], 2 * node), (fitted.children_right[place], 2 * node + 1)]

@@ -1,0 +1,233 @@
+"""cg: the loop ends at the optimum that exhaustive search and flowoct have, prices are what they say, and any end leaves a tree."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc import pipeline
+from odtc.branch_and_price import Search
+from odtc.columns import Columns, Pool
+from odtc.constraint import complete
+from odtc.errors import ChoiceError
+from odtc.formulation import parse_params
+from odtc.formulations import cg
+from odtc.pricing import Duals, lagrangian, price, through, values
+from odtc.restricted_master import RestrictedMaster
+from tests.laws.problems import heaps, problems
+from tests.laws.test_optimum import exhaustive_cost
+
+MONKS = Path(__file__).parents[1] / "examples" / "monks"
+SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+LOOPS = [{"tail": "0"}, {"tail": "1"}, {"tail": "2"}, {"tail": "0", "reward": 0.25}, {"tail": "1", "n_min": 2, "reward": 0.25}, {"tail": "2", "n_min": 2},
+         {"tail": "2", "reward": 0.25}]
+
+
+@pytest.mark.parametrize("params", LOOPS, ids=str)
+@given(data=st.data())
+@settings(max_examples=12, **SLOW)
+def test_the_loop_proves_the_optimum_of_exhaustive_search(params, data):
+    problem = data.draw(problems(("cg", params | {"columns": "start", "exact": True, "splits": "all"}), depths=(1, 2, 3), most_rows=10))
+    check(*fitted(problem), exhaustive_cost(problem))
+
+
+def fitted(problem, **words):
+    base = replace(problem.module.build(problem), problem=problem)
+    return cg.fit(base, None, **words)
+
+
+def check(model, solution, best):
+    assert solution.termination == "optimal"
+    assert solution.objective == pytest.approx(best, abs=1e-6) and solution.bound <= best + 1e-6
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified, decoded.checks
+    assert cg.objective(model.problem, decoded.heap) == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("tail", ["0", "1", "2"])
+@given(data=st.data())
+@settings(max_examples=8, **SLOW)
+def test_branch_and_price_needs_no_dynamic_program(tail, data):
+    problem = data.draw(problems(("cg", {"tail": tail, "splits": "all"}), depths=(2, 3), most_rows=12))
+    paths = cg._paths(problem, cg._splits(problem))
+    search = Search(paths, Columns(paths), True, dynamic=False)
+    search.run()
+    assert search.proven
+    assert search.upper * paths.unit == pytest.approx(exhaustive_cost(problem), abs=1e-6)
+
+
+@pytest.mark.parametrize("name, depth, tail", [("monks-1", 2, "0"), ("monks-2", 2, "0"), ("monks-3", 3, "1")])
+def test_branches_close_the_gap_that_the_relaxation_leaves(name, depth, tail, monkeypatch):
+    monkeypatch.setattr(RestrictedMaster, "violated", lambda self, relaxed: [])  # with rows (5) there is hardly a gap
+    problem = pipeline.pose(MONKS / f"{name}.csv", "cg", depth, tail=tail, splits="all", fitting=True)
+    paths = cg._paths(problem, cg._splits(problem))
+    search = Search(paths, Columns(paths), True, dynamic=False)
+    search.run()
+    assert search.proven and search.nodes > 1
+    assert search.upper * paths.unit == odtc.fit(MONKS / f"{name}.csv", "dpflow", depth, threads=1).facts["objective"]
+    without = Search(paths, Columns(paths), False, dynamic=False)
+    without.run()
+    assert without.finished and not without.proven and without.bound <= search.bound
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("name", ["monks-1", "monks-3"])
+def test_the_loop_proves_what_flowoct_and_dpflow_do(name, depth):
+    data = odtc.read(MONKS / f"{name}.csv")
+    data = replace(data, X=data.X[::2], y=data.y[::2], weight=data.weight[::2])
+    known = odtc.fit(data, "dpflow", depth, encoding="onehot", threads=1)
+    found = odtc.fit(data, "cg", depth, encoding="onehot", splits="all", exact=True)
+    assert found.facts["termination"] == "optimal" and found.facts["verified"]
+    assert found.facts["objective"] == found.facts["bound"] == known.facts["objective"]
+    if depth == 2:
+        assert odtc.fit(data, "flowoct", depth, encoding="onehot", threads=1).facts["objective"] == known.facts["objective"]
+
+
+@st.composite
+def priced(draw):
+    """Paths, and duals of any sign, also of rows that are covered."""
+    tail = draw(st.sampled_from(["0", "1", "2"]))
+    problem = draw(problems(("cg", {"tail": tail, "splits": "all", "reward": draw(st.sampled_from([0.0, 0.5]))}), depths=(2, 3), most_rows=8))
+    paths = cg._paths(problem, cg._splits(problem))
+    numbers = st.integers(-4, 4)
+    cover = np.array(sorted(draw(st.sets(st.integers(0, paths.n_groups - 1), max_size=3))), int)
+    dual = lambda n: np.array(draw(st.lists(numbers, min_size=n, max_size=n)), float)  # noqa: E731
+    gamma = {e: [dual(len(paths.splits[e >> paths.depth - level]) + 1) for level in range(paths.depth)] for e in paths.ends.tolist()}
+    return problem, paths, Duals(dual(len(paths.ends)), gamma, dual(len(cover)), cover)
+
+
+@given(drawn=priced())
+@settings(max_examples=40, **SLOW)
+def test_reduced_costs_are_those_of_the_columns(drawn):
+    """(9), summed from the rows of the master and its duals, column by column."""
+    problem, paths, duals = drawn
+    columns = Columns(paths)
+    columns.add_all()
+    bits, cost = paths.bits(columns.rows()), columns.cost()
+    least = {e: np.inf for e in paths.ends.tolist()}
+    for at, (e, t, number) in enumerate(columns.keys):
+        way = paths.reached[t].places[number].tolist()
+        reduced = cost[at] - duals.alpha[e - paths.ends[0]] - bits[at, duals.cover] @ duals.beta
+        reduced -= sum(duals.gamma[e][level][way[level] if level < len(way) else -1] for level in range(paths.depth))
+        least[e] = min(least[e], reduced)
+        if t == e:
+            assert price(paths, duals, e).full[number] == pytest.approx(reduced, abs=1e-9)
+    for e, value in least.items():
+        assert price(paths, duals, e).least == pytest.approx(value, abs=1e-9)
+    bound = lagrangian(paths, duals, {e: price(paths, duals, e) for e in least}) * paths.unit - problem.params.reward
+    assert bound <= exhaustive_cost(problem) + 1e-6
+
+
+@given(data=st.data())
+@settings(max_examples=20, **SLOW)
+def test_the_dynamic_program_over_all_paths_is_the_optimum_and_through_each_path_a_bound(data):
+    problem = data.draw(problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1"])), "splits": "all"}), depths=(2,)))
+    columns = cg.columns_of(replace(problem, params=replace(problem.params, columns="all")))
+    paths = columns.paths
+    found = values(paths, paths.cost)
+    best = exhaustive_cost(problem)
+    assert found[1][0] * paths.unit == pytest.approx(best, abs=1e-6)
+    every = through(paths, found)
+    least = min([float(total.min(initial=np.inf)) for total in every.values()] + [float(paths.reached[1].leaf[0])])
+    # A tree that stops above the ends has no path to them; any other goes through one.
+    assert least * paths.unit >= best - 1e-6
+    assert all((total >= found[1][0] - 1e-9).all() for total in every.values())
+
+
+class Stop:
+    """Interrupts after so many rounds, as Ctrl-C does."""
+
+    def __init__(self, rounds):
+        self.rounds = rounds
+
+    def __call__(self, ended):
+        self.rounds -= 1
+        if self.rounds <= 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_an_end_at_any_round_leaves_a_valid_tree_and_bound(rounds):
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, fitting=True, tail="0", splits="all")
+    best = odtc.fit(MONKS / "monks-2.csv", "dpflow", 3, threads=1).facts["objective"]
+    model, solution = fitted(problem, tell=Stop(rounds))
+    assert solution.termination in ("interrupted", "optimal")
+    assert solution.bound <= best <= solution.objective
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified, decoded.checks
+
+
+def test_no_time_at_all_leaves_the_tree_of_cart_or_better():
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, fitting=True)
+    model, solution = fitted(problem, left=lambda: -1.0)
+    assert solution.termination == "time_limit"
+    done = pipeline.finish(model, solution)
+    assert done.facts["verified"] and done.facts["train_correct"] >= done.facts["cart_train_correct"]
+
+
+def test_the_same_seed_makes_the_same_columns_and_the_tree():
+    def once():
+        problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 3, fitting=True, splits="sampled", seed=3)
+        model, solution = fitted(problem)
+        return model.problem.params.columns, pipeline.decode(model, solution).tree
+
+    assert once() == once()
+
+
+@given(data=st.data())
+@settings(max_examples=15, **SLOW)
+def test_a_pool_is_text_and_back(data):
+    problem = data.draw(problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1", "2"]))}), depths=(2, 3), most_rows=8))
+    columns = cg.columns_of(problem)
+    pool = columns.to_pool()
+    again = Pool.from_text(pool.to_text())
+    assert again.to_text() == pool.to_text()
+    other = Columns(cg._paths(problem, again.splits), again)
+    assert set(other.keys) == set(columns.keys)
+    order = [other.keys.index(key) for key in columns.keys]
+    assert np.allclose(other.cost()[order], columns.cost())
+    heap = data.draw(heaps(problem))
+    kept = replace(problem, params=replace(problem.params, columns=pool.to_text()))
+    model = kept.module.build(kept)
+    assert model.objective(complete(kept, model, heap)) == pytest.approx(cg.objective(problem, heap))
+
+
+def test_columns_are_kept_in_a_file_and_resumed(tmp_path):
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, fitting=True, tail="0", splits="all")
+    model, solution = fitted(problem, tell=Stop(2))
+    path = tmp_path / "m.columns.json"
+    path.write_text(cg.beside(model.problem)[".columns.json"])
+    assert len(json.loads(path.read_text())["columns"]) == len(cg.columns_of(model.problem))
+    resumed = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, fitting=True, tail="0", splits="all", columns=str(path))
+    assert set(cg.columns_of(resumed).keys) == set(cg.columns_of(model.problem).keys)
+    built = pipeline.compile_model(resumed)
+    assert pipeline.solve(built, threads=1).objective <= solution.objective
+    with pytest.raises(ChoiceError, match="expected columns of depth 2"):
+        pipeline.pose(MONKS / "monks-2.csv", "cg", 2, columns=str(path), tail="0")
+    with pytest.raises(ChoiceError, match="which is no test of the encoding 'onehot'"):
+        pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns=str(path), tail="0", encoding="onehot")
+    with pytest.raises(ChoiceError, match="cannot read the columns 'none.json'"):
+        pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns="none.json")
+    path.write_text("{}")
+    with pytest.raises(ChoiceError, match="expected columns of schema"):
+        pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns=str(path))
+
+
+def test_too_many_paths_are_refused_in_words(monkeypatch):
+    monkeypatch.setattr("odtc.decision_paths.MOST_PATHS", 100)
+    with pytest.raises(ChoiceError, match="take fewer splits"):
+        odtc.build(MONKS / "monks-1.csv", "cg", 3, params={"splits": "all", "columns": "all", "tail": "0"})
+
+
+def test_least_rows_beyond_the_data_are_refused():
+    with pytest.raises(ChoiceError, match="expected a least number of rows in a leaf of at most 124"):
+        odtc.build(MONKS / "monks-1.csv", "cg", 2, n_min=125)
+
+
+def test_parameters_are_read():
+    assert parse_params("cg", {"exact": "true", "tail": "0"}) == cg.Params(exact=True, tail="0")
