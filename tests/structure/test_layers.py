@@ -141,6 +141,7 @@ LAYERS = [
         "worker",
         "estimator",
         "page",
+        "doctor",
     },
     {
         "bench",
@@ -151,6 +152,7 @@ LAYERS = [
         "cli_options",
         "cli_bench",
         "cli_certify",
+        "cli_doctor",
         "cli_import",
         "cli_pool",
         "cli_select",
