@@ -116,7 +116,7 @@ def fit(
     def once(problem, mark=""):
         labelled = pipeline.test_rows(problem, test) if test else None
         stem = _stem(problem, o) + mark
-        nearly = cli_pool.find_pool(problem, pool, within)
+        cli_pool.expect_pool(problem, pool, within)
         if hasattr(problem.module, "tree"):
             return pipeline.learn(problem, labelled), stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
@@ -139,15 +139,15 @@ def fit(
             files.forget_solution(stem)
             if ready.known is None:
                 screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
-            return pipeline.unfinished(ready, labelled), stem, written
+            return pipeline.unfinished(ready, labelled), stem, written + cli_pool.write_pool(problem, pool, within, 0, stem)
         if last.problem is not ready.model.problem:  # the loop has made columns, which the first manifest has not
             built = files.write_build(last, stem, None)
         written = built + files.write_beside(last.problem, stem) + written
         written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
         if not solution.has_solution:
             screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
-        written += cli_pool.write_pool(nearly, stem)
-        return pipeline.finish(last, solution, labelled), stem, written
+        done = pipeline.finish(last, solution, labelled)
+        return done, stem, written + cli_pool.write_pool(problem, pool, within, ready.left, stem)
 
     if cli_select.again(select):
         _finish_fit(*cli_select.iterated(pose, data, select, depth, once), as_json)

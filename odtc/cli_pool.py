@@ -6,32 +6,38 @@ from typing import Annotated
 
 import typer
 
+from odtc import screen
 from odtc.errors import ChoiceError
 
 PoolSize = Annotated[int | None, typer.Option("--pool", metavar="K", help="Write the K best trees to STEM.pool.json (model dpflow).")]
 Within = Annotated[float | None, typer.Option("--within", metavar="E", help="Of the pool, only trees whose objective is at most E above the best.")]
 
 
-def find_pool(problem, most: int | None, within: float | None):
-    """The Pool that the options ask for, None where they ask for none."""
-    from odtc.pool import near_optimal
+def expect_pool(problem, most: int | None, within: float | None) -> None:
+    """Raises ChoiceError where the options ask for a pool that there cannot be."""
+    from odtc import pool
+
+    if most is not None:
+        pool.expect_pool(problem, most, within)
+    elif within is not None:
+        raise ChoiceError("--within bounds the trees of a pool; expected --pool K beside it")
+
+
+def write_pool(problem, most: int | None, within: float | None, left: float | None, stem: str) -> list[str]:
+    """Finds the trees that the options ask for in the seconds that are left, and writes STEM.pool.json; the path."""
+    from odtc.output import write_text
+    from odtc.pool import SUFFIX, near_optimal
 
     if most is None:
-        if within is not None:
-            raise ChoiceError("--within bounds the trees of a pool; expected --pool K beside it")
-        return None
-    return near_optimal(problem, most, within)
-
-
-def write_pool(pool, stem: str) -> list[str]:
-    """Writes STEM.pool.json; the path."""
-    from odtc.output import write_text
-    from odtc.pool import SUFFIX
-
-    if pool is None:
         return []
     path = Path(f"{stem}{SUFFIX}")
-    write_text(path, json.dumps(pool.to_json(), ensure_ascii=False, indent=1) + "\n")
+    found = near_optimal(problem, most, within, left)
+    if not found.complete:
+        screen.say(f"the pool has {found.words}")
+    if not found.trees:
+        path.unlink(missing_ok=True)  # an older one would pass for it
+        return []
+    write_text(path, json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     return [str(path)]
 
 
@@ -43,7 +49,7 @@ def show_pool(pool, number: int | None) -> str | None:
         if not 1 <= number <= len(pool.trees):
             raise ChoiceError(f"expected --tree from 1 to {len(pool.trees)}, the trees of the pool, got {number}")
         return None
-    lines = [f"{len(pool.trees)} trees" + ("" if pool.complete else "; there are more, ask for a larger --pool"), "", "tree  objective  leaves  depth  features"]
+    lines = [pool.words, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
         lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(asked(tree))}")
     lines += ["", "feature: trees that ask it"]

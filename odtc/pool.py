@@ -1,12 +1,10 @@
 """The trees that are nearly as good: the best K over the states of the dynamic program, in order.
 
 A tree is in the pool where each of its subtrees costs less than one label alone would, and its leaves
-predict what costs least; so no two say the same in other words by a branch node that nobody needs. The
-k-th best tree at a state is found when it is asked for, from the k-th best ones at the states below
-(Huang & Chiang 2005, "Better k-best Parsing", lazily; a tree is a derivation of a hypergraph).
+predict what costs least; so no two say the same in other words by a branch node that nobody needs
+(odtc.derivations).
 """
 
-import heapq
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -14,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.errors import ChoiceError, TreeError
+from odtc import deadline
+from odtc.derivations import Derivations, Found, NoRoom
+from odtc.errors import ChoiceError, OutOfTime, TreeError
 from odtc.formulation import FORMULATIONS, Problem
 from odtc.heap import HeapTree, blank, settle
-from odtc.states import Graph, program
 from odtc.tree import Branch, Tree
 
 SCHEMA = "odtc.pool/1"
@@ -26,11 +25,21 @@ SUFFIX = ".pool.json"
 
 @dataclass(frozen=True)
 class Pool:
-    """Trees by ascending objective; `complete` where no further tree lies within the bound."""
+    """Trees by ascending objective; `complete` where no further tree lies within the bound. Else there
+    are at least so many, and `stopped` says what came first."""
 
     trees: tuple[Tree, ...]
     objectives: tuple[float, ...]
     complete: bool
+    at_least: int
+    stopped: str = ""
+
+    @property
+    def words(self) -> str:
+        """How many trees there are, in words."""
+        if self.complete:
+            return f"{len(self.trees)} trees"
+        return f"{len(self.trees)} of at least {self.at_least} trees: {self.stopped} came first"
 
     def feature_use(self) -> dict[str, int]:
         """In how many of the trees each feature is asked, the most used first."""
@@ -40,13 +49,14 @@ class Pool:
         return dict(used.most_common())
 
     def to_json(self) -> dict:
-        return {"schema": SCHEMA, "complete": self.complete, "feature_use": self.feature_use(),
+        return {"schema": SCHEMA, "complete": self.complete, "at_least": self.at_least, "stopped": self.stopped,
+                "feature_use": self.feature_use(),
                 "trees": [{"objective": value, "tree": tree.to_json()} for value, tree in zip(self.objectives, self.trees)]}
 
 
-def near_optimal(problem: Problem, most: int, within: float | None = None) -> Pool:
-    """The best trees of a problem of the model "dpflow", at most `most` of them, and none whose objective
-    is more than `within` above the best one. Raises ChoiceError."""
+def expect_pool(problem: Problem, most: int, within: float | None = None) -> None:
+    """Raises ChoiceError where there is no such pool: of another model than "dpflow", or under constraints that
+    speak of more than the rows of leaves."""
     if problem.formulation != "dpflow":
         raise ChoiceError(f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model dpflow")
     if others := [given for given in problem.constraints if given.name != "leaf_rows"]:
@@ -54,19 +64,39 @@ def near_optimal(problem: Problem, most: int, within: float | None = None) -> Po
     if most < 1 or within is not None and not within >= 0:
         raise ChoiceError(f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}" if within is not None
                           else f"expected a pool of at least 1 tree, got {most}")
+
+
+def near_optimal(problem: Problem, most: int, within: float | None = None, seconds: float | None = None) -> Pool:
+    """The best trees of a problem of the model "dpflow", at most `most` of them, and none whose objective
+    is more than `within` above the best one; as many as are found in `seconds`, in half of the free memory, or
+    until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
+    expect_pool(problem, most, within)
     dpflow = FORMULATIONS.get("dpflow")
-    graph = program(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
-    best, trees, values = _Derivations(graph), [], []
-    while (found := best.get(0, 0, len(trees))) is not None:
-        heap = _tree(problem, best, len(trees))
-        value = dpflow.objective(problem, heap)
-        if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
-            found = None
-        if found is None or len(trees) == most:
-            break
-        trees.append(heap.to_tree(problem.encoded))
-        values.append(value)
-    return Pool(tuple(trees), tuple(values), found is None)
+    trees, values, least, stopped = [], [], 0, ""
+    try:
+        with deadline.within(seconds):
+            best = Derivations(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem), *dpflow.states(problem))
+            while (found := best.get(best.root, len(trees))) is not None:
+                heap = _tree(problem, best, found)
+                value = dpflow.objective(problem, heap)
+                if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
+                    break
+                least = max(least, len(trees) + 1)
+                if not trees:
+                    most_cost = np.inf if within is None else found.cost + within / (1 - problem.params.lambda_)
+                    least = max(least, best.first_tests(most_cost))
+                if len(trees) == most:
+                    stopped = f"--pool {most}"
+                    break
+                trees.append(heap.to_tree(problem.encoded))
+                values.append(value)
+    except OutOfTime:
+        stopped = "the time limit"
+    except (NoRoom, MemoryError):
+        stopped = "the memory"
+    except KeyboardInterrupt:
+        stopped = "an interruption"
+    return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped)
 
 
 def asked(tree: Tree) -> list[str]:
@@ -74,76 +104,15 @@ def asked(tree: Tree) -> list[str]:
     return sorted({tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features})
 
 
-class _Derivations:
-    """The trees at each state in order of cost, as far as they were asked for."""
-
-    def __init__(self, graph: Graph):
-        self.graph, self.values, self.near = graph, graph.values, graph.rows.near
-        self.known, self.open = {}, {}
-
-    def get(self, j: int, state: int, i: int):
-        """(cost, arc, i, k) of the i-th best tree at a state: its first arc and which trees follow on either
-        side, arc -1 for a leaf; None where there are not so many."""
-        key = j, state
-        if key not in self.open:
-            self._begin(j, state)
-        known, heap = self.known[key], self.open[key]
-        while len(known) <= i and heap:
-            found = heapq.heappop(heap)
-            known.append(found)
-            cost, arc, left, right = found
-            if arc >= 0:
-                # Each pair of places once: the left one grows only while the right one is the first.
-                self._push(j, state, arc, left, right + 1)
-                if right == 0:
-                    self._push(j, state, arc, left + 1, 0)
-        return known[i] if i < len(known) else None
-
-    def _begin(self, j, state) -> None:
-        level = self.graph.levels[j]
-        begin, end = level.first[state : state + 2].tolist()
-        worth = self._worth(j, begin, end)
-        pays = np.flatnonzero(worth < level.stop[state] - self.near)
-        heap = [(float(worth[at]), begin + int(at), 0, 0) for at in pays]
-        heap.append((float(level.stop[state]), -1, 0, 0))
-        heapq.heapify(heap)
-        self.known[j, state], self.open[j, state] = [], heap
-
-    def _worth(self, j, begin, end) -> np.ndarray:
-        level = self.graph.levels[j]
-        if j + 1 == len(self.graph.levels):
-            return level.cost[begin:end]
-        padded = np.append(self.values[j + 1], 0.0)
-        return level.cost[begin:end] + padded[level.below[begin:end]].sum(axis=1)
-
-    def _push(self, j, state, arc, left, right) -> None:
-        level = self.graph.levels[j]
-        cost = float(level.cost[arc])
-        for side, place in zip(level.below[arc].tolist(), (left, right)):
-            if side < 0:
-                if place:
-                    return
-                continue
-            below = self.get(j + 1, side, place)
-            if below is None:
-                return
-            cost += below[0]
-        if cost < level.stop[state] - self.near:
-            heapq.heappush(self.open[j, state], (cost, arc, left, right))
-
-
-def _tree(problem: Problem, best: _Derivations, i: int) -> HeapTree:
+def _tree(problem: Problem, best: Derivations, found: Found) -> HeapTree:
     test, _ = blank(problem.topology)
-    stack = [(1, 0, 0, i)]
+    stack = [(1, found)]
     while stack:
-        node, j, state, place = stack.pop()
-        _, arc, left, right = best.get(j, state, place)
-        if arc < 0:
+        node, here = stack.pop()
+        if here.test < 0:
             continue
-        level = best.graph.levels[j]
-        test[node] = level.test[arc]
-        stack += [(2 * node + side, j + 1, int(below), which)
-                  for side, (below, which) in enumerate(zip(level.below[arc], (left, right))) if below >= 0]
+        test[node] = here.test
+        stack += [(2 * node + side, best.get(*below)) for side, below in enumerate(here.below) if below is not None]
     return settle(test, problem.encoded)
 
 
@@ -158,6 +127,7 @@ def read_pool(path) -> Pool | None:
     try:
         entries = facts["trees"]
         return Pool(tuple(Tree.from_json(entry["tree"]) for entry in entries),
-                    tuple(float(entry["objective"]) for entry in entries), bool(facts["complete"]))
+                    tuple(float(entry["objective"]) for entry in entries), bool(facts["complete"]),
+                    int(facts.get("at_least", len(entries))), str(facts.get("stopped", "")))
     except (KeyError, TypeError, ValueError) as problem:
         raise TreeError(f"the pool {str(path)!r} is not whole ({type(problem).__name__}: {problem}); make it again with --pool") from None

@@ -1,12 +1,15 @@
 """The pool holds all trees near the best, in order, and none twice."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odtc import deadline, derivations, pipeline
+from odtc.formulation import parse_params
 from odtc.pool import near_optimal, read_pool
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -68,3 +71,59 @@ def test_command_line(tmp_path):
     assert beyond.code == 1 and "999" in beyond.err
     refused = command("fit", MONKS / "monks-1.csv", "--pool", 3, "-o", "n", folder=tmp_path)
     assert refused.code == 1 and "dpflow" in refused.err and not list(tmp_path.glob("n.*"))
+
+
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_the_states_of_any_program_are_the_same_pool(data):
+    """Over the states that the compiler left behind, whatever it folds, and over none."""
+    forms = [{}, {"tail": "0"}, {"tail": "1"}, {"tail": "2"}, {"proof": True}, {"fold": False, "tail": "0"}]
+    plain = data.draw(problems(("dpflow", {}), depths=(1, 2, 3, 4), most_rows=10))
+    wanted = near_optimal(plain, 60)
+    for form in forms:
+        problem = replace(plain, params=parse_params("dpflow", form))
+        pipeline.compile_model(problem)
+        found = near_optimal(problem, 60)
+        assert found.objectives == pytest.approx(wanted.objectives, abs=1e-9)
+        assert (found.complete, found.at_least) == (wanted.complete, wanted.at_least)
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Noise: trees of depth 3 beyond counting."""
+    rng = np.random.default_rng(0)
+    lines = ["a,b,c,d,y", *(",".join(map(str, row)) for row in np.column_stack([rng.integers(0, 8, (300, 4)), rng.integers(0, 2, 300)]).tolist())]
+    (tmp_path / "many.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
+    problem = pipeline.pose(many / "many.csv", "dpflow", 3)
+    pipeline.compile_model(problem)
+    timed = near_optimal(problem, 10**9, seconds=0.3)
+    assert not timed.complete and timed.stopped == "the time limit" and timed.trees and list(timed.objectives) == sorted(timed.objectives)
+    assert timed.at_least >= len(timed.trees) and f"{len(timed.trees)} of at least" in timed.words
+    monkeypatch.setattr(derivations, "available", lambda: 3_000_000)
+    small = near_optimal(problem, 10**9)
+    assert small.stopped == "the memory" and 0 < len(small.trees) < 10**5 and all(a == b for a, b in zip(small.objectives, timed.objectives))
+    monkeypatch.undo()
+    ten = near_optimal(problem, 10)
+    assert (len(ten.trees), ten.stopped, ten.complete) == (10, "--pool 10", False) and ten.at_least > 10
+    calls = iter(range(10**6))
+
+    def interrupted():
+        if next(calls) > 200:
+            raise KeyboardInterrupt
+    monkeypatch.setattr(deadline, "check", interrupted)
+    broken = near_optimal(problem, 10**9)
+    assert broken.stopped == "an interruption" and all(a == b for a, b in zip(broken.objectives, timed.objectives))
+
+
+def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
+    said = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 3, "-p", "intervals=false", "-o", "m", "--json", folder=many)
+    assert said.code == 0, said.err
+    assert (said.facts["termination"], said.facts["verified"]) == ("optimal", True)
+    assert said.err.count("\n") == 1 and "3 of at least" in said.err and "--pool 3 came first" in said.err
+    assert read_pool(many / "m.pool.json").objectives[0] == said.facts["objective"]
+    early = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 5, "--time-limit", 0.001, "-o", "m", "--json", folder=many)
+    assert early.code == 0 and "the pool has 0 of at least 0 trees" in early.err and not (many / "m.pool.json").exists()

@@ -330,6 +330,18 @@ def known(problem: Problem) -> Graph:
     return problem.memo["dpflow known"]
 
 
+def states(problem: Problem) -> tuple[Graph | None, int]:
+    """(graph, levels): states of all trees of the problem's depth with their values, of which the first so many
+    levels have arcs of one test each; those that were made already, where they are these."""
+    depth, shape, rows = problem.topology.depth, Shape.of(problem), rows_of(problem)
+    if shape.depth == depth and not shape.tail and not problem.params.proof and "dpflow program" in problem.memo:
+        return problem.memo["dpflow program"], depth
+    if rows.least == 1 and depth <= 2:
+        return None, 0
+    graph = known(problem) if shape.depth == depth else valued(rows, depth, branch_price(problem), problem.params.fold)
+    return graph, depth if rows.least > 1 else depth - 2
+
+
 def incumbent(problem: Problem) -> HeapTree | None:
     """The tree of the compiler's that bounds what the model holds, None where nothing does."""
     if not remembers(problem):

@@ -59,6 +59,7 @@ LAYERS = [
         "interval_program",
         "interval_model",
         "targets",
+        "derivations",
         "pareto",
         "fixing",
         "budgeted",
