@@ -18,6 +18,7 @@ from odtc import (
     __version__,
     cli_bench,
     cli_certify,
+    cli_compare,
     cli_doctor,
     cli_import,
     cli_pool,
@@ -366,6 +367,8 @@ app.command("import")(cli_import.import_)
 app.command()(cli_select.select)
 app.command()(cli_report.report)
 app.command()(cli_report.explain)
+app.command()(cli_compare.compare)
+app.add_typer(cli_compare.plot, name="plot")
 app.command()(cli_doctor.doctor)
 app.add_typer(cli_bench.bench, name="bench")
 

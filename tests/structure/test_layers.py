@@ -100,6 +100,7 @@ LAYERS = [
         "exporter",
         "exporters",
         "drawing",
+        "plot",
         "format",
         "formats",
         "cards",
@@ -142,6 +143,7 @@ LAYERS = [
         "worker",
         "estimator",
         "page",
+        "compare",
         "doctor",
     },
     {
@@ -153,6 +155,7 @@ LAYERS = [
         "cli_options",
         "cli_bench",
         "cli_certify",
+        "cli_compare",
         "cli_doctor",
         "cli_import",
         "cli_pool",
@@ -169,7 +172,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {"typer": {name for name in LEVEL if name.startswith("cli")}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers", "restricted_master"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "sampling", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating", "selection"}}
+           "sklearn": {"heuristics", "formulations", "sampling", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing", "plot"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"importer", "alternating", "selection"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

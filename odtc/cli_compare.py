@@ -1,0 +1,112 @@
+"""`odtc compare` and `odtc plot`: trees and runs beside each other, and pictures of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc import screen
+from odtc.cli_options import DataFile, Json, TreeFile
+from odtc.errors import ChoiceError
+
+plot = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Pictures of runs and trees, by matplotlib: FILE.png, .svg or .pdf.")
+Picture = Annotated[Path, typer.Option("-o", metavar="FILE", help="Ends in .png, .svg or .pdf.")]
+Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of runs, or files of trees.")]
+
+
+def compare(
+    runs: Runs,
+    data: Annotated[Path | None, typer.Option("--data", metavar="DATA", help="Rows to compare the predictions on.")] = None,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", help="How many of the rows that differ are shown.")] = 10,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="A picture too: accuracy against size (.png, .svg, .pdf).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
+    from odtc.compare import compare as compared
+
+    found = compared(runs, data)
+    files = [_picture(o, _sized(found))] if o else []
+    if as_json:
+        screen.print_json(found.to_json() | {"files": files})
+        return
+    header = ["tree", "leaves", "depth", "training", "test", "objective", "bound", "model", "columns asked"]
+    lines = [[entry.name, str(entry.facts["n_leaves"]), str(entry.facts["depth"]), _share(entry.facts.get("train_accuracy")), _share(entry.facts.get("accuracy")),
+              _number(entry.facts["objective"]), _number(entry.facts["bound"]), entry.facts["model"] or "-", ", ".join(entry.facts["features"])] for entry in found.entries]
+    _table([header, *lines], "lrrrrrrll")
+    if found.agreement is not None:
+        print(f"\nshare of {found.n_rows} rows predicted alike")
+        names = [entry.name for entry in found.entries]
+        _table([["", *names], *([name, *map(_share, line)] for name, line in zip(names, found.agreement))], "l" + "r" * len(names))
+        if found.differing:
+            print(f"\n{len(found.differing)} rows differ" + (f", the first {rows}" if len(found.differing) > rows else ""))
+            _table([["row", "label", *names], *([str(row), label or "-", *words] for row, label, words in found.differing[:rows])], "rl" + "l" * len(names))
+        else:
+            print("\nno row differs")
+    for path in files:
+        screen.say(f"wrote {path}")
+
+
+@plot.command()
+def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture) -> None:
+    """Incumbent and bound over time."""
+    from odtc import plot as pictures
+    from odtc.page import open_run
+
+    opened = open_run(run)
+    if opened.fit is None:
+        raise ChoiceError(f"expected a run with its solution, got a tree alone in {run!r}; give the stem that `odtc fit -o` had")
+    print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name)))
+
+
+@plot.command()
+def size(runs: Runs, o: Picture, data: Annotated[Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows; by default the training rows.")] = None) -> None:
+    """Accuracy against the number of leaves, with the Pareto front."""
+    from odtc.compare import compare as compared
+
+    print(_picture(o, _sized(compared(runs, data))))
+
+
+@plot.command()
+def regions(tree: TreeFile, data: DataFile, o: Picture,
+            x: Annotated[str, typer.Option("--x", metavar="COL", help="Column of numbers across.")],
+            y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")]) -> None:
+    """What the tree predicts over two columns of numbers, with the rows as points."""
+    from odtc import plot as pictures
+    from odtc.reader import read_rows
+    from odtc.tree import read_tree
+
+    loaded = read_tree(tree)
+    rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
+    print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax)))
+
+
+def _sized(found):
+    from odtc import plot as pictures
+
+    key = "accuracy" if all(entry.facts.get("accuracy") is not None for entry in found.entries) else "train_accuracy"
+    if any(entry.facts.get(key) is None for entry in found.entries):
+        raise ChoiceError("expected trees that know their training rows, or labelled rows with --data, to show accuracy")
+    points = [(entry.name, entry.facts["n_leaves"], entry.facts[key]) for entry in found.entries]
+    return lambda ax: pictures.pareto(points, ax, title="test rows" if key == "accuracy" else "training rows")
+
+
+def _picture(path: Path, draw) -> str:
+    from odtc.output import write_bytes
+    from odtc.plot import save
+
+    write_bytes(path, save(draw, path.suffix.lstrip(".").lower()))
+    return str(path)
+
+
+def _table(lines, sides: str) -> None:
+    from odtc.filters import aligned, one_line
+
+    print(aligned("\n".join("\t".join(map(one_line, line)) for line in lines), sides))
+
+
+def _share(value) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def _number(value) -> str:
+    return "-" if value is None else f"{value:.6g}"
