@@ -7,7 +7,7 @@ the number of tests; flowoct grows with the rows and only linearly with F. So th
 from dataclasses import dataclass
 from math import comb
 
-from odtc import paths
+from odtc import levels, paths
 from odtc.constraint import CONSTRAINTS, Knows
 from odtc.formulation import FORMULATIONS
 
@@ -31,13 +31,13 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = ()) -> Choic
     able = (lambda name: CONSTRAINTS.get(name).KNOWS == Knows.TESTS or name in dpflow.ROWS) if remembers else dpflow.KEEPS.__contains__
     if others := [name for name in constraints if not able(name)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
-    tail = 0 if constraints else dpflow.short_tail(n_tests, depth)
+    tail = 0 if constraints else levels.short_tail(n_tests, depth)
     if remembers:
         columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"
     elif set(constraints) <= {"leaf_rows"}:
-        columns, what = dpflow.most_columns(n_tests, depth - tail), "a linear program"
+        columns, what = levels.most_columns(n_tests, depth - tail), "a linear program"
     else:
-        columns, what = dpflow.most_points(n_tests, depth), "a flow of subtrees"
+        columns, what = levels.most_points(n_tests, depth), "a flow of subtrees"
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
     size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
     if columns <= MOST_COLUMNS and sums <= MOST_SUMS:

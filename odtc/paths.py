@@ -29,11 +29,12 @@ from math import comb
 import numpy as np
 
 from odtc import deadline
-from odtc.constraint import CONSTRAINTS, Knows, broken, mended, rowed
+from odtc.constraint import CONSTRAINTS, broken, mended, rowed
 from odtc.formulation import Problem, Role
-from odtc.heap import HeapTree, blank, settle
+from odtc.heap import HeapTree
 from odtc.model import Axis, Block, ModelBuilder
 from odtc.states import Graph, Level
+from odtc.trace import tree_along
 
 WORK = 30_000_000  # arcs that the search for an incumbent may look at, and as many that of choices of tests
 AT_ONCE = 4_000_000  # of them together
@@ -213,7 +214,7 @@ def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
     graphs = [graph, *(_few(graph, group, most) for group, most in budgets)]
     if not budgets:
         graphs += [_priced(graph, float(graph.rows.loss.sum()) / 2**k) for k in range(1, 20)]
-    heaps = [mended(problem, best(problem, each)) for each in graphs]
+    heaps = [mended(problem, tree_along(problem, each, each.best)) for each in graphs]
     kept = [heap for heap in heaps if heap is not None and not broken(problem, heap)]
     return min(kept, key=lambda heap: problem.module.objective(problem, heap), default=None)
 
@@ -260,17 +261,3 @@ def _arcs_each(graph: Graph, share: float) -> float:
 def _priced(graph: Graph, extra: float) -> Graph:
     """The same program with this added to what a branch node costs."""
     return replace(graph, levels=tuple(replace(level, cost=level.cost + extra) for level in graph.levels))
-
-
-def best(problem: Problem, graph: Graph) -> HeapTree:
-    """The best tree of the program."""
-    (test, _), stack = blank(problem.topology), [(1, 0, 0)]
-    while stack:
-        node, j, state = stack.pop()
-        level = graph.levels[j]
-        arcs = slice(*level.first[state : state + 2].tolist())
-        choice = graph.best(j, state, arcs)
-        if choice is not None:
-            test[node] = level.test[arcs.start + choice]
-            stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arcs.start + choice]) if s >= 0]
-    return settle(test, problem.encoded)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc import paths, pipeline
+from odtc.certify import certify
 from odtc.choice import choose
 from odtc.constraint import built, posed
 from odtc.errors import ChoiceError
@@ -132,7 +133,7 @@ def test_what_it_cannot_say_is_refused_in_a_sentence():
     with pytest.raises(ChoiceError, match="leave out 'features <= 2'"):
         near_optimal(posed(problem, ["features <= 2"]), 3)
     with pytest.raises(ChoiceError, match="leave out the constraint 'features <= 2'"):
-        odtc.certify(problem) if hasattr(odtc, "certify") else __import__("odtc.certify", fromlist=["certify"]).certify(problem)
+        certify(problem)
 
 
 def test_all_pairs_of_columns_by_hand():

@@ -26,20 +26,19 @@ Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic
 """
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 
-from odtc import budgeted, deadline, interval_model, paths
+from odtc import budgeted, deadline, interval_model, levels, paths
 from odtc.constraint import Knows, broken, least_rows
-from odtc.errors import ModelError, TreeError
+from odtc.errors import TreeError
 from odtc.fixing import Fixed
 from odtc.formulation import Problem, Role, parameter
-from odtc.heap import HeapTree, blank, settle, with_least
+from odtc.heap import HeapTree, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.states import Graph, Rows, generate, program, valued
-from odtc.subtree import Search, graft
 from odtc.targets import reduced
+from odtc.trace import lay_best, tree_along
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
@@ -48,8 +47,6 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 ANY_COST = True
 ROWS = ("leaf_rows",)
 KEEPS = (*ROWS, *budgeted.kinds())
-
-MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
 
 @dataclass(frozen=True)
@@ -82,52 +79,12 @@ class Shape:
         if remembers(problem):  # a tree of less depth or the best subtree may not keep them
             return cls(depth, 0)
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
-            problem.memo["dpflow depth"] = _enough(rows_of(problem), depth)
+            problem.memo["dpflow depth"] = levels.enough(rows_of(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
         if least_rows(problem) > 1:  # the tables that fold a level do not count rows
             return cls(depth, 0)
-        tail = int(params.tail) if params.tail != "auto" else short_tail(problem.encoded.n_tests, depth)
+        tail = int(params.tail) if params.tail != "auto" else levels.short_tail(problem.encoded.n_tests, depth)
         return cls(depth, min(depth - 1, tail))
-
-
-def short_tail(n_tests: int, depth: int) -> int:
-    """The levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more where the columns would be many."""
-    tail = max(0, min(2, depth - 2))
-    while tail < min(2, depth - 1) and most_columns(n_tests, depth - tail) > MANY:
-        tail += 1
-    return tail
-
-
-def most_columns(n_tests: int, levels: int) -> int:
-    """The columns of the linear program if no two itemsets had the same rows and each had some."""
-    return sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
-
-
-def most_points(n_tests: int, depth: int) -> int:
-    """The same where sums over the tree are bounded: beside the arcs, above the last level every test of every state
-    with two labels, whose order matters."""
-    return most_columns(n_tests, depth - 1) + 2**depth * comb(n_tests, depth - 1) * (n_tests - depth + 1)
-
-
-def _enough(rows: Rows, depth: int) -> int:
-    """The least depth whose best tree costs what no tree can avoid; `depth` where none below does that is
-    quickly tried."""
-    floor, total = float(rows.floor.sum()), float(rows.loss.sum())
-
-    def excess(less):
-        return valued(rows, less).values[0][0] - floor
-
-    over = total
-    for less in (2, 3, 4):  # the cheapest first; a fourth level only where the third left little
-        if less >= min(depth, 5) or less == 4 and over > total / 10:
-            break
-        try:
-            over = excess(less)
-        except ModelError:  # no quick try
-            break
-        if over <= rows.near:
-            return 1 if less == 2 and excess(1) <= rows.near else less
-    return 1 if depth == 2 and excess(1) <= rows.near else depth
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
@@ -241,7 +198,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     def walk(t, members, level):
         loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
         if level == shape.levels and shape.tail:
-            _lay_best(rows, price, members, test, t, shape.tail)
+            lay_best(rows, price, members, test, t, shape.tail)
         elif problem.params.fold and loss.min() <= floor + rows.near:
             test[t] = -1
         elif test[t] >= 0:
@@ -255,7 +212,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
         return heap
     better, wrong = incumbent(problem), broken(problem, heap)
     if wrong and not sees(problem):
-        return paths.best(problem, _program(problem))
+        return tree_along(problem, _program(problem), _program(problem).best)
     return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
 
 
@@ -274,7 +231,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
         return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
 
-    return _tree(problem, _skeleton(problem), Shape.of(problem), way)
+    return tree_along(problem, _skeleton(problem), way, Shape.of(problem).tail, Shape.of(problem).depth)
 
 
 def notes(problem: Problem) -> dict:
@@ -357,7 +314,7 @@ def optimal(problem: Problem) -> HeapTree:
     depth = Shape.of(problem).depth
     shape = Shape(depth, 0 if rows_of(problem).least > 1 else min(2, depth - 1))
     graph = known(problem).folded(shape.levels)
-    return _tree(problem, graph, shape, graph.best)
+    return tree_along(problem, graph, graph.best, shape.tail, depth)
 
 
 def _program(problem: Problem) -> Graph:
@@ -380,33 +337,3 @@ def _skeleton(problem: Problem) -> Graph:
     if "dpflow program" in problem.memo or remembers(problem):
         return _program(problem)
     return generate(rows_of(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
-
-
-def _tree(problem: Problem, graph: Graph, shape: Shape, way) -> HeapTree:
-    """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of
-    the state (a slice), or None to stop; with the best subtrees below."""
-    rows = rows_of(problem)
-    test, _ = blank(problem.topology)
-    stack = [(1, 0, 0, np.arange(len(rows.X)))]
-    while stack:
-        node, j, state, members = stack.pop()
-        level = graph.levels[j]
-        arcs = slice(*level.first[state : state + 2].tolist())
-        choice = way(j, state, arcs)
-        if choice is None:
-            continue
-        arc = arcs.start + choice
-        test[node] = level.test[arc]
-        ones = rows.X[members, test[node]]
-        for side, part in enumerate((members[~ones], members[ones])):
-            if level.below[arc, side] >= 0:
-                stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
-            elif shape.tail and j == shape.levels - 1:
-                _lay_best(rows, branch_price(problem), part, test, 2 * node + side, shape.tail)
-    return settle(test, problem.encoded)
-
-
-def _lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
-    """Lays the best subtree of this height for these rows at a node of `test`, in place."""
-    gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
-    graft(test, node, Search(rows.X, gain, price).best(members, height)[1])

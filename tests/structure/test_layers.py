@@ -63,6 +63,8 @@ LAYERS = [
         "pareto",
         "fixing",
         "budgeted",
+        "levels",
+        "trace",
         "paths",
         "heap",
         "scale",
