@@ -61,11 +61,15 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         "leaf counts", bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
         f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
     ))
+    predicted = None if dataset is None else [_label(tree, cells) for cells in dataset.X.tolist()]
     for given in problem.constraints:
         value = given.module.value(encoded, given, heap)
         checks.append(Check("constraint", given.holds(value), given.told(value)))
+        if dataset is not None and hasattr(given.module, "answers"):
+            again = _answered(encoded, given, dataset, predicted)
+            checks[-1] = Check("constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} on the rows of the data file")
     if dataset is not None:
-        checks.append(_against_data(tree, dataset, encoded.cost.tolist(), errors, loss))
+        checks.append(_against_data(dataset, predicted, encoded.cost.tolist(), errors, loss))
     return checks
 
 
@@ -107,16 +111,38 @@ def floored(problem: Problem, solution: Solution) -> Solution:
     return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
 
 
-def _against_data(tree: Tree, dataset: Dataset, cost: list[list[float]], errors: float, loss: float) -> Check:
+def _label(tree: Tree, cells) -> int:
+    node = tree.root
+    while isinstance(node, Branch):
+        node = node.left if _goes_left(node.split, cells) else node.right
+    return node.label
+
+
+class _Rowwise:
+    """A tree of which only the class that each row is predicted is known."""
+
+    def __init__(self, label):
+        self.label = np.array(label)
+
+    def reach(self, X):
+        return np.arange(len(self.label))
+
+
+def _answered(encoded, given, dataset: Dataset, predicted: list[int]) -> float:
+    """The figure of a constraint on answers, of the rows of data themselves, with the groups that the file tells."""
+    n = dataset.n_rows
+    rows = replace(encoded, X=np.zeros((n, 0), bool), y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
+                   row_of=np.arange(n), dataset=dataset, groups=())
+    return given.module.value(rows, given, _Rowwise(predicted))
+
+
+def _against_data(dataset: Dataset, predicted: list[int], cost: list[list[float]], errors: float, loss: float) -> Check:
     names = [feature.name for feature in dataset.features]
     wrong = lost = 0.0
-    for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
-        node = tree.root
-        while isinstance(node, Branch):
-            node = node.left if _goes_left(node.split, cells) else node.right
-        if node.label != label:
+    for said, label, weight in zip(predicted, dataset.y.tolist(), dataset.weight.tolist()):
+        if said != label:
             wrong += weight
-            lost += weight * cost[label][node.label]
+            lost += weight * cost[label][said]
     return Check(
         "data", close(wrong, errors) and close(lost, loss),
         f"{dataset.n_rows} rows of the data file, {len(names)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"

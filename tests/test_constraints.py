@@ -1,6 +1,7 @@
 """Constraints: what is written and what it means, refused in a sentence, kept from the command line to the check."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,7 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.heap import settle
 from odtc.heuristic import grow
 from odtc.topology import Topology
+from odtc.verify import verify_tree
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest, least_losses
@@ -276,11 +278,27 @@ def test_a_group_that_is_no_feature_lasts_from_the_command_line_to_the_check(sid
     built = command("build", "data.csv", *words, "-o", "m", "--json", folder=tmp_path)
     assert built.facts["constraints"] == ["equal_opportunity[group=side,positive=yes] <= 0.1", "forbid_root[colour]"]
     assert command("solve", "m.mps", folder=tmp_path).code == 0
-    first = command("verify", "m.sol", "--json", folder=tmp_path).facts
-    side.rename(tmp_path / "gone.csv")
-    for said in (first, command("verify", "m.sol", "--json", folder=tmp_path).facts):
+    for name in ("data.csv", "gone.csv"):
+        side.rename(tmp_path / name)
+        said = command("verify", "m.sol", "--json", folder=tmp_path).facts
         checks = [check["text"] for check in said["checks"] if check["check"] == "constraint"]
         assert said["verified"] and len(checks) == 2 and checks[1] == "forbid_root[colour]: broken at 0 nodes"
+        assert checks[0].endswith("on the rows of the data file") == (name == "data.csv")
+        side = tmp_path / name
+
+
+def test_groups_of_a_manifest_are_held_against_the_data(side):
+    """Weights of groups that are not those of the file: the figure on the rows of data is another."""
+    model = odtc.build(side, "flowoct", 1, reading={"aside": ("side",)}, constraints=("statistical_parity[group=side,positive=yes] <= 1",))
+    problem = model.problem
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded, np.array([-1, -1, 0, 1], np.int32))
+    known, = problem.encoded.groups
+    assert problem.constraints[0].module.value(problem.encoded, problem.constraints[0], heap) > 0
+    alike = replace(known, weight=np.repeat(known.weight.sum(axis=1, keepdims=True) / 2, 2, axis=1))
+    for groups, passed in ((known, True), (alike, False)):
+        posed = replace(problem, encoded=replace(problem.encoded, groups=(groups,)))
+        checks = verify_tree(posed, heap, heap.to_tree(posed.encoded), problem.encoded.dataset)
+        assert [check.passed for check in checks if check.name == "constraint"] == [passed]
 
 
 def test_what_no_tree_keeps_is_infeasible(side):
