@@ -25,6 +25,7 @@ from odtc import (
     cli_select,
     cli_report,
     cli_solve,
+    cli_tune,
     screen,
 )
 from odtc.cli_options import (
@@ -369,6 +370,7 @@ app.command()(cli_report.report)
 app.command()(cli_report.explain)
 app.command()(cli_compare.compare)
 app.add_typer(cli_compare.plot, name="plot")
+app.command()(cli_tune.tune)
 app.command()(cli_doctor.doctor)
 app.add_typer(cli_bench.bench, name="bench")
 

@@ -67,6 +67,22 @@ def size(runs: Runs, o: Picture, data: Annotated[Path | None, typer.Option("--da
 
 
 @plot.command()
+def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
+    """Score against the number of leaves of the settings of `odtc tune`, with the Pareto front."""
+    import json
+
+    from odtc import plot as pictures
+
+    try:
+        facts = json.loads(file.read_text(encoding="utf-8"))
+        points = [(entry["name"], entry["n_leaves"], entry["score"]) for entry in facts["results"] if entry["score"] is not None]
+        title = f"{facts['data']}, {facts['folds']} folds"
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ChoiceError(f"expected the STEM.tune.json of `odtc tune`, cannot use {str(file)!r} ({type(problem).__name__}: {problem})") from None
+    print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title)))
+
+
+@plot.command()
 def regions(tree: TreeFile, data: DataFile, o: Picture,
             x: Annotated[str, typer.Option("--x", metavar="COL", help="Column of numbers across.")],
             y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")]) -> None:

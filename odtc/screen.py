@@ -149,6 +149,29 @@ def print_race(facts: dict) -> None:
 
 
 @contextmanager
+def counted(total: int, what: str):
+    """A function to call with a word for each of `total` pieces that is done: a bar on stderr where that is
+    a terminal, else a line for every tenth of them."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        with Bar(console=Console(stderr=True)) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda word: bar.update(task, advance=1, description=word)
+        return
+    done = 0
+
+    def tell(word: str) -> None:
+        nonlocal done
+        done += 1
+        if done * 10 // total > (done - 1) * 10 // total:
+            say(f"{what}: {done} of {total} ({word})")
+
+    yield tell
+
+
+@contextmanager
 def _log_files(paths, files: list):
     """Binary streams, which become files also where solvers contradict each other: as evidence."""
     from contextlib import ExitStack

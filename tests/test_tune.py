@@ -1,0 +1,93 @@
+"""`odtc tune`: fair folds, scores as counted by hand, the choice by its rules, and a refitted tree that verifies."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import odtc as package
+from odtc import tune
+from odtc.dataset import NUMERIC, Dataset, Feature
+from odtc.errors import ChoiceError
+from odtc.tune import Fold, Result, Setting
+from tests.command_line import odtc
+
+LINES = ["a,b,class", *(f"{a},{b},{'yes' if (a > 2) != (b > 3 and a != 4) else 'no'}" for a in range(6) for b in range(6))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tune")
+    (path / "rows.csv").write_text("\n".join(LINES) + "\n")
+    return path
+
+
+@given(y=st.lists(st.integers(0, 3), min_size=4, max_size=60), n=st.integers(2, 6), seed=st.integers(0, 9))
+def test_each_class_is_dealt_out_evenly(y, n, seed):
+    y = np.array(y)
+    counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
+    if len(counts) < 2 or counts[-2] < n:
+        with pytest.raises(ChoiceError, match="folds, so that each holds two classes"):
+            tune.deal(y, n, seed)
+        return
+    fold = tune.deal(y, n, seed)
+    for label in np.unique(y):
+        held = np.bincount(fold[y == label], minlength=n)
+        assert held.max() - held.min() <= 1
+    assert np.ptp(np.bincount(fold, minlength=n)) <= 1 and np.array_equal(fold, tune.deal(y, n, seed))
+
+
+def test_a_grid_of_the_command_line(folder):
+    said = odtc("tune", "rows.csv", "--model", "dpflow", "--depths", "1,2", "-p", "lambda=0,0.05", "--folds", "3", "--json", "-o", "t", folder=folder)
+    assert said.code == 0, said.err
+    facts = said.facts
+    assert [entry["name"] for entry in facts["results"]] == ["dpflow, depth 1, lambda=0", "dpflow, depth 1, lambda=0.05", "dpflow, depth 2, lambda=0", "dpflow, depth 2, lambda=0.05"]
+    scores = [entry["score"] for entry in facts["results"]]
+    assert facts["results"][facts["best"]]["score"] == max(scores) and "fits: 12 of 12" in said.err
+    assert facts["fit"]["verified"] and odtc("verify", "t.sol", folder=folder).code == 0
+    assert odtc("report", "t", folder=folder).code == 0
+    assert odtc("plot", "tuning", "t.tune.json", "-o", "t.svg", folder=folder).code == 0
+    again = odtc("tune", "rows.csv", "--model", "dpflow", "--depths", "1,2", "-p", "lambda=0,0.05", "--folds", "3", "--jobs", "2", "--json", "-o", "t", folder=folder).facts
+    assert [entry["score"] for entry in again["results"]] == scores
+    table = odtc("tune", "rows.csv", "--model", "cart", "--depths", "2", "--folds", "2", "-o", "c", folder=folder)
+    assert table.code == 0 and "*  cart, depth 2" in table.out and (folder / "c.tree.json").exists()
+
+
+def test_a_score_is_that_of_the_rows_left_out(folder):
+    data = package.read(folder / "rows.csv")
+    fold = tune.deal(data.y, 3, seed=1)
+    (found,) = tune.run(data, [Setting("dpflow", 2)], fold, solver="highs")
+    for k, one in enumerate(found):
+        train = Dataset("train", data.X[fold != k].copy(), data.y[fold != k].copy(), data.features, data.classes, data.weight[fold != k].copy())
+        tree = package.fit(train, "dpflow", 2).tree
+        assert one.accuracy == (tree.predict(data.X[fold == k]) == data.y[fold == k]).mean() and one.n_leaves == tree.n_leaves and one.proved
+
+
+def result(score, leaves, deviation=0.1, folds=4):
+    return Result(Setting("x", 1), score, deviation, leaves, 0, 0.0, (Fold(0, 0, score, score, 1, True, 0.0),) * folds)
+
+
+def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_other_rule():
+    results = [result(0.8, 5.0), result(0.9, 8.0), result(0.9, 6.0), result(0.86, 3.0), result(None, None)]
+    assert tune.best(results) == 2 and tune.best(results, "1se") == 3
+    with pytest.raises(ChoiceError, match="no setting has a tree in every fold"):
+        tune.best([result(None, None)])
+    with pytest.raises(ChoiceError, match="unknown rule"):
+        tune.best(results, "worst")
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (("--depths", "two"), "whole numbers between commas, got 'two'"), (("-p", "lambda"), "KEY=VALUE,VALUE"), (("--folds", "99"), "expected from 2 to"),
+    (("--score", "f1"), "unknown score 'f1'"), (("--rule", "2se"), "unknown rule '2se'"), (("--jobs", "0"), "--jobs"), (("--min-leaf-rows", "0"), "at least 1 row"),
+])
+def test_a_bad_option_is_said_before_the_work(folder, words, sentence):
+    said = odtc("tune", "rows.csv", *words, "-o", "bad", folder=folder)
+    assert said.code == 1 and sentence in said.err and not list(folder.glob("bad*"))
+
+
+def test_weights_and_missing_cells_stay_with_their_rows():
+    X = np.array([[0.0, np.nan], [1, 0], [2, 1], [3, np.nan], [4, 1], [5, 0], [6, 1], [7, 0]])
+    y = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
+    data = Dataset("m", X, y, (Feature("x", NUMERIC), Feature("z", NUMERIC)), ("no", "yes"), np.arange(1.0, 9.0), missing="separate")
+    (found,) = tune.run(data, [Setting("dpflow", 1)], tune.deal(y, 2), solver="highs")
+    assert all(one.accuracy is not None for one in found)
