@@ -7,11 +7,13 @@ the number of tests; flowoct grows with the rows and only linearly with F. So th
 from dataclasses import dataclass
 from math import comb
 
-from odtc import levels, paths
+from odtc import interval_model, levels, paths
 from odtc.constraint import CONSTRAINTS, Knows
 from odtc.formulation import FORMULATIONS
+from odtc.scale import Scales
 
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
+MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
 MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 
 
@@ -23,14 +25,22 @@ class Choice:
     why: str
 
 
-def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = ()) -> Choice:
+def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), scales: Scales | None = None) -> Choice:
     """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
-    every constraint, where there are kinds of them (by name) that dpflow does not take."""
+    every constraint, where there are kinds of them (by name) that dpflow does not take. On
+    `scales` of many thresholds by the search over intervals of them."""
     dpflow = FORMULATIONS.get("dpflow")
     remembers = any(CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in dpflow.KEEPS for name in constraints)
     able = (lambda name: CONSTRAINTS.get(name).KNOWS == Knows.TESTS or name in dpflow.ROWS) if remembers else dpflow.KEEPS.__contains__
     if others := [name for name in constraints if not able(name)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
+    if scales is not None and depth > 1 and not constraints and interval_model.worth(scales):
+        sums = interval_model.work(scales, depth)
+        size = f"about {sums:.2g} sums at depth {depth} over {n_tests} thresholds"
+        if sums <= MOST_CELLS:
+            return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
+        return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
+                                 "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it")
     tail = 0 if constraints else levels.short_tail(n_tests, depth)
     if remembers:
         columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"

@@ -14,15 +14,18 @@ from math import gcd
 
 import numpy as np
 
+from odtc import deadline
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
 from odtc.interval_program import Layer, layers
-from odtc.intervals import Search
+from odtc.intervals import FIRST, Search
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.scale import MOST, Scales, in_units
 from odtc.scans import Ranked
 
+TRIED = 20  # of the thresholds of a scale at one state
+SUM = 100  # multiplications take as long as one sum of a table
 MANY = 8  # thresholds per scale, on average: with fewer there is little to leave out
 
 
@@ -37,7 +40,20 @@ def taken(problem: Problem) -> bool:
             raise ChoiceError(f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
                               f"drop one of -p intervals=true and -p {against}")
         return True
-    return against is None and not problem.constraints and problem.encoded.n_tests >= MANY * _scales(problem).n
+    return against is None and not problem.constraints and worth(_scales(problem))
+
+
+def worth(scales: Scales) -> bool:
+    """Whether the scales have so many thresholds that intervals of them pay."""
+    return int(scales.size.sum()) >= MANY * scales.n
+
+
+def work(scales: Scales, depth: int) -> float:
+    """About the sums that the search takes, by what it took on data of all kinds: a table of pairs of thresholds at
+    each of the states, of which there are at most TRIED per scale and side on each level more."""
+    rows = len(np.unique(scales.rank, axis=0))
+    table = np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum()) + rows * float(scales.n) ** 2
+    return table * float(np.minimum(scales.size, TRIED).sum()) ** max(0, depth - 2)
 
 
 def tail(problem: Problem) -> int:
@@ -138,6 +154,9 @@ def _ranked(problem) -> Ranked:
 def _search(problem) -> Search:
     """The search, ended."""
     def ended():
+        sums = work(_scales(problem), problem.topology.depth)
+        deadline.expect_end(SUM * sums, f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {problem.topology.depth}",
+                            "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
         search = Search(_ranked(problem))
         search.value(np.arange(len(search.ranked.rank)), problem.topology.depth)
         return search

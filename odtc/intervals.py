@@ -19,7 +19,7 @@ import numpy as np
 from odtc import deadline
 from odtc.scans import Part, Ranked
 
-FIRST = 8  # thresholds of each scale that are looked at first
+FIRST = 5  # thresholds of each scale that are looked at first
 NEXT = 3  # of each interval that is left, then
 SLACK = 0.5  # a side is searched for a bound of so much more than needed, relative to the best tree
 

@@ -20,7 +20,7 @@ from odtc.scale import Scales
 
 CELLS = 500_000  # of a table held at once: it stays in the cache
 ENTRIES = 4_000_000  # that are put into it at once: one for each row, scale of the thresholds and scale
-SINGLE = 2.0**22  # whole losses of less than this in all are counted in float32, which holds them exactly
+SHORT = 2.0**30  # whole losses of less than this in all are counted in int32
 ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
 
 
@@ -59,8 +59,8 @@ class Ranked:
 
     @cached_property
     def real(self) -> type:
-        """The type of float that sums of losses are held in."""
-        return np.float32 if not (self.loss % 1).any() and self.loss.sum() < SINGLE else np.float64
+        """The type that sums of losses are held in."""
+        return np.int32 if not (self.loss % 1).any() and self.loss.sum() < SHORT else np.float64
 
 
 class Part:
@@ -136,7 +136,8 @@ class Part:
         more = np.arange(len(scales))
         line = np.searchsorted(places, self.row[:, scales]) + more
         index = (line[:, :, None] * self.size + self.row[:, None, :]).reshape(-1)
-        lines, begins = len(places) + len(scales), np.cumsum(many)[:-1] + more[1:]
+        lines = len(places) + len(scales)
+        joined = np.delete(np.arange(lines), np.append(0, np.cumsum(many)[:-1] + more[1:])).tolist()
         wanted = np.ones(lines, bool)
         wanted[np.cumsum(many) + more] = False
         each, whole, price = len(scales) * len(self.first), self.last[0], self.ranked.price
@@ -144,13 +145,12 @@ class Part:
         def table(values):
             """The sums over the rows left of a threshold (line) and left of a place (column)."""
             cells = np.bincount(index, np.repeat(values, each), lines * self.size).reshape(lines, self.size)
-            cells = cells.astype(self.ranked.real)
-            if len(begins):  # each scale begins anew
-                cells[begins] -= cells[: begins[0]].sum(axis=0)
-            np.cumsum(cells, axis=0, out=cells)
+            cells = cells.astype(self.ranked.real, copy=False)
+            for at in joined:  # np.cumsum takes several times as long
+                cells[at] += cells[at - 1]
             cells = cells[wanted]
             cells[:, self.first[1:]] -= cells[:, : whole + 1].sum(axis=1, keepdims=True)
-            return np.cumsum(cells, axis=1, out=cells)
+            return np.cumsum(cells, axis=1, dtype=cells.dtype, out=cells)
 
         if len(self.total) == 2:
             values, gaps = self.loss.sum(axis=1), self.loss[:, 0] - self.loss[:, 1]

@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtc.choice import choose
+from odtc.dataset import Dataset, Feature
+from odtc.encoding import encode
+from odtc.scale import Scales
 from odtc.states import Rows, generate
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -27,6 +30,17 @@ def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
 @pytest.mark.parametrize(("n_tests", "depth", "name"), [(38, 5, "dpflow"), (2000, 2, "dpflow"), (20_000, 3, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")])
 def test_the_choice(n_tests, depth, name):
     assert choose(n_tests, depth).formulation == name
+
+
+def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
+    """Two thousand tests at depth 3 are too many for single arcs, but not for intervals of them."""
+    random = np.random.default_rng(1)
+    X, y = random.normal(size=(600, 3)), random.integers(0, 2, 600)
+    scales = Scales.of(encode(Dataset("many", X, y.astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(600))))
+    n_tests = int(scales.size.sum())
+    assert choose(n_tests, 3, (), scales).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), scales).why
+    assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), scales).formulation
+    assert choose(n_tests, 5, (), scales).formulation == "flowoct" and "half a minute" in choose(n_tests, 5, (), scales).why
 
 
 def test_command_line(tmp_path):
