@@ -33,10 +33,10 @@ def test_the_choice(n_tests, depth, name):
 
 
 def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
-    """Two thousand tests at depth 3 are too many for single arcs, but not for intervals of them."""
+    """Almost three thousand tests at depth 3 are too many for single arcs, but not for intervals of them."""
     random = np.random.default_rng(1)
-    X, y = random.normal(size=(600, 3)), random.integers(0, 2, 600)
-    scales = Scales.of(encode(Dataset("many", X, y.astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(600))))
+    X, y = random.normal(size=(900, 3)), random.integers(0, 2, 900)
+    scales = Scales.of(encode(Dataset("many", X, y.astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(900))))
     n_tests = int(scales.size.sum())
     assert choose(n_tests, 3, (), scales).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), scales).why
     assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), scales).formulation
