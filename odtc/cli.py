@@ -456,6 +456,8 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
                             class_weight=class_weight, cost=cost, constraints=constraints, select=select)
     if choice := problem.memo.get("choice"):
         screen.say(f"--model auto: {choice.why}")
+    for words in getattr(problem.module, "advice", lambda problem: ())(problem):
+        screen.say(words)
     dataset = problem.encoded.dataset
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {screen.why_dropped(dataset)}")

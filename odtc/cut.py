@@ -31,7 +31,8 @@ EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
 
 CUTS = Registry(
     "cut family", "odtc.cuts",
-    ("paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation"),
+    ("paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation",
+     "class_sizes", "one_per_class"),
     ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
 )
 

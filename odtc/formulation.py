@@ -24,7 +24,8 @@ need one class in odtc/split.py and no other tree.
 
 What its parameters name and a manifest could not hold (a file, the end of a search) it takes in itself:
 `prepared(problem) -> Problem`, called once the problem is posed. `beside(problem) -> {suffix: text}` are
-files that `odtc fit` writes beside the tree.
+files that `odtc fit` writes beside the tree. `advice(problem)` are sentences about parameters that are no good for
+this data; `misrouted(problem, point)` is the weight of the rows that a point sends elsewhere than its own splits do.
 
 A formulation that does not represent every tree has also `trimmed(problem, heap) -> HeapTree`: a
 tree that it does represent, made of a heuristic's.
@@ -57,7 +58,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg", "cart", "cart_tuned", "oblique_search"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg", "svm1_odt", "cart", "cart_tuned", "oblique_search"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 
@@ -71,6 +72,7 @@ class Role(StrEnum):
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
     SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
     CORRECT = "correct"  # [row] 1: the row is classified right
+    WRONG = "wrong"  # [row] at least 1 where the row is classified wrong
     SPLIT = "split"  # [node] 1: this node branches
     FEATURE = "feature"  # [node, scale] 1: this node asks a threshold of this scale (odtc.scale)
     ROUTE = "route"  # [row, node] 1: the row ends at this node, right or wrong; of every row exactly one

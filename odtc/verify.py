@@ -40,6 +40,10 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     worse = paid > objective and not close(paid, objective)
     note = " (better: the incumbent withheld flow)" if paid < objective and not close(paid, objective) else ""
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
+    if hasattr(module, "misrouted"):
+        weight = module.misrouted(problem, model.split(solution.x))
+        note = "; the tree's own count is given, not the solver's" if weight else ""
+        checks.append(Check("routes", True, f"rows of weight {weight:.10g} go elsewhere in the solver's point than its splits send them{note}"))
     if solution.bound is not None:
         beyond = solution.bound > paid and not close(solution.bound, paid)
         checks.append(Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}"))

@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import linprog
 
 
 def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0, cost=None) -> float:
@@ -63,6 +64,34 @@ def every_split(dataset):
         else:
             columns += [np.isin(values, chosen) for size in range(1, len(found)) for chosen in combinations(found, size)]
     return np.unique(np.array(columns), axis=0).T
+
+
+def every_hyperplane(dataset, sets: bool = False):
+    """bool (rows of the data, splits): every way a hyperplane over the numbers and the levels parts the rows; with
+    `sets` over the numbers alone, and every set of levels of a category."""
+    columns = []
+    for values, feature in zip(dataset.X.T, dataset.features):
+        if feature.kind == "numeric":
+            columns.append(values)
+        elif not sets:
+            columns += [(values == level).astype(float) for level in np.unique(values)]
+    parts = [every_split(dataset).T] if sets else []
+    if columns:
+        points, of = np.unique(np.array(columns, float).T, axis=0, return_inverse=True)
+        parts.append(separations(points)[of.reshape(-1)].T)
+    return np.unique(np.vstack(parts), axis=0).T
+
+
+def separations(points):
+    """bool (points, ways): each way to part distinct points by a hyperplane, the first of them on the left."""
+    n, found = len(points), []
+    for code in range(1, 2 ** (n - 1)):
+        right = np.array([code >> k & 1 for k in range(n - 1)] + [0], bool)[::-1]
+        side = np.where(right, -1.0, 1.0)[:, None]
+        rows = np.hstack([side * points, -side])  # side (h·x - g) <= -1
+        if linprog(np.zeros(points.shape[1] + 1), A_ub=rows, b_ub=-np.ones(n), bounds=(None, None)).status == 0:
+            found.append(right)
+    return np.array(found, bool).reshape(-1, n).T
 
 
 def every_labelling(X, n_classes: int, depth: int) -> set[tuple[int, ...]]:

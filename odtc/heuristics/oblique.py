@@ -4,13 +4,12 @@ Each hyperplane found is then the one of least 1-norm that parts the rows of its
 coefficients are rounded where no row of the node moves (odtc.oblique).
 """
 
-import numpy as np
-
 from odtc.alternating import search
 from odtc.encoding import Encoded
-from odtc.heap import Beyond, HeapTree, blank, pruned, settle
+from odtc.heap import HeapTree, pruned
 from odtc.heuristic import HEURISTICS
-from odtc.oblique import Weighed, values, widest
+from odtc.oblique import Weighed
+from odtc.planes import asked_plane, laid
 from odtc.topology import Topology
 
 NAME = "oblique"
@@ -31,48 +30,8 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: floa
     best = HEURISTICS.get("cart").tree(encoded, topology, price)
     if weighed.n and restarts > 0:
         found = search(weighed.Z, encoded.loss, topology.depth, restarts=restarts, seconds=seconds, seed=seed, jobs=jobs)
-        heap = laid(weighed, found.H, found.g, encoded, topology)
+        heap = laid(encoded, topology, lambda t, rows: asked_plane(weighed, found.H[t], found.g[t], rows, narrow=True))
         heap = pruned(heap, encoded, price) if price else heap
         if heap.loss(encoded) + price * heap.n_branch_nodes < best.loss(encoded) + price * best.n_branch_nodes:
             best = heap
     return best
-
-
-def laid(weighed: Weighed, H: np.ndarray, g: np.ndarray, encoded: Encoded, topology: Topology) -> HeapTree:
-    """The settled tree that asks H[t]·z <= g[t] at node t, in original units and with the labels that cost least."""
-    test, _ = blank(topology)
-    splits: list = []
-    stack = [(1, np.arange(encoded.n_rows))]
-    while stack:
-        t, rows = stack.pop()
-        if t >= len(g):
-            continue
-        left = weighed.Z[rows] @ H[t] <= g[t]
-        narrow = widest(weighed.Z[rows], left) if left.any() and not left.all() else None
-        split = weighed.split(narrow, rows, left) if narrow is not None else None
-        split = split or weighed.split(H[t], rows, left)
-        if split is None:  # all rows go one way, so the node asks nothing and its child stands for it
-            stack.append((2 * t + (not left.any()), rows))
-            test[t] = -2 - (not left.any())
-            continue
-        test[t] = encoded.n_tests + len(splits)
-        splits.append(split)
-        left = split.left(values(encoded)[rows])
-        stack += [(2 * t, rows[left]), (2 * t + 1, rows[~left])]
-    return settle(_lifted(test), encoded, None, Beyond.of(splits, values(encoded)))
-
-
-def _lifted(test: np.ndarray) -> np.ndarray:
-    """The tests with the used child (marked -2: left, -3: right) in the place of each node that asks nothing."""
-    lifted = np.full_like(test, -1)
-
-    def lay(old, new):
-        while old < len(test) and test[old] < -1:
-            old = 2 * old + (test[old] == -3)
-        if old < len(test) and test[old] >= 0:
-            lifted[new] = test[old]
-            lay(2 * old, 2 * new)
-            lay(2 * old + 1, 2 * new + 1)
-
-    lay(1, 1)
-    return lifted

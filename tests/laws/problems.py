@@ -13,9 +13,9 @@ from odtc.encoding import encode
 from odtc.errors import ChoiceError, DataError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import Beyond, blank, settle
-from odtc.split import Subset
+from odtc.split import Oblique, Subset, Term
 from odtc.topology import Topology
-from tests.exhaustive import discrimination, every_split, fewest_branch_nodes, least_losses, rate
+from tests.exhaustive import discrimination, every_hyperplane, every_split, fewest_branch_nodes, least_losses, rate
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
 FORMS = {
@@ -34,6 +34,9 @@ FORMS = {
     ],
     "binoct": [{}],
     "fair": [{}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"}],
+    # A margin of 0.01 is less than what parts the few rows drawn here, and α1 more than any error costs by it.
+    "svm1_odt": [{}, {"labels": "ordinal"}, {"categories": "sets"}, {"margin": "soft", "alpha1": 1e5},
+                 {"literal": True, "alpha1": 1e5, "categories": "sets"}],
     "dpflow": [
         {"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"},
         {"fix": "false", "tail": "2"}, {"fix": "false", "tail": "0", "lambda": 0.25},
@@ -102,7 +105,9 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
     """A problem of this form (name, params) on a random data set on which some test tells rows apart; with
     `by_class` the price of an error is never one of the class predicted."""
     name, params = form
-    if getattr(FORMULATIONS.get(name), "BEYOND", False):
+    if getattr(FORMULATIONS.get(name), "WEIGHS", False):  # their models and their judge are slow
+        of_data |= {"most_rows": min(6, of_data.get("most_rows", 6))}
+    elif getattr(FORMULATIONS.get(name), "BEYOND", False):
         of_data = {"levels": "abcde"} | of_data  # of three levels each set is one level or all but one
     if "group" in params:  # each way to label the rows is tried
         of_data |= {"group": params["group"], "most_rows": 8}
@@ -138,6 +143,7 @@ KEEPS = {
     "oct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"},
     "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
+    "svm1_odt": {"leaf_rows"},
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers"}, "dpflow proof": {"leaf_rows"},
     "dpflow intervals": set(),
@@ -229,7 +235,7 @@ def least_kept(problem) -> float:
     X, y, weight, copies, cost = encoded.X, encoded.y, encoded.weight, encoded.copies, encoded.cost.tolist()
     if getattr(problem.module, "BEYOND", False):
         data = encoded.dataset
-        X, y, weight, copies = every_split(data), data.y, data.weight, np.ones(data.n_rows, int)
+        X, y, weight, copies = splits_of(problem), data.y, data.weight, np.ones(data.n_rows, int)
     found = least_losses(X, y, weight, depth, cost, copies, max([least, *bounds["leaf_rows"]]),
                          lambda test, above: all(_allowed(encoded, given, test, above) for given in problem.constraints))
     most = {
@@ -285,7 +291,8 @@ def _answers(data, given, truth, predicted, weight) -> bool:
 def heaps(draw, problem):
     """A random tree on the problem's topology, with the branch nodes that no row needs taken out."""
     test, label = blank(problem.topology)
-    beyond = sets_of_levels(problem.encoded) if getattr(problem.module, "BEYOND", False) else None
+    weighs = getattr(problem.module, "WEIGHS", False)
+    beyond = draw(hyperplanes(problem.encoded)) if weighs else sets_of_levels(problem.encoded) if getattr(problem.module, "BEYOND", False) else None
     n_tests = problem.encoded.n_tests + (len(beyond.tests) if beyond else 0)
 
     def grow(t, depth):
@@ -297,12 +304,36 @@ def heaps(draw, problem):
         grow(2 * t + 1, depth + 1)
 
     grow(1, 0)
-    heap = settle(test, problem.encoded, label, beyond)
+    # A model of hyperplanes gives each leaf the label that costs least.
+    heap = settle(test, problem.encoded, None if weighs else label, beyond)
     # A formulation that does not represent every tree says which one it makes of it.
     trimmed = getattr(problem.module, "trimmed", None)
     heap = mended(problem, trimmed(problem, heap) if trimmed else heap)
     assume(heap is not None)
     return heap
+
+
+def splits_of(problem) -> np.ndarray:
+    """bool (rows of the data, splits): what a node of a formulation that asks beyond its encoding can ask."""
+    data = problem.encoded.dataset
+    if not getattr(problem.module, "WEIGHS", False):
+        return every_split(data)
+    return every_hyperplane(data, problem.params.categories == "sets" if hasattr(problem.params, "categories") else False)
+
+
+@st.composite
+def hyperplanes(draw, encoded):
+    """A few hyperplanes of small whole weights over numbers and levels, and the tests of the encoding."""
+    splits = []
+    for _ in range(draw(st.integers(0, 3))):
+        terms = []
+        for place, feature in enumerate(encoded.features):
+            for level in [None] if feature.kind == NUMERIC else range(len(feature.levels)):
+                weight = draw(st.integers(-2, 2))
+                terms += [Term(place, float(weight), level if level is None else float(level))] if weight else []
+        if terms:
+            splits.append(Oblique(tuple(terms), draw(st.integers(-3, 3)) + 0.25))
+    return Beyond.of(splits, encoded.values)
 
 
 def sets_of_levels(encoded) -> Beyond | None:

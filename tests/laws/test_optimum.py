@@ -10,8 +10,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import pipeline
 from odtc.solver import SOLVERS, find_solver, version
-from tests.exhaustive import cheapest, every_labelling, every_split
-from tests.laws.problems import ALL_FORMS, form_id, penalty, problems, terms
+from tests.exhaustive import cheapest, every_labelling
+from tests.laws.problems import ALL_FORMS, form_id, penalty, problems, splits_of, terms
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
@@ -63,7 +63,7 @@ def exhaustive_cost(problem) -> float:
     if not getattr(problem.module, "BEYOND", False):
         return cheapest(encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least, cost)
     data = encoded.dataset
-    X, n = every_split(data), data.n_rows
+    X, n = splits_of(problem), data.n_rows
     if not getattr(problem.params, "rho", 0.0):
         return cheapest(X, data.y, data.weight, depth, per_branch_node, per_error, np.ones(n, int), least, cost)
     return min((data.weight * encoded.cost[data.y, predicted]).sum() + penalty(problem, predicted)

@@ -43,7 +43,11 @@ def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
     cost = per_error * lost + per_branch_node * tree.n_branch_nodes + penalty(problem, predicted)
     assert model.objective(x) == pytest.approx(cost, abs=1e-9)
     assert module.objective(problem, heap) == pytest.approx(cost, abs=1e-9)
-    assert_same(module.decode(problem, model.split(x)), heap)
+    back = module.decode(problem, model.split(x))
+    if getattr(module, "WEIGHS", False):  # many hyperplanes part the rows alike, and each side may be the left one
+        assert_parts_alike(back, heap, encoded)
+    else:
+        assert_same(back, heap)
 
 
 @given(data=st.data())
@@ -53,6 +57,13 @@ def test_a_tree_in_words_and_on_the_heap_are_one(data):
     heap = data.draw(heaps(problem))
     back = HeapTree.from_tree(heap.to_tree(problem.encoded), problem.encoded, problem.topology, beyond=problem.formulation == "fair")
     assert_same(back, heap)
+
+
+def assert_parts_alike(a: HeapTree, b: HeapTree, encoded):
+    ends = [tree.reach(encoded.X) for tree in (a, b)]
+    together = [end[:, None] == end for end in ends]
+    np.testing.assert_array_equal(*together)
+    np.testing.assert_array_equal(a.label[ends[0]], b.label[ends[1]])
 
 
 def assert_same(a: HeapTree, b: HeapTree):

@@ -67,6 +67,8 @@ LAYERS = [
         "trace",
         "paths",
         "heap",
+        "planes",
+        "svm1",
         "scale",
         "sampling",
         "decision_paths",

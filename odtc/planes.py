@@ -1,0 +1,122 @@
+"""What models of hyperplanes share: a tree laid node by node, and the best hyperplane for given sides.
+
+Such models scale their columns to z in [0, 1] (odtc.oblique) and decode a node from its own numbers alone: the
+rows that come to it go where h·z <= g says in double arithmetic, whatever a solver's other columns hold. The
+split in original units that stands in the tree parts these rows in the same way.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.encoding import Encoded
+from odtc.heap import Beyond, HeapTree, blank, settle
+from odtc.oblique import Weighed, values, widest
+from odtc.split import Split
+from odtc.topology import Topology
+
+TIGHT = 1e-6  # what a hyperplane of a start keeps away from a limit, so that rounding does not cross it
+
+
+def laid(encoded: Encoded, topology: Topology, ask: Callable[[int, np.ndarray], Split | bool]) -> HeapTree:
+    """The settled tree, labels that cost least, whose node t asks `ask(t, rows)` of the rows that come to it:
+    a split, or whether all of them go right."""
+    test, _ = blank(topology)
+    splits: list[Split] = []
+    X = values(encoded)
+
+    def lay(t, at, rows):
+        """Lays what node t of the model comes to at node `at` of the tree."""
+        while t < 2**topology.depth:
+            asked = ask(t, rows)
+            if not isinstance(asked, bool):
+                break
+            t = 2 * t + asked
+        else:
+            return
+        test[at] = encoded.n_tests + len(splits)
+        splits.append(asked)
+        left = asked.left(X[rows])
+        lay(2 * t, 2 * at, rows[left])
+        lay(2 * t + 1, 2 * at + 1, rows[~left])
+
+    lay(1, 1, np.arange(encoded.n_rows))
+    return settle(test, encoded, None, Beyond.of(splits, X))
+
+
+def asked_plane(weighed: Weighed, h: np.ndarray, g: float, rows: np.ndarray, narrow: bool = False) -> Split | bool:
+    """What h·z <= g asks of these rows, for `laid`; with `narrow` by the sparsest hyperplane that asks the same."""
+    Z = weighed.Z[rows]
+    left = Z @ h <= g
+    if left.all() or not left.any():
+        return not left.any()
+    sparse = widest(Z, left) if narrow else None
+    split = weighed.split(sparse, rows, left) if sparse is not None else None
+    split = split or weighed.split(h, rows, left)
+    if split is None and not narrow:  # two rows are nearer than doubles along h can say
+        return asked_plane(weighed, h, g, rows, narrow=True)
+    return bool(left.sum() < len(left) / 2) if split is None else split
+
+
+def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None) -> tuple[np.ndarray, float, float]:
+    """(h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
+
+        max t   s.t.   g - h·z_i >= t  (i left),   h·z_i - g >= t  (i right),   |g - h·z_i| <= 1  (all i)
+
+    A margin below TIGHT is none: then it is 0. With `most` no |h_j| is more than it.
+    """
+    d = Z.shape[1]
+    if not len(rows) or left.all() or not left.any():
+        return np.zeros(d), -1.0 if len(rows) and not left.any() else 1.0, 1.0
+    side, others = np.where(left, 1.0, -1.0)[:, None], np.unique(Z, axis=0)
+    here = np.unique(np.hstack([side * Z[rows], -side, np.ones_like(side)]), axis=0)
+    within = np.hstack([others, -np.ones((len(others), 1)), np.zeros((len(others), 1))])
+    x = _solved(np.append(np.zeros(d + 1), -1.0), np.vstack([here, within, -within]),
+                np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]), [(None if most is None else -most, most)] * d + [(None, None), (0, 1)])
+    if x is None or x[-1] <= TIGHT:
+        return np.zeros(d), 1.0, 0.0
+    scale = np.abs(Z @ x[:d] - x[d]).max()
+    scale = max(scale, 1.0) if most is not None else scale
+    h, g = x[:d] / scale, float(x[d] / scale)
+    h = h if most is None else h.clip(-most, most)
+    reach = (g - Z[rows] @ h) * side[:, 0]
+    # Rounding may leave a row outside the limit by one unit in the last place.
+    while np.abs(g - Z @ h).max() > 1.0:
+        h, g = h * (1 - 1e-15), g * (1 - 1e-15)
+    return h, g, max(0.0, float(reach.min()))
+
+
+def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: float, slack: np.ndarray | None,
+                   norm: float, most: float | None = None) -> tuple[np.ndarray, float] | None:
+    """(h, g) of the hyperplane that costs least among those that send `rows` so and keep within 1 of all of Z:
+
+        min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= 0
+
+    over the rows i with s_i = 1 left and -1 right; without `slack` (float64 (rows,)) every m_i is 0; `most` as
+    above. None where there is none.
+    """
+    d, n = Z.shape[1], len(rows)
+    if not len(rows) or left.all() or not left.any():
+        return np.zeros(d), -1.0 if n and not left.any() else 1.0
+    side, zero = np.where(left, 1.0, -1.0)[:, None], np.zeros
+    plane = np.hstack([side * Z[rows], -side * Z[rows], -side])
+    limits = np.hstack([Z, -Z, -np.ones((len(Z), 1))])
+    soft = slack is not None
+    extra = -np.eye(n) if soft else zero((n, 0))
+    m = extra.shape[1]
+    A = [np.hstack([plane, extra]), np.hstack([limits, zero((len(Z), m))]), np.hstack([-limits, zero((len(Z), m))])]
+    b = [np.full(n, -margin * (1 + TIGHT)), np.full(2 * len(Z), 1 - TIGHT)]
+    if soft:
+        A.append(np.hstack([plane, zero((n, m))]))
+        b.append(np.full(n, -TIGHT * margin))
+    cost = np.concatenate([np.full(2 * d, norm), [0.0], slack if soft else []])
+    x = _solved(cost, np.vstack(A), np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
+    return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))
+
+
+def _solved(cost, A, b, bounds) -> np.ndarray | None:
+    from scipy.optimize import linprog
+
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options)
+    return found.x if found.status == 0 else None

@@ -1,0 +1,259 @@
+"""SVM1-ODT: optima against all linear separations, Theorems 1 to 3 and Proposition 1, margins and tolerances."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+import odtc
+from odtc import cut, pipeline
+from odtc.cut import CUTS
+from odtc.dataset import Dataset, Feature
+from odtc.encoding import encode
+from odtc.errors import ChoiceError, TreeError
+from odtc.formulation import Problem, parse_params
+from odtc.heap import HeapTree
+from odtc.manifest import read_manifest
+from odtc.split import Oblique, Subset, Threshold
+from odtc.topology import Topology
+from tests.command_line import odtc as run
+from tests.exhaustive import every_hyperplane
+from tests.laws.problems import heaps, problems
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+FEATURES = (Feature("size", "numeric"), Feature("age", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+
+
+def posed(dataset, depth=2, **params) -> Problem:
+    return Problem(encode(dataset), Topology(depth), "svm1_odt", parse_params("svm1_odt", params))
+
+
+def small(seed: int, n: int = 8, features=FEATURES, K: int = 2) -> Dataset:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 4, n) / 2 if f.kind == "numeric" else rng.integers(0, len(f.levels), n) for f in features])
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)]).astype(np.int32)
+    return Dataset(f"d{seed}", X.astype(float), y, features, tuple("uvwxyz"[:K]), np.ones(n))
+
+
+def optimum(model):
+    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+                 bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
+    return found.fun, model.split(found.x)
+
+
+def least_errors(X, y, depth: int) -> int:
+    """The fewest errors of a tree of depth 1 or 2 that asks these columns, all at once."""
+    of = (y[:, None] == np.arange(y.max() + 1)).astype(float)
+
+    def stump(rows):
+        ones = X[rows].T.astype(float) @ of[rows]
+        return min((of[rows].sum() - of[rows].sum(axis=0).max(), *(of[rows].sum() - ones.max(axis=1) - (of[rows].sum(axis=0) - ones).max(axis=1))))
+
+    if depth == 1:
+        return int(stump(np.arange(len(y))))
+    return int(min(stump(np.flatnonzero(column)) + stump(np.flatnonzero(~column)) for column in X.T))
+
+
+@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimum_is_that_of_all_linear_separations(seed, sets):
+    dataset = small(seed, n=10 + 2 * (seed % 2) * sets + 2 * sets, K=2 + seed % 2)  # up to 14 rows with sets
+    X = every_hyperplane(dataset, sets)
+    for depth in (1, 2):
+        best = least_errors(X, dataset.y, depth)
+        problem = posed(dataset, depth, epsilon=0.005, categories="sets" if sets else "onehot")
+        model = pipeline.compile_model(problem)
+        solution = pipeline.solve(model, start=pipeline.start(model, "oblique:restarts=8")[1], threads=1, time_limit=20)
+        decoded = pipeline.decode(model, solution)
+        assert decoded.verified and decoded.heap.errors(problem.encoded) == pytest.approx(solution.objective, abs=1e-6)
+        assert solution.bound <= best + 1e-6 <= solution.objective + 2e-6
+        if solution.termination == "optimal":
+            assert solution.objective == pytest.approx(best, abs=1e-6)
+        else:
+            assert depth == 2
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1e-3, 0.01, 0.05, 0.1])
+def test_decoded_errors_are_those_that_the_objective_counts(epsilon):
+    """At the solver's own tolerance, for margins across their range."""
+    for seed in (3, 4):
+        problem = posed(small(seed, n=9), 2, epsilon=epsilon)
+        value, point = optimum(pipeline.compile_model(problem))
+        heap = problem.module.decode(problem, point)
+        assert heap.errors(problem.encoded) == pytest.approx(value, abs=1e-6)
+        assert problem.module.misrouted(problem, point) == 0
+
+
+def test_a_margin_that_solvers_take_for_nothing_is_refused():
+    with pytest.raises(ChoiceError, match="margin of more than 1e-06 after scaling, got epsilon / M = 1e-06"):
+        pipeline.build(small(0), "svm1_odt", 1, params={"epsilon": 1e-3, "M": 1e3})
+
+
+@given(data=st.data())
+@settings(max_examples=12, **SLOW)
+def test_theorem_1_labels_need_not_be_whole(data):
+    problem = data.draw(problems(("svm1_odt", {"labels": "ordinal"}), depths=(1, 2)))
+    model = problem.module.build(problem)
+    u = next(block for block in model.columns if block.name == "u")
+    assert not model.integrality[u.start : u.stop].any()
+    whole = model.integrality.copy()
+    whole[u.start : u.stop] = 1
+    assert optimum(model)[0] == pytest.approx(optimum(replace(model, integrality=whole))[0], abs=1e-6)
+
+
+@given(data=st.data(), M=st.sampled_from([0.5, 4.0, 20.0]))
+@settings(max_examples=10, **SLOW)
+def test_theorem_2_scales_big_m_away(data, M):
+    """The printed model with M, and that with M = 1, α1 M, α2 M and ε / M: one optimum, points M apart."""
+    dataset = data.draw(problems(("svm1_odt", {}), depths=(1,))).encoded.dataset
+    params = {"literal": True, "epsilon": 0.02, "alpha1": 800.0, "alpha2": 0.1}
+    big = posed(dataset, 1, **params, M=M)
+    one = posed(dataset, 1, literal=True, epsilon=0.02 / M, alpha1=800.0 * M, alpha2=0.1 * M)
+    value, point = optimum(big.module.build(big))
+    assert value == pytest.approx(optimum(one.module.build(one))[0], rel=1e-5, abs=1e-5)
+    scaled = {name: values / M if name in ("hp", "hn", "g", "pp", "pn", "m") else values for name, values in point.items()}
+    model = one.module.build(one)
+    x = model.join(scaled)
+    activity = model.A @ x
+    assert (activity >= model.row_lower - 1e-5).all() and (activity <= model.row_upper + 1e-5).all()
+    assert model.objective(x) == pytest.approx(value, rel=1e-5, abs=1e-5)
+    trees = [p.module.decode(p, point) for p, point in ((big, point), (one, scaled))]
+    assert trees[0].to_tree(big.encoded) == trees[1].to_tree(one.encoded)
+
+
+@given(data=st.data())
+@settings(max_examples=60, **SLOW)
+def test_theorem_3_and_proposition_1_hold_for_every_tree(data):
+    """Written from the paper once more, on the routes and errors of any tree, and for every set I and Λ drawn."""
+    problem = data.draw(problems(("svm1_odt", {}), depths=(1, 2)))
+    point = problem.module.start(problem, data.draw(heaps(problem)))
+    y, w, z, c = problem.encoded.y, problem.encoded.weight, point["z"], point["c"].astype(float)
+    members = [data.draw(st.sampled_from([None, *np.flatnonzero(y == k).tolist()])) for k in np.unique(y)]
+    I = [i for i in members if i is not None]
+    some = data.draw(st.lists(st.integers(0, z.shape[1] - 1), unique=True))
+    assert c[I].sum() >= z[np.ix_(I, some)].sum() - len(some)
+    s, leaves = np.sort([w[y == k].sum() for k in np.unique(y)]), z.shape[1]
+    assert (w @ c >= w @ z - s[-1] - 1e-9).all()
+    if len(s) >= leaves:
+        assert (w @ c + w @ z >= s[0] * (len(s) - leaves + 1) - 1e-9).all()
+    if len(s) > leaves:
+        assert w @ c >= s[: len(s) - leaves].sum() - 1e-9
+
+
+def test_theorem_3_separates_what_is_broken_and_proposition_1_raises_the_bound():
+    dataset = small(5, n=9, K=4)
+    problem = posed(dataset, 1, epsilon=0.01)
+    plain = pipeline.compile_model(problem, ())
+    relaxed = replace(plain, integrality=np.zeros_like(plain.integrality))
+    sizes = np.sort(np.bincount(dataset.y))
+    bounded = pipeline.compile_model(problem)  # its own cuts
+    assert bounded.cuts == ("class_sizes",)
+    assert optimum(replace(bounded, integrality=relaxed.integrality))[0] >= sizes[: len(sizes) - 2].sum() - 1e-6 > optimum(relaxed)[0]
+    n = problem.encoded.n_rows
+    point = {"z": np.full((n, 2), 0.5), "c": np.zeros(n)}
+    point["z"][:, 0], point["z"][:, 1] = 1.0, 0.0
+    found = CUTS.get("one_per_class").rows(problem, plain, point)
+    broken = cut.append(plain, "one_per_class", found)
+    assert found and found[0].axes[0].size == 2  # Λ = {2} with four rows; Λ = {2, 3} with the same
+    x = plain.join(point | {name: 0.0 for name in ("h", "g", "v", "label")})
+    activity = (broken.A @ x)[plain.n_rows :]
+    assert (activity < broken.row_lower[plain.n_rows :] - 1e-6).all()
+    assert CUTS.get("one_per_class").rows(problem, plain, point | {"c": np.ones(n)}) == ()
+
+
+@pytest.mark.parametrize("form", [{}, {"alpha2": 0.1}, {"margin": "soft", "alpha2": 0.05}, {"categories": "sets", "alpha2": 0.1},
+                                  {"literal": True, "alpha2": 0.1, "M": 4.0}, {"labels": "ordinal", "alpha2": 0.1}], ids=str)
+def test_with_a_price_of_the_norm_the_optimum_is_what_its_tree_costs(form):
+    """The tree's objective is the least over all hyperplanes that part the rows so, by linear programs of its own."""
+    for seed in (6, 7):
+        problem = posed(small(seed, n=7), 1, epsilon=0.02, **form)
+        model = pipeline.compile_model(problem)
+        solution = pipeline.solve(model, threads=1)
+        decoded = pipeline.decode(model, solution)
+        assert solution.termination == "optimal" and decoded.verified, decoded.checks
+        assert problem.module.objective(problem, decoded.heap) == pytest.approx(solution.objective, rel=1e-4, abs=1e-5)
+
+
+def test_the_zero_tree_is_warned_of_with_the_numbers(tmp_path):
+    data = EXAMPLES / "iris" / "iris.csv"
+    low = pipeline.pose(data, "svm1_odt", 2, params={"margin": "soft", "alpha1": 3, "epsilon": 0.0008})
+    words = low.module.advice(low)[0]
+    assert "alpha1·epsilon = 0.0024" in words and "0.72" in words  # 3 · 0.0008 · 150 rows · 2 nodes
+    for fine in ({"epsilon": 0.0008}, {"margin": "soft", "alpha1": 1e5, "epsilon": 0.0008}):
+        problem = pipeline.pose(data, "svm1_odt", 2, params=fine)
+        assert not problem.module.advice(problem)
+    built = run("build", data, "--model", "svm1_odt", "-p", "margin=soft", "-p", "alpha1=3", "-p", "epsilon=0.0008", "-o", "m", folder=tmp_path)
+    assert built.code == 0 and "all hyperplanes 0 cost 0.72" in built.err
+
+
+def test_rows_on_a_hyperplane_are_reported_and_never_counted_as_right():
+    problem = posed(small(8, n=8), 1, epsilon=0.01, margin="soft", alpha1=0.1)
+    model = pipeline.compile_model(problem)
+    heap, x = pipeline.start(model, "oblique:restarts=4")
+    zero = model.split(x)
+    zero = {name: values.copy() for name, values in zero.items()}
+    zero["h"][:], zero["g"][:], zero["v"][:], zero["m"][:], zero["c"][:] = 0, 0, 0, 0.01, 0
+    zero["z"] = (problem.encoded.y[:, None] == np.arange(2)).astype(float)
+    zero["label"] = np.eye(2)
+    solution = odtc.solution.Solution(model.join(zero), odtc.solution.Termination.OPTIMAL, None, None, 0.0, "none")
+    activity = model.A @ solution.x
+    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()  # the model allows it
+    decoded = pipeline.decode(model, replace(solution, objective=model.objective(solution.x)))
+    told = next(check for check in decoded.checks if check.name == "routes")
+    assert f"weight {(problem.encoded.y == 1).sum():g} go elsewhere" in told.text
+    assert decoded.heap.errors(problem.encoded) == np.bincount(problem.encoded.y).min()
+    assert not decoded.verified and heap.errors(problem.encoded) <= np.bincount(problem.encoded.y).min()
+
+
+def test_sets_of_levels_and_hyperplanes_stand_in_one_tree_and_unseen_levels_go_right():
+    X = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0, 2.0)])
+    y = np.where(X[:, 2] == 1, 0, (X[:, 0] + X[:, 1] > 0.5).astype(int)).astype(np.int32)
+    y[X[:, 2] == 1] = 2
+    dataset = Dataset("mixed", X, y, FEATURES, ("u", "v", "w"), np.ones(len(X)))
+    problem = posed(dataset, 2, epsilon=0.01, categories="sets")
+    model = pipeline.compile_model(problem)
+    solution = pipeline.solve(model, threads=1, start=pipeline.start(model, "oblique:restarts=8")[1])
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified and decoded.heap.errors(problem.encoded) == 0
+    kinds = {type(node.split) for node, _ in decoded.tree.walk() if hasattr(node, "split")}
+    assert kinds <= {Subset, Oblique, Threshold} and Subset in kinds
+    split = next(node.split for node, _ in decoded.tree.walk() if hasattr(node, "split") and isinstance(node.split, Subset))
+    assert not split.left(np.array([[0.0, 0.0, -1.0]]))[0]
+
+
+def test_the_margin_of_a_start_is_taken_and_a_tree_beyond_it_is_refused():
+    problem = pipeline.pose(EXAMPLES / "iris" / "iris.csv", "svm1_odt", 2)
+    assert 1e-4 <= problem.params.epsilon <= 0.01
+    data = EXAMPLES / "iris" / "iris.csv"
+    wide = posed(odtc.read(data), 2, epsilon=0.9)
+    heap = HeapTree.from_tree(odtc.fit(data, "cart", 2).tree, wide.encoded, wide.topology)
+    with pytest.raises(TreeError, match="no hyperplane with a margin of epsilon = 0.9 parts these rows"):
+        wide.module.start(wide, heap)
+    assert wide.module.trimmed(wide, heap).n_branch_nodes < heap.n_branch_nodes
+
+
+def test_elsewhere_later(tmp_path):
+    data = EXAMPLES / "iris" / "iris.csv"
+    built = run("build", data, "--model", "svm1_odt", "--depth", "1", "--start", "oblique:restarts=4", "--json", "-o", "m", folder=tmp_path)
+    assert built.code == 0, built.err
+    assert read_manifest(tmp_path / "m.odt.json").problem.params.epsilon > 0
+    solved = run("solve", "m.mps", "--threads", "1", "--time-limit", "30", "--json", folder=tmp_path).facts
+    assert solved["start"] == "accepted"
+    facts = run("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert facts["verified"] and facts["objective"] == pytest.approx(150 - facts["train_correct"])
+    assert run("verify", "m.sol", folder=tmp_path).code == 0
+
+
+def test_missing_numbers_are_refused_in_a_sentence():
+    dataset = small(0)
+    X = dataset.X.copy()
+    X[0, 0] = np.nan
+    with pytest.raises(ChoiceError, match="cannot weigh the missing cells of 'size'"):
+        pipeline.build(replace(dataset, X=X, missing="separate"), "svm1_odt", 1, params={"epsilon": 0.01})
+
+
