@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.dataset import NUMERIC
-from odtc.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role, price_of_errors
 from odtc.heap import HeapTree

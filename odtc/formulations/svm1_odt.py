@@ -74,8 +74,9 @@ def advice(problem: Problem) -> list[str]:
     best = min(objective(problem, tree) for tree in (heap, cart))
     if not form.soft or zero >= best:
         return []
-    return [f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it likes, less than "
-            f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p margin=hard"]
+    words = (f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it likes, less than "
+            f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p margin=hard")
+    return [words]
 
 
 def build(problem: Problem) -> Model:
@@ -87,7 +88,7 @@ def build(problem: Problem) -> Model:
     eps, Z, soft = form.eps, form.weighed.Z, form.soft
     n, K, B, L = encoded.n_rows, len(encoded.classes), tree.branch_nodes, tree.leaves
     row, node, leaf, klass = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L)), Axis("class", K)
-    i, j = np.arange(n)[:, None], np.arange(Z.shape[1])
+    i = np.arange(n)[:, None]
     onehot = problem.params.labels == "onehot"
 
     # min Σ_i price_i c_i + α1 Σ_ib w_i m_ib + α2 Σ_bj |h_bj|
