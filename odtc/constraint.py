@@ -58,7 +58,7 @@ CONSTRAINTS = Registry(
         "leaf_rows", "branch_nodes", "leaves", "features", "tests",
         "accuracy", "recall", "precision", "false_positive_rate", "false_negative_rate",
         "statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds",
-        "forbid_root", "require_root", "not_below",
+        "forbid_root", "require_root", "not_below", "monotone",
     ),
     ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
 )
@@ -96,7 +96,7 @@ class Constraint:
 
     def told(self, value: float) -> str:
         """The constraint and what a tree has, in words."""
-        return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken at {value:.10g} nodes"
+        return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken {value:.10g} times"
 
     def keyed(self, *keys: str) -> list[str]:
         """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError where they are others."""

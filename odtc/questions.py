@@ -31,14 +31,18 @@ def named(encoded: Encoded, given: Constraint, count: int | None = None) -> list
     """The features that the arguments name: so many, or one at least. Raises ChoiceError for other names, and for an
     encoding with tests of several columns."""
     single(encoded, given)
-    names = [feature.name for feature in encoded.features]
     if len(given.args) != count if count else not given.args:
         wanted = ",".join(["FEATURE"] * count) if count else "FEATURE,…"
-        raise ChoiceError(f"expected {given.name}[{wanted}], got {str(given)!r}; known: {', '.join(names)}")
-    for name in given.args:
-        if name not in names:
-            raise ChoiceError(f"expected {str(given)!r} to name a feature, got {name!r}{did_you_mean(name, names)}; known: {', '.join(names)}")
-    return [names.index(name) for name in given.args]
+        raise ChoiceError(f"expected {given.name}[{wanted}], got {str(given)!r}; known: {', '.join(feature.name for feature in encoded.features)}")
+    return [feature_of(encoded, given, name) for name in given.args]
+
+
+def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
+    """The feature of this name; raises ChoiceError where there is none."""
+    names = [feature.name for feature in encoded.features]
+    if name not in names:
+        raise ChoiceError(f"expected {str(given)!r} to name a feature, got {name!r}{did_you_mean(name, names)}; known: {', '.join(names)}")
+    return names.index(name)
 
 
 def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:

@@ -135,7 +135,8 @@ class _Rowwise:
 def _answered(encoded, given, dataset: Dataset, predicted: list[int]) -> float:
     """The figure of a constraint on answers, of the rows of data themselves, with the groups that the file tells."""
     n = dataset.n_rows
-    rows = replace(encoded, X=np.zeros((n, 0), bool), y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
+    X = np.stack([test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1)
+    rows = replace(encoded, X=X, y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
                    row_of=np.arange(n), dataset=dataset, groups=())
     return given.module.value(rows, given, _Rowwise(predicted))
 

@@ -282,7 +282,7 @@ def test_a_group_that_is_no_feature_lasts_from_the_command_line_to_the_check(sid
         side.rename(tmp_path / name)
         said = command("verify", "m.sol", "--json", folder=tmp_path).facts
         checks = [check["text"] for check in said["checks"] if check["check"] == "constraint"]
-        assert said["verified"] and len(checks) == 2 and checks[1] == "forbid_root[colour]: broken at 0 nodes"
+        assert said["verified"] and len(checks) == 2 and checks[1] == "forbid_root[colour]: broken 0 times"
         assert checks[0].endswith("on the rows of the data file") == (name == "data.csv")
         side = tmp_path / name
 
@@ -305,3 +305,28 @@ def test_what_no_tree_keeps_is_infeasible(side):
     model = odtc.build(side, "flowoct", 1, reading={"aside": ("side",)}, constraints=("accuracy >= 1",))
     assert pipeline.solve(model, threads=1).termination == "infeasible"
     assert pipeline.start(model, "cart") is None
+
+
+def test_a_tree_rises_with_a_column_among_the_rows_and_at_inputs_of_weight_0(tmp_path):
+    """The best tree falls with x at y = 0; with the rows of the grid at weight 0 the tree rises everywhere on it."""
+    path = tmp_path / "data.csv"
+    grid = {(x, y): int(y == 1 and x > 0) for x in range(3) for y in range(2)} | {(0, 0): 1}
+    path.write_text("x,y,w,class\n" + "".join(f"{x},{y},{int((x, y) != (1, 1))},{label}\n" for (x, y), label in grid.items()))
+    plain = odtc.fit(path, "flowoct", 2, reading={"weights": "w"}, threads=1)
+    rising = odtc.fit(path, "flowoct", 2, reading={"weights": "w"}, threads=1, constraints=("monotone[x,positive=1]",))
+    falls = {}
+    for name, fit in (("plain", plain), ("rising", rising)):
+        encoded, heap = fit.model.problem.encoded, fit.decoded.heap
+        label = heap.label[heap.reach(encoded.X[encoded.row_of])]
+        said = dict(zip(map(tuple, encoded.dataset.X.astype(int).tolist()), label.tolist()))
+        falls[name] = sum(said[x, y] > said[x + 1, y] for x in range(2) for y in range(2))
+    assert plain.facts["objective"] < rising.facts["objective"] and falls["plain"] > 0 == falls["rising"] and rising.facts["verified"]
+
+
+def test_rows_that_other_columns_tell_apart_too_do_not_rise():
+    features = odtc.dataset.Feature("x", "numeric"), odtc.dataset.Feature("y", "numeric")
+    apart = odtc.Dataset("apart", np.array([[0.0, 0], [1, 1], [2, 0.5]]), np.array([0, 1, 0], np.int32), features, ("0", "1"), np.ones(3))
+    with pytest.raises(ChoiceError, match="alone tells apart"):
+        parse("monotone[x,positive=1]", encode(apart))
+    with pytest.raises(ChoiceError, match="a column of numbers"):
+        parse("monotone[a1,positive=1]", monks())

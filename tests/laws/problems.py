@@ -136,7 +136,7 @@ def costs(draw, K, any_cost):
 OF_BRANCHES = {"branch_nodes", "leaves"}
 BY_CLASS = ("recall", "false_negative_rate", "precision", "false_positive_rate")
 BY_GROUP = ("statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds")
-TOGETHER = {"answers": {"accuracy", *BY_CLASS, *BY_GROUP}, "places": {"forbid_root", "require_root", "not_below"}}
+TOGETHER = {"answers": {"accuracy", "monotone", *BY_CLASS, *BY_GROUP}, "places": {"forbid_root", "require_root", "not_below"}}
 KEEPS = {
     "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "bendersoct": {*OF_BRANCHES, "features", "tests", "answers", "places"},
@@ -164,7 +164,7 @@ BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS for kind in sorted(_keeps(*f
 def kept_kinds(form) -> set[str]:
     """The names of the kinds that a form must keep on data of two classes."""
     kept = set().union(*(TOGETHER.get(kind, {kind}) for other, kind in BY_CONSTRAINT if other == form))
-    return kept - set(BY_GROUP) if form[0] == "bendersoct" else kept  # it counts the rows that are right
+    return kept - {"monotone", *BY_GROUP} if form[0] == "bendersoct" else kept  # it counts the rows that are right
 
 
 def alone(cases) -> list:
@@ -197,7 +197,7 @@ def constrained(draw, form, kind, **of_problem):
     try:
         return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
     except ChoiceError as refused:  # what this data has no rows for, or no tests
-        assert any(word in str(refused) for word in ("two groups", "rows of", "levels of", "can be asked"))
+        assert any(word in str(refused) for word in ("two groups", "rows of", "levels of", "can be asked", "by thresholds", "alone tells apart"))
         assume(False)
 
 
@@ -211,11 +211,13 @@ def texts(draw, form, problem, kind):
         return f"{name}[{','.join(names)}]"
     if kind in ("answers", *TOGETHER["answers"]):
         classes = st.sampled_from(encoded.classes)
-        kinds = ["accuracy", *BY_CLASS, *BY_GROUP]
+        kinds = ["accuracy", "monotone", *BY_CLASS, *BY_GROUP]
         if form[0] == "bendersoct":
-            kinds = [name for name in kinds if name not in BY_GROUP and (len(encoded.classes) == 2 or name in ("accuracy", *BY_CLASS[:2]))]
+            kinds = [name for name in kinds if name not in ("monotone", *BY_GROUP) and (len(encoded.classes) == 2 or name in ("accuracy", *BY_CLASS[:2]))]
         name = draw(st.sampled_from(kinds if kind == "answers" else [kind]))
         bound = draw(st.sampled_from(["0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1"]))
+        if name == "monotone":
+            return f"monotone[{draw(features)},positive={draw(classes)}]"
         if name in BY_GROUP:
             column = draw(st.sampled_from(["side", "side:p", "side:q|r", *(feature.name for feature in encoded.features)]))
             return f"{name}[group={column},positive={draw(classes)}] <= {bound}"
@@ -276,6 +278,11 @@ def _least_answering(problem) -> float:
 def _answers(data, given, truth, predicted, weight) -> bool:
     """Whether these predictions keep a constraint; a figure is rounded by as much as a division is."""
     klass = group = None
+    if given.name == "monotone":
+        name, klass = given.args[0], data.classes.index(given.args[1].removeprefix("positive="))
+        place = [feature.name for feature in data.features].index(name)
+        rows = list(zip(data.X[:, place].tolist(), np.delete(data.X, place, axis=1).tolist(), predicted))
+        return not any(low < high and alike == other and one == klass != two for low, alike, one in rows for high, other, two in rows)
     if given.name in BY_CLASS:
         klass = data.classes.index(given.args[0])
     if given.name in BY_GROUP:

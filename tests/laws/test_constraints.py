@@ -109,7 +109,7 @@ def expect_point(case, data):
 def test_what_a_form_cannot_say_it_refuses_in_a_sentence(form):
     for kind in CONSTRAINTS.names():
         args = {**dict.fromkeys(BY_CLASS, "[yes]"), **dict.fromkeys(BY_GROUP, "[group=colour,positive=yes]"),
-                **dict.fromkeys(TOGETHER["places"], "[size]"), "not_below": "[size,colour]"}.get(kind, "")
+                **dict.fromkeys(TOGETHER["places"], "[size]"), "not_below": "[size,colour]", "monotone": "[size,positive=yes]"}.get(kind, "")
         ops = CONSTRAINTS.get(kind).OPS
         problem = posed(_drawn(form), [f"{kind}{args}{f' {ops[0]} 1' if ops else ''}"])
         if kind in kept_kinds(form):
