@@ -69,6 +69,11 @@ class Search:
         """A tree must cost less than this to be better."""
         return self.upper - 1 + NEGATIVE if self.paths.whole else self.upper - self.paths.near
 
+    def take(self, test: np.ndarray) -> None:
+        """Adds the paths of a tree (columns of paths.X, heap order), and with them what the best tree is."""
+        self.columns.add_tree(test)
+        self._improve({})
+
     def run(self) -> None:
         """Ends when the best tree is proven, when the relaxation is solved and not `exact`, or when time or
         rounds are over; may be interrupted at any moment."""

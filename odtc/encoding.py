@@ -17,7 +17,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.split import Missing, Split, Subset, Threshold
 
 ENCODINGS = Registry(
-    "encoding", "odtc.encodings", ("auto", "onehot", "thresholds", "oblique"), ("NAME", "SUMMARY", "OPTIONS", "tests")
+    "encoding", "odtc.encodings", ("auto", "onehot", "thresholds", "sampled", "oblique"), ("NAME", "SUMMARY", "OPTIONS", "tests")
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 # 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.

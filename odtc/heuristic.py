@@ -14,6 +14,7 @@ from odtc.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.heap import HeapTree, blank
 from odtc.registry import Registry, did_you_mean
+from odtc.scale import Scales
 from odtc.topology import Topology
 
 HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree"))
@@ -40,15 +41,16 @@ def grow(text: str, encoded: Encoded, topology: Topology, price: float = 0.0, **
     return module.tree(encoded, topology, price, **given, **{name: limits[name] for name in getattr(module, "LIMITS", ()) if name in limits})
 
 
-def tests_of(model, topology: Topology) -> np.ndarray:
-    """The test of each branch node of a fitted DecisionTreeClassifier on 0/1 columns, int32 in heap
-    order, -1 where it does not branch."""
+def tests_of(model, topology: Topology, scales: Scales | None = None) -> np.ndarray:
+    """The test of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 where it does not
+    branch; of one on 0/1 columns, or on the ranks of `scales`."""
     fitted = model.tree_
     test, _ = blank(topology)
 
     def place(node, t):
         if fitted.children_left[node] >= 0:
-            test[t] = fitted.feature[node]
+            # rank <= c: the row lies above c cuts at most, so above number c, from 0, it does not.
+            test[t] = fitted.feature[node] if scales is None else scales.test(fitted.feature[node], int(fitted.threshold[node]))
             place(fitted.children_left[node], 2 * t)  # left in scikit-learn: column <= 0.5, that is 0
             place(fitted.children_right[node], 2 * t + 1)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from odtc.encoding import Encoded
 from odtc.heap import HeapTree
+from odtc.heuristic import tests_of
 from odtc.scale import Scales
 from odtc.topology import Topology
 
@@ -38,10 +39,10 @@ def sampled(encoded: Encoded, topology: Topology, q: int, seed: int, known: tupl
             break
         model = DecisionTreeClassifier(max_depth=topology.depth, random_state=samples)
         model.fit(X[rows], encoded.y[rows], sample_weight=(part * weight)[rows])
-        new = False
-        for node, test in asked(model.tree_, scales):
-            new |= node == 1 and test not in seen[1]
-            seen[node][test] += 1
+        test = tests_of(model, topology, scales)
+        new = bool(test[1] >= 0 and int(test[1]) not in seen[1])
+        for node in np.flatnonzero(test >= 0).tolist():
+            seen[node][int(test[node])] += 1
         since, samples = 0 if new else since + 1, samples + 1
     found = []
     for node, counted in enumerate(seen):
@@ -50,17 +51,3 @@ def sampled(encoded: Encoded, topology: Topology, q: int, seed: int, known: tupl
         first += [int(heap.test[node]) for heap in known if heap.test[node] >= 0]
         found.append(np.array(list(dict.fromkeys(first)), np.int32))
     return tuple(found)
-
-
-def asked(fitted, scales: Scales):
-    """(node, test) of every branch node of a fitted tree on ranks; nodes in heap order, where a test's 1 goes
-    to 2t + 1, as scikit-learn's right does."""
-    stack = [(0, 1)]
-    while stack:
-        place, node = stack.pop()
-        if fitted.children_left[place] < 0:
-            continue
-        # rank <= c: the row lies above c cuts at most, so above number c, from 0, it does not.
-        cut = int(np.floor(fitted.threshold[place]))
-        yield node, int(scales.test(fitted.feature[place], cut))
-        stack += [(fitted.children_left[place], 2 * node), (fitted.children_right[place], 2 * node + 1)]

@@ -224,7 +224,7 @@ def test_wrong_schemes(scheme, words):
         encode(made([[1, 2]]), scheme)
 
 
-@pytest.mark.parametrize("scheme", ["auto", "onehot", "thresholds"])
+@pytest.mark.parametrize("scheme", ["auto", "onehot", "thresholds", "sampled"])
 def test_no_usable_column(scheme):
     with pytest.raises(DataError, match="constant"):
         encode(made([[1, 1], [2, 2]], [0, 1]), scheme)
@@ -269,3 +269,24 @@ def test_monks_1_keeps_all_of_its_columns(shared_data):
 def test_skin_thresholds(shared_data):
     encoded = encode(read(shared_data / "skin-segmentation.csv.gz"), "thresholds")
     assert (encoded.n_rows, encoded.n_tests, encoded.copies.sum()) == (51444, 765, 245057)
+
+
+@given(dataset=datasets(), seed=st.integers(0, 3))
+def test_sampled_thresholds_are_some_of_all_and_hold_those_of_cart(dataset, seed):
+    from sklearn.tree import DecisionTreeClassifier
+
+    sampled = ENCODINGS.get("sampled")
+    found = sampled.tests(dataset, depth=2, samples=3, seed=seed)
+    assert found == sampled.tests(dataset, depth=2, samples=3, seed=seed)
+    every = ENCODINGS.get("auto").tests(dataset)
+    assert [test for test in every if test in found] == found
+    used = dataset.weight > 0
+    if not used.any() or any(feature.kind != NUMERIC for feature in dataset.features) or np.isnan(dataset.X).any():
+        return
+    # Its thresholds are ranks between those of two rows; CART on the numbers parts the rows as some test does.
+    ranks = np.column_stack([np.unique(column, return_inverse=True)[1] for column in dataset.X.T])
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(ranks[used], dataset.y[used], sample_weight=dataset.weight[used])
+    for column, threshold in zip(model.tree_.feature, model.tree_.threshold):
+        if column >= 0:
+            left = ranks[:, column] <= threshold
+            assert any((split.left(dataset.X) == left).all() for split, _ in found if split.feature == column)

@@ -21,10 +21,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from odtc import deadline
 from odtc.branch_and_price import Search
 from odtc.columns import MARK, Columns, Pool, columns_asked, follow, read_pool
 from odtc.constraint import complete
-from odtc.errors import TreeError
+from odtc.errors import OutOfTime, TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle, with_least
 from odtc.heuristic import HEURISTICS
@@ -262,6 +263,14 @@ def _first(problem: Problem) -> HeapTree:
     return problem.memo["cg first"]
 
 
+def _searched(problem: Problem, paths: Paths) -> np.ndarray:
+    """A tree of the local search over the splits of all nodes, as columns of paths.X."""
+    encoded, used = problem.encoded, paths.tests
+    few = replace(encoded, X=np.ascontiguousarray(encoded.X[:, used]), tests=tuple(encoded.tests[j] for j in used), ones_left=encoded.ones_left[used],
+                  stands_for=tuple(encoded.stands_for[j] for j in used))
+    return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).test
+
+
 def _paths(problem: Problem, splits) -> Paths:
     return Paths(problem.encoded, problem.topology, splits, tail_of(problem), problem.params.reward, problem.params.n_min)
 
@@ -283,7 +292,15 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     search = Search(paths, columns, problem.params.exact, say, left)
     termination = None
     try:
-        search.run()
+        with deadline.within(left() if left is not None else None):
+            search.take(_searched(problem, paths))
+    except OutOfTime:
+        pass
+    except KeyboardInterrupt:
+        termination = Termination.INTERRUPTED
+    try:
+        if termination is None:
+            search.run()
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
     heap = _heap(problem, paths, search.best)

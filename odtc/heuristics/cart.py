@@ -5,6 +5,7 @@ import numpy as np
 from odtc.encoding import Encoded
 from odtc.heap import HeapTree, blank, pruned, settle
 from odtc.heuristic import tests_of
+from odtc.scale import Scales
 from odtc.topology import Topology
 
 NAME = "cart"
@@ -22,6 +23,7 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0, least_rows: i
     from sklearn.tree import DecisionTreeClassifier
 
     test, _ = blank(topology)
+    scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
     used = weight > 0
     if not used.any() or most_leaves == 1:
@@ -30,6 +32,6 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0, least_rows: i
     rows = np.flatnonzero(used)
     if least_rows > 1:  # scikit-learn counts rows, so each row of the data is one
         rows, weight = np.repeat(rows, encoded.copies[rows]), weight / np.maximum(encoded.copies, 1)
-    model.fit(encoded.X[rows].astype(np.float32), encoded.y[rows], sample_weight=weight[rows])
-    heap = settle(tests_of(model, topology), encoded)
+    model.fit(scales.rank[rows].astype(np.float32), encoded.y[rows], sample_weight=weight[rows])
+    heap = settle(tests_of(model, topology, scales), encoded)
     return pruned(heap, encoded, price) if price else heap

@@ -178,7 +178,7 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ONLY_IN = {"typer": {name for name in LEVEL if name.startswith("cli")}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers", "restricted_master"}, "gurobipy": {"drivers"},
            "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "sampling", "estimator", "alternating", "exporters", "drawing"}, "onnx": {"exporters"}, "matplotlib": {"drawing", "plot"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"tune", "importer", "alternating", "selection"}}
+           "sklearn": {"heuristics", "formulations", "sampling", "estimator", "alternating", "exporters", "drawing", "encodings"}, "onnx": {"exporters"}, "matplotlib": {"drawing", "plot"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"tune", "importer", "alternating", "selection"}}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
