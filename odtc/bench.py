@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
 
 from odtc import __version__, pipeline
+from odtc.constraint import parse, posed
 from odtc.encoding import Encoded, encode
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
 from odtc.format import read_model
@@ -87,8 +88,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that holds for every cell of a study; `reading` are keywords of `odtc.read`. The relaxation is
-    solved by HiGHS within `lp_limit` wall seconds, whatever the solver."""
+    """All that holds for every cell of a study; `reading` are keywords of `odtc.read`, `constraints` texts as of
+    odtc.constraint. The relaxation is solved by HiGHS within `lp_limit` wall seconds, whatever the solver."""
 
     solver: str = "highs"
     options: Options = Options(time_limit=60, threads=1)
@@ -96,6 +97,7 @@ class Settings:
     encoding: str = "onehot"
     start: str = "cart"
     reading: dict = field(default_factory=dict)
+    constraints: tuple[str, ...] = ()
 
 
 def found_data(wanted: tuple[str, ...] = ()) -> list[Path]:
@@ -157,7 +159,7 @@ def key(cell: Cell, settings: Settings) -> dict:
         "data": fingerprint(cell.data), "reading": {k: v for k, v in settings.reading.items() if v}, "depth": cell.depth,
         "form": cell.what, **whose, "solver": f"{module.NAME} {found}", "time_limit": settings.options.time_limit,
         "lp_limit": settings.lp_limit, "threads": settings.options.threads, "seed": settings.options.seed,
-        "gap": settings.options.gap, "odtc": code_version(),
+        "gap": settings.options.gap, "odtc": code_version(), **({"constraints": list(settings.constraints)} if settings.constraints else {}),
     }
 
 
@@ -212,7 +214,9 @@ def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] 
     known = {json.dumps(result["key"], sort_keys=True): result for result in read_results(path)}
     results = []
     for data in dict.fromkeys(cell.data for cell in cells):  # a file that is none is said before hours of work
-        _encoded(data, settings.encoding, json.dumps(settings.reading))
+        encoded = _encoded(data, settings.encoding, json.dumps(settings.reading))
+        for text in settings.constraints:
+            parse(text, encoded)
     for number, cell in enumerate(cells, 1):
         own = key(cell, settings)
         result = known.get(json.dumps(own, sort_keys=True))
@@ -244,7 +248,7 @@ def measure(cell: Cell, settings: Settings) -> dict:
             defaults = getattr(FORMULATIONS.get(cell.form.model), "FIT_DEFAULTS", {}) if cell.form.fit else {}
             params = parse_params(cell.form.model, defaults | dict(cell.form.params))
             began = time.process_time()
-            model = pipeline.compile_model(Problem(encoded, Topology(cell.depth), cell.form.model, params))
+            model = pipeline.compile_model(posed(Problem(encoded, Topology(cell.depth), cell.form.model, params), settings.constraints))
             model.A  # noqa: B018  assembled here, not in the solver's time
             facts["build_seconds"] = round(time.process_time() - began, 4)
             begun = pipeline.start(model, settings.start)

@@ -48,7 +48,7 @@ def _starved(result: dict) -> str:
 
 def _match(result: dict) -> tuple:
     key = result["key"]
-    return key["data"], str(key["reading"]), key["depth"], key["solver"], key["time_limit"], key["threads"]
+    return key["data"], str(key["reading"]), key["depth"], key["solver"], key["time_limit"], key["threads"], str(key.get("constraints"))
 
 
 def _place(result: dict) -> str:
@@ -74,13 +74,14 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
     key = result["key"]
     lp = _number(result["lp_bound"]) if result["lp_termination"] in (None, "optimal") else f"not finished ({result['lp_termination']})"
     start = f" (start: {key['start']})" if key.get("start") not in (None, "cart") else ""
+    kept = "".join(f" ({text})" for text in key.get("constraints", ())).replace("|", "\\|")
     ratios = ["–", "–"]
     if peer and result["nonzeros"] and peer["nonzeros"]:
         ratios[0] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
         if solved(result) and solved(peer):
             ratios[1] = f"{_faster(result, peer):.2f}" if agree(result, peer) else "OPTIMA DIFFER"
     return [
-        result["data"], str(result["depth"]), result["form"] + start, *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
+        result["data"] + kept, str(result["depth"]), result["form"] + start, *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
         _number(result["build_seconds"], 3), lp, result["termination"] + _starved(result), _number(result["objective"]), _number(result["bound"]),
         "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %", _whole(result["nodes"]), _number(result["cpu_seconds"], 3),
         _number(result["seconds"], 3), {True: "yes", False: "NO", None: "–"}[result["verified"]], *ratios,

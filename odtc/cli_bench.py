@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Categorical, Json, Missing, Numeric, Seed, SolverName, Target, Weights, names
+from odtc.cli_options import Aside, Categorical, Constraints, Json, Missing, Numeric, Seed, SolverName, Target, Weights, names
 from odtc.errors import ChoiceError
 
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'.")
@@ -29,6 +29,7 @@ def models(
     start: Annotated[str, typer.Option("--start", metavar="NAME|none", help="See `odtc list starts`; a peer's model gets none.")] = "cart",
     encoding: Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")] = "onehot",
     target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    aside: Aside = None, constraint: Constraints = [],
     results: Annotated[Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")] = Path("bench-models.jsonl"),
     o: TableFile = None, as_json: Json = False,
 ) -> None:
@@ -43,13 +44,16 @@ def models(
 
     chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
     files = study.found_data(names(data))
-    reading = {"target": target, "categorical": names(categorical), "numeric": names(numeric), "missing": missing, "weights": weights}
+    reading = {"target": target, "categorical": names(categorical), "numeric": names(numeric), "missing": missing, "weights": weights,
+               "aside": names(aside)}
     Options(time_limit=lp_limit)
-    settings = study.Settings(solver, Options(time_limit, threads, seed), lp_limit, encoding, start, reading)
+    settings = study.Settings(solver, Options(time_limit, threads, seed), lp_limit, encoding, start, reading, tuple(constraint))
     installed(solver)
     if start != "none":
         HEURISTICS.get(start.partition(":")[0].strip())
     ENCODINGS.parse(encoding)
+    if peer_files and constraint:
+        raise ChoiceError("--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out one of the two")
     peers = study.found_peers(peer_files, files) if peer_files else {}
     cells = study.lay_out(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
     try:

@@ -85,6 +85,7 @@ def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
 @pytest.mark.parametrize("other", [
     {"options": Options(time_limit=31, threads=1)}, {"options": Options(time_limit=30, threads=1, seed=1)}, {"start": "none"},
     {"encoding": "thresholds"}, {"lp_limit": 1.0}, {"solver": "highs-cli"}, {"reading": {"target": "a1"}},
+    {"constraints": ("leaf_rows >= 2",)},
 ])
 def test_whatever_a_figure_depends_on_is_in_the_key(small, other):
     cell = bench.Cell(small / "few.csv", 1, bench.Form("flowoct"))
@@ -135,6 +136,18 @@ def test_refusals_are_results(small, tmp_path):
     [result] = bench.run([bench.Cell(small / "few.csv", 2, bench.Form.parse("oct:n_min=31"))], QUICK, tmp_path / "r.jsonl")
     assert result["termination"] == "refused" and "at most the 30 rows" in result["message"] and result["nonzeros"] is None
     assert result["message"] in markdown([result])
+
+
+def test_constraints_hold_for_every_form(small, tmp_path):
+    """The optimum is that of trees that keep it; a form that cannot say it is refused; a row says what was kept."""
+    settings = replace(QUICK, constraints=("leaf_rows >= 12",))
+    forms = [bench.Form.parse(text) for text in ("flowoct", "oct", "bendersoct")]
+    results = bench.run(bench.lay_out([small / "few.csv"], [1], forms, {}), settings, tmp_path / "r.jsonl")
+    encoded = pipeline.build(small / "few.csv", "flowoct", 1, encoding="onehot").problem.encoded
+    best = cheapest(encoded.X, encoded.y, encoded.weight, 1, copies=encoded.copies, least=12)
+    assert [result["termination"] for result in results] == ["optimal", "optimal", "refused"]
+    assert results[0]["objective"] == results[1]["objective"] == pytest.approx(best) and results[0]["verified"]
+    assert "needs columns of the roles" in results[2]["message"] and "few (leaf_rows >= 12)" in markdown(results)
 
 
 def test_geometric_means_are_over_the_pairs_that_both_solve():
@@ -200,6 +213,8 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     (("--peer-files", "few.csv"), "--peer-files: expected names that end in DATA_dDEPTH.lp"),
     (("--results", "few.csv"), "one JSON object a line, in 'few.csv', got another line 1"),
     (("--target", "nosuch"), "expected --target to name a column"),
+    (("--constraint", "leafrows >= 2"), "did you mean 'leaf_rows'"),
+    (("--constraint", "leaf_rows >= 2", "--peer-files", "peer_*.lp.gz"), "leave out one of the two"),
 ])
 def test_bad_input_is_one_sentence(small, words, sentence):
     given = dict(zip(words[::2], words[1::2]))
