@@ -58,7 +58,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.topology import Topology
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg", "svm1_odt", "cart", "cart_tuned", "oblique_search"),
+    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg", "svm1_odt", "oct_h", "cart", "cart_tuned", "oblique_search"),
     ("NAME", "TITLE", "PAPER", "Params"),
 )
 

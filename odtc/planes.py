@@ -120,3 +120,50 @@ def _solved(cost, A, b, bounds) -> np.ndarray | None:
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options)
     return found.x if found.status == 0 else None
+
+
+def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """(a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms `of`; the gap
+    is 0 where there is none. Where all rows go one way, a hyperplane that sends them there."""
+    d = Z.shape[1]
+    a = np.zeros(d)
+    if left.all() or not left.any():
+        return a, 1.0 if left.any() else 0.0, 1.0
+    here, side, zeros = Z[np.ix_(rows, of)], np.where(left, 1.0, -1.0)[:, None], np.zeros((len(rows), 1))
+    plane = np.hstack([side * here, -side * here, -side, np.where(left[:, None], 1.0, zeros)])
+    norm = np.append(np.ones(2 * len(of)), [0.0, 0.0])[None, :]
+    x = _solved(np.append(np.zeros(2 * len(of) + 1), -1.0), np.vstack([plane, norm]), np.append(np.zeros(len(rows)), 1.0),
+                [(0, 1)] * (2 * len(of)) + [(-1, 1), (0, 2)])
+    if x is None or x[-1] <= TIGHT:
+        return a, 0.0, 0.0
+    a[of] = x[: len(of)] - x[len(of) : 2 * len(of)]
+    a = a / max(1.0, np.abs(a).sum()) * (1 - 1e-15)
+    v = Z @ a
+    b = float(v[rows][~left].min())
+    return a, b, b - float(v[rows][left].max())
+
+
+def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
+    """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node; None where all do not.
+
+        min Σ_j s_j   s.t.   |a_j| <= s_j,   a·z + width <= b (left),   a·z >= b (right),   |a|_1 <= 1
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    d, side = Z.shape[1], np.where(left, 1.0, -1.0)[:, None]
+    plane = np.hstack([side * Z[rows], -side * Z[rows], -side, np.zeros((len(rows), d))])
+    weigh = np.hstack([np.eye(d), np.eye(d), np.zeros((d, 1)), -np.eye(d)])
+    norm = np.concatenate([np.ones(2 * d), np.zeros(d + 1)])[None, :]
+    upper = np.concatenate([np.where(left, -width * (1 + TIGHT), 0.0), np.zeros(d), [1.0]])
+    lower = np.concatenate([np.zeros(2 * d), [-1.0], np.zeros(d)])
+    found = milp(np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), constraints=LinearConstraint(np.vstack([plane, weigh, norm]), ub=upper),
+                 bounds=Bounds(lower, np.ones(3 * d + 1)), integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]))
+    return None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
+
+
+def parted(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, left): who comes to branch node t, and who of them goes to child 2t."""
+    rows, path = np.arange(encoded.n_rows), [t >> level for level in range(t.bit_length() - 1, -1, -1)]
+    for above, below in zip(path, path[1:]):
+        rows = rows[heap.column(above, encoded)[rows] == below % 2]
+    return rows, ~heap.column(t, encoded)[rows]

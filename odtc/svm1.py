@@ -10,7 +10,7 @@ from odtc.formulation import Problem, Role, price_of_errors
 from odtc.heap import HeapTree
 from odtc.model import Axis, Block, ModelBuilder
 from odtc.oblique import Weighed
-from odtc.planes import apart, cheapest_plane
+from odtc.planes import apart, cheapest_plane, parted
 
 NOISE = 1e-6  # what solvers take for 0
 
@@ -133,24 +133,15 @@ class Form:
 
     # Trees and points.
 
-    def parted(self, heap: HeapTree, t: int) -> tuple[np.ndarray, np.ndarray]:
-        """(rows, left): who comes to branch node t, and who of them goes to child 2t."""
-        node = np.ones(self.encoded.n_rows, int)
-        path = [t >> level for level in range(t.bit_length() - 1, 0, -1)]
-        rows = np.arange(len(node))
-        for above, below in zip(path, [*path[1:], t]):
-            rows = rows[heap.column(above, self.encoded)[rows] == below % 2]
-        return rows, ~heap.column(t, self.encoded)[rows]
-
     def margin(self, heap: HeapTree, t: int) -> float:
         """The widest margin with which a hyperplane parts the rows of node t as the tree does, 0 for none."""
-        rows, left = self.parted(heap, t)
+        rows, left = parted(heap, t, self.encoded)
         return apart(self.weighed.Z, rows, left, self.most)[2]
 
     def node(self, heap: HeapTree, t: int):
         """(h, g, None) of the cheapest hyperplane that parts the rows of node t as the tree does, or (0, 0, (number of
         the category, its levels that go left)) where a set of levels does for less; None where none does."""
-        rows, left = self.parted(heap, t)
+        rows, left = parted(heap, t, self.encoded)
         found = self._plane(rows, left)
         free = found is not None and not self.a2 and (not self.soft or self._missed(*found, rows, left).sum() == 0)
         for number, cat in enumerate(self.cats if not free else ()):
@@ -177,7 +168,7 @@ class Form:
         if found is None:
             raise self._refused(heap, t)
         h, g, of_set = found
-        rows, left = self.parted(heap, t)
+        rows, left = parted(heap, t, self.encoded)
         missed = self.a1 * float(self.encoded.weight[rows] @ self._missed(h, g, rows, left)) if self.soft and of_set is None else 0.0
         return missed + self.a2 * float(np.abs(h).sum())
 

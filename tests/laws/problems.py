@@ -37,6 +37,8 @@ FORMS = {
     # A margin of 0.01 is less than what parts the few rows drawn here, and α1 more than any error costs by it.
     "svm1_odt": [{}, {"labels": "ordinal"}, {"categories": "sets"}, {"margin": "soft", "alpha1": 1e5},
                  {"literal": True, "alpha1": 1e5, "categories": "sets"}],
+    # The price of features is tested in tests/test_oct_h.py: here trees pay by the branch node.
+    "oct_h": [{}, {"n_min": 2}],
     "dpflow": [
         {"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"},
         {"fix": "false", "tail": "2"}, {"fix": "false", "tail": "0", "lambda": 0.25},
@@ -143,7 +145,7 @@ KEEPS = {
     "oct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"},
     "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
-    "svm1_odt": {"leaf_rows"},
+    "svm1_odt": {"leaf_rows"}, "oct_h": {*OF_BRANCHES, "leaf_rows"},
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers"}, "dpflow proof": {"leaf_rows"},
     "dpflow intervals": set(),

@@ -1,0 +1,218 @@
+"""OCT-H: OCT with a hyperplane at each node, and a price of each feature that it weighs (Bertsimas & Dunn 2017).
+
+    min  Σ_t L_t + α L̂ Σ_jt s_jt                    L̂ = the loss of the class that is cheapest for all rows
+
+over a_t·x + μ <= b_t left and a_t·x >= b_t right, on features scaled to [0, 1], as FORMULATIONS section 3 states it. A
+node either splits (d = 1) or sends every row right, and only a child of a node that splits may split. Every tree
+is represented whose leaves hold n_min rows and whose nodes part theirs by μ, where Σ_j |a_jt| <= 1. What differs from
+the paper loses none of them:
+
+* v_it = a_t·x_i - b_t, in [-2, 2], is a column, and one row for all leaves on a side of a node says what the paper
+  says leaf by leaf: of z_it over these leaves one is 1 at most;
+* |a_jt| is a⁺ + a⁻, so that s_jt bounds their sum, and without α there is no s;
+* errors are priced and counted as in `oct`, where the rest is said.
+
+Decoding reads a, b and d alone; b lies μ above the values that go left, so the cut is in the middle of that gap,
+and each leaf takes the label that costs least.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.errors import ChoiceError, TreeError
+from odtc.formulation import Problem, Role, parameter
+from odtc.heap import HeapTree, settle, with_least
+from odtc.model import Axis, Model, ModelBuilder
+from odtc.oblique import Weighed
+from odtc.planes import asked_plane, fewest, gap, laid, parted
+from odtc.scale import priced
+
+NAME = "oct_h"
+TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
+PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
+BEYOND = True
+WEIGHS = True
+ANY_COST = True
+
+
+@dataclass(frozen=True)
+class Params:
+    mu: float = parameter(0.005, "gap μ between the sides of a node", least=1e-5, below=1)
+    alpha: float = parameter(0.0, "price of a feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone", least=0)
+    n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
+
+
+def build(problem: Problem) -> Model:
+    encoded, tree, mu, n_min, price = problem.encoded, problem.topology, problem.params.mu, problem.params.n_min, branch_price(problem)
+    if n_min > encoded.copies.sum():
+        raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
+    x, n, K, D = _weighed(problem).Z, encoded.n_rows, len(encoded.classes), tree.depth
+    weight, cost, unit, whole = priced(encoded)
+    of_class, B, L = np.bincount(encoded.y, weight, K), tree.branch_nodes, tree.leaves
+    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", K)
+    node, term = Axis("node", len(B), 1), Axis("term", x.shape[1])
+    m = ModelBuilder(f"{NAME}_d{D}")
+
+    # min Σ_t L_t + α L̂ Σ_jt s_jt
+    up, down = m.columns("ap", node, term), m.columns("an", node, term)
+    b = m.columns("b", node, lower=-1.0)
+    d = m.columns("d", node, role=Role.SPLIT, integer=True)
+    s = m.columns("s", node, term, cost=price, integer=True) if price else None
+    c = m.columns("c", leaf, klass, integer=True)  # of no role: decoding relabels the leaves
+    used = m.columns("l", leaf, role=Role.USED, integer=True) if n_min else None
+    z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
+    v = m.columns("v", row, node, lower=-2.0, upper=2.0)
+    count = m.columns("N", leaf, klass, upper=of_class)
+    loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
+    i, j, t, k, at = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None], np.arange(K), B[:, None]
+
+    # Σ_j |a_jt| ≤ d_t;   |b_t| ≤ d_t;   d_t ≤ d_{parent(t)}                   t ∈ B
+    norm = m.rows("norm", node, upper=0)
+    m.add(norm[at], up[at, j])
+    m.add(norm[at], down[at, j])
+    m.add(norm[B], d[B], -1)
+    for name, sign in (("above", -1), ("within", 1)):
+        bound = m.rows(name, node, upper=0)
+        m.add(bound[B], b[B], sign)
+        m.add(bound[B], d[B], -1)
+    if D > 1:
+        after = m.rows("after", Axis("node", len(B) - 1, 2), upper=0)
+        m.add(after[B[1:]], d[B[1:]])
+        m.add(after[B[1:]], d[B[1:] // 2], -1)
+
+    # |a_jt| ≤ s_jt ≤ d_t;   Σ_j s_jt ≥ d_t
+    if s is not None:
+        weigh, split, some = m.rows("weigh", node, term, upper=0), m.rows("split", node, term, upper=0), m.rows("some", node, lower=0)
+        m.add(weigh[at, j], up[at, j])
+        m.add(weigh[at, j], down[at, j])
+        m.add(weigh[at, j], s[at, j], -1)
+        m.add(split[at, j], s[at, j])
+        m.add(split[at, j], d[at], -1)
+        m.add(some[at], s[at, j])
+        m.add(some[B], d[B], -1)
+
+    # v_it = Σ_j a_jt x_ij - b_t
+    value = m.rows("value", row, node, lower=0, upper=0)
+    m.add(value[i, B], v[i, B])
+    m.add(value[i, B], b[B])
+    r, f = (found[:, None] for found in np.nonzero(x))
+    m.add(value[r, B], up[B, f], -x[r, f])
+    m.add(value[r, B], down[B, f], x[r, f])
+
+    # v_it ≥ -2 (1 - Σ_{l right of t} z_il);   v_it + μ ≤ (2 + μ)(1 - Σ_{l left of t} z_il)
+    right, left = m.rows("right", row, node, lower=-2.0), m.rows("left", row, node, upper=2.0)
+    m.add(right[i, B], v[i, B])
+    m.add(left[i, B], v[i, B])
+    for q in range(D):
+        above, goes = L >> D - q, (L >> D - 1 - q & 1).astype(bool)
+        m.add(right[i, above[goes]], z[i, L[goes]], -2.0)
+        m.add(left[i, above[~goes]], z[i, L[~goes]], 2 + mu)
+    place = m.rows("place", row, lower=1, upper=1)
+    m.add(place[i], z[i, L])
+
+    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
+    if n_min:
+        fill, reach = m.rows("fill", leaf, lower=0), m.rows("reach", row, leaf, upper=0)
+        m.add(fill[L], z[i, L], encoded.copies[:, None])
+        m.add(fill[L], used[L], -n_min)
+        m.add(reach[i, L], z[i, L])
+        m.add(reach[i, L], used[L], -1)
+
+    # N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1;   L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt)
+    tally, heavy = m.rows("tally", leaf, klass, lower=0, upper=0), np.flatnonzero(weight)[:, None]
+    m.add(tally[t, k], count[t, k], -1)
+    m.add(tally[L, encoded.y[heavy]], z[heavy, L], weight[heavy])
+    label = m.rows("label", leaf, lower=1, upper=1)
+    m.add(label[t], c[t, k])
+    M = of_class @ cost
+    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
+    m.add(wrong[t, own], count[t, other], cost[other, own])
+    m.add(wrong[t, k], loss[t], -1)
+    m.add(wrong[t, big], c[t, big], M[big])
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree that μ and n_min leave as a complete feasible point: {block: values}. Raises TreeError for another."""
+    encoded, tree, n_min, Z = problem.encoded, problem.topology, problem.params.n_min, _weighed(problem).Z
+    if len(heap.test) != 2 ** (tree.depth + 1):
+        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    end = heap.reach(encoded.X)
+    if (few := (rows := np.bincount(end, encoded.copies))[rows > 0].min()) < n_min:
+        raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few:.0f}; give another tree")
+    a, b, d = np.zeros((len(tree.branch_nodes), Z.shape[1])), np.zeros(len(tree.branch_nodes)), heap.test[tree.branch_nodes] >= 0
+    for t in np.flatnonzero(d) + 1:
+        a[t - 1], b[t - 1] = _plane(problem, heap, int(t))
+    last = tree.rightmost(end)
+    z, label = last[:, None] == tree.leaves, np.zeros(len(tree.leaves), int)
+    label[last - len(tree.leaves)] = heap.label[end]
+    weight, cost, _, _ = priced(encoded)
+    count = z.T @ (weight[:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
+    c = label[:, None] == np.arange(len(encoded.classes))
+    return {"ap": np.maximum(a, 0), "an": np.maximum(-a, 0), "b": b, "d": d, "s": a != 0, "c": c, "l": z.any(axis=0), "z": z,
+            "v": Z @ a.T - b, "N": count, "loss": (count @ cost * c).sum(axis=1)}
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min."""
+    test = heap.test.copy()
+    for t in np.flatnonzero(test >= 0).tolist():
+        if _plane(problem, heap, t, refuse=False) is None:
+            test[t] = -1
+    label = np.where(test == heap.test, heap.label, -1)
+    return with_least(settle(test, problem.encoded, label, heap.beyond), problem.encoded, problem.params.n_min)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from a, b and d alone."""
+    weighed, a, b = _weighed(problem), point["ap"] - point["an"], point["b"] - problem.params.mu / 2
+
+    def ask(t, rows):
+        return asked_plane(weighed, a[t - 1], float(b[t - 1]), rows) if point["d"][t - 1] > 0.5 else True
+
+    return laid(problem.encoded, problem.topology, ask)
+
+
+def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
+    """The weight of the rows that the point's routes send elsewhere than its own hyperplanes do."""
+    tree, a = problem.topology, point["ap"] - point["an"]
+    right = (_weighed(problem).Z @ a.T > point["b"] - problem.params.mu / 2) | (point["d"] < 0.5)
+    node = np.ones(len(right), int)
+    for _ in range(tree.depth):
+        node = 2 * node + right[np.arange(len(right)), node - 1]
+    return float(problem.encoded.weight[tree.leaves[point["z"].argmax(axis=1)] != node].sum())
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """Loss + α L̂ · the fewest features with which hyperplanes part the rows so, node by node."""
+    price = branch_price(problem)
+    planes = [_plane(problem, heap, t)[0] for t in np.flatnonzero(heap.test >= 0).tolist()] if price else []
+    return heap.loss(problem.encoded) + price * sum(np.count_nonzero(a) for a in planes)
+
+
+def branch_price(problem: Problem) -> float:
+    """α L̂: a branch node weighs one feature at least."""
+    return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
+
+
+def _weighed(problem: Problem) -> Weighed:
+    if "weighed" not in problem.memo:
+        problem.memo["weighed"] = Weighed.encoded(problem.encoded, refuse_missing=True)
+    return problem.memo["weighed"]
+
+
+def _plane(problem: Problem, heap: HeapTree, t: int, refuse: bool = True) -> tuple[np.ndarray, float] | None:
+    """(a, b) of node t: with a price of the fewest features, else of the widest gap; raises TreeError, or gives None,
+    where that is less than μ."""
+    encoded, mu, Z = problem.encoded, problem.params.mu, _weighed(problem).Z
+    rows, left = parted(heap, t, encoded)
+    of = fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1])
+    a, b, wide = gap(Z, rows, left, of) if of is not None else (None, 0.0, 0.0)
+    if wide >= mu:
+        return a, b
+    if refuse:
+        words = heap.split(t, encoded)[0].words(encoded.features)[0]
+        raise TreeError(f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {mu:g} parts these rows so; "
+                        "lower -p mu, or give another tree")
+    return None

@@ -1,0 +1,130 @@
+"""OCT-H: optima against all hyperplanes with a gap of μ, and the price of the features that they weigh."""
+
+from itertools import chain, combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import odtc
+from odtc import pipeline
+from odtc.errors import ChoiceError, TreeError
+from odtc.formulation import Problem, parse_params
+from odtc.heap import HeapTree
+from odtc.planes import fewest, gap
+from odtc.topology import Topology
+from tests.command_line import odtc as run
+from tests.exhaustive import every_hyperplane
+from tests.test_svm1_odt import encode, least_errors, small
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def posed(dataset, depth=2, **params) -> Problem:
+    return Problem(encode(dataset), Topology(depth), "oct_h", parse_params("oct_h", params))
+
+
+def weighed(dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers in [0, 1] and indicators of levels, of each row; and the row of each distinct one."""
+    columns = []
+    for values, feature in zip(dataset.X.T, dataset.features):
+        levels = np.unique(values)
+        if feature.kind == "numeric":
+            columns += [(values - levels[0]) / (levels[-1] - levels[0])] if len(levels) > 1 else []
+        elif len(levels) > 1:
+            columns += [(values == level).astype(float) for level in (levels[1:] if len(levels) == 2 else levels)]
+    return np.array(columns).T
+
+
+def widest(Z, right) -> float:
+    """The widest gap, by a linear program with one row of signs at a time left out of the code under test."""
+    n, d = Z.shape
+    rows = [np.concatenate([-z, z, [1, 0]]) if r else np.concatenate([z, -z, [-1, 1]]) for z, r in zip(Z, right)]
+    found = linprog([0] * (2 * d + 1) + [-1], A_ub=[*rows, [1] * (2 * d) + [0, 0]], b_ub=[0] * n + [1],
+                    bounds=[(0, None)] * (2 * d) + [(None, None), (0, None)])
+    return found.x[-1] if found.status == 0 else 0.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimum_is_that_of_all_hyperplanes(seed):
+    dataset = small(seed, n=8 + seed, K=2 + seed % 2)
+    X = every_hyperplane(dataset)
+    for depth in (1, 2):
+        best = least_errors(X, dataset.y, depth)
+        model = pipeline.compile_model(posed(dataset, depth))
+        solution = pipeline.solve(model, start=pipeline.start(model, "oblique:restarts=8")[1], threads=1, time_limit=20)
+        decoded = pipeline.decode(model, solution)
+        assert decoded.verified and decoded.heap.errors(model.problem.encoded) <= solution.objective + 1e-6
+        assert solution.bound <= best + 1e-6 <= solution.objective + 2e-6
+        assert depth == 2 or solution.termination == "optimal" and solution.objective == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("mu", [1e-4, 0.005, 0.05, 0.2])
+def test_decoded_errors_are_those_that_the_objective_counts(mu):
+    """For gaps across their range, and as many errors as hyperplanes of that gap leave."""
+    dataset = small(4, n=7)
+    problem = posed(dataset, 1, mu=mu)
+    model = pipeline.compile_model(problem)
+    solution = pipeline.solve(model, threads=1)
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified and decoded.heap.errors(problem.encoded) == pytest.approx(solution.objective, abs=1e-6)
+    assert problem.module.misrouted(problem, model.split(solution.x)) == 0
+    Z = weighed(dataset)
+    ways = [way for column in every_hyperplane(dataset).T for way in (column, ~column) if widest(Z, way) >= mu]
+    counts = [sum(np.bincount(dataset.y[side]).max(initial=0) for side in (way, ~way)) for way in ways]
+    best = len(dataset.y) - max([np.bincount(dataset.y).max(), *counts])
+    assert solution.objective == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3])
+def test_features_are_paid_for(alpha):
+    """At depth 1 against every way to part the rows, each with the fewest terms of all subsets that do."""
+    for seed in (5, 9):
+        dataset = small(seed, n=7)
+        Z, mu = weighed(dataset), 0.005
+        price = alpha * np.bincount(dataset.y).min()
+        best = float(np.bincount(dataset.y).min())
+        for column in every_hyperplane(dataset).T:
+            errors = len(dataset.y) - sum(np.bincount(dataset.y[side]).max() for side in (column, ~column))
+            subsets = chain.from_iterable(combinations(range(Z.shape[1]), size) for size in range(1, Z.shape[1] + 1))
+            size = next(len(some) for some in subsets if max(widest(Z[:, some], column), widest(Z[:, some], ~column)) >= mu)
+            best = min(best, errors + price * size)
+        problem = posed(dataset, 1, alpha=alpha)
+        model = pipeline.compile_model(problem)
+        solution = pipeline.solve(model, threads=1)
+        decoded = pipeline.decode(model, solution)
+        assert solution.termination == "optimal" and decoded.verified, decoded.checks
+        assert solution.objective == pytest.approx(best, abs=1e-6) == pytest.approx(problem.module.objective(problem, decoded.heap))
+        heap, x = pipeline.start(model, "oblique:restarts=4")
+        assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap))
+
+
+def test_the_fewest_terms_and_the_widest_gap():
+    Z = np.array([[0, 0, 0.3], [0, 1, 0.9], [1, 0, 0.1], [1, 1, 0.5]])
+    rows, left = np.arange(4), np.array([True, True, False, False])
+    assert fewest(Z, rows, left, 0.5).tolist() == [0]
+    a, b, wide = gap(Z, rows, left, np.array([0]))
+    assert wide == pytest.approx(1.0) and np.abs(a).sum() <= 1 and ((Z @ a >= b) == ~left).all()
+    assert fewest(Z, rows, np.array([True, False, False, True]), 0.5) is None
+    assert gap(Z[:, :2], rows, np.array([True, False, False, True]), np.arange(2))[2] == 0
+
+
+def test_a_tree_of_a_smaller_gap_is_refused_and_trimmed():
+    data = EXAMPLES / "iris" / "iris.csv"
+    wide = posed(odtc.read(data), 2, mu=0.2)
+    heap = HeapTree.from_tree(odtc.fit(data, "cart", 2).tree, wide.encoded, wide.topology)
+    with pytest.raises(TreeError, match="no hyperplane with a gap of mu = 0.2 parts these rows"):
+        wide.module.start(wide, heap)
+    assert wide.module.trimmed(wide, heap).n_branch_nodes == 1
+    with pytest.raises(ChoiceError, match="n_min of at most the 150 rows"):
+        pipeline.build(data, "oct_h", 1, params={"n_min": 151})
+
+
+def test_elsewhere_later(tmp_path):
+    data = EXAMPLES / "iris" / "iris.csv"
+    built = run("build", data, "--model", "oct_h", "--depth", "1", "-p", "n_min=40", "--json", "-o", "m", folder=tmp_path)
+    assert built.code == 0, built.err
+    assert run("solve", "m.mps", "--threads", "1", "--time-limit", "30", "--json", folder=tmp_path).facts["start"] == "accepted"
+    facts = run("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert facts["verified"] and facts["objective"] == pytest.approx(150 - facts["train_correct"])
