@@ -76,7 +76,7 @@ def flow_of(problem: Problem) -> Fixed:
     if tail == 2 and len(steps) > 1:
         above = steps[-2]
         none = np.zeros(0, np.int32)
-        points = joined(flow, above, steps[-1].points, height, lambda states, vectors: np.ones(len(states), bool))
+        points = joined(flow, above, steps[-1].points, height)
         flow = Flow((*steps[:-2], Step(above.n_states, points, none, none, np.zeros((0, 2), np.int32))), 2, branch, budgets, scale)
     return fixed(flow) if problem.params.fix else Fixed(flow, -np.inf, None, flow.n_columns)
 
