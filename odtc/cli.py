@@ -49,6 +49,7 @@ from odtc.cli_options import (
     ModelName,
     Numeric,
     Params,
+    Pricing,
     ProgramFile,
     Seed,
     Select,
@@ -173,7 +174,7 @@ def build(
     max_features: MaxFeatures = None, select: Select = None,
     format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
-    dialect: DialectName = None, o: Stem = None, as_json: Json = False,
+    dialect: DialectName = None, pricing: Pricing = None, o: Stem = None, as_json: Json = False,
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and the start files."""
     from odtc import files, pipeline
@@ -196,7 +197,9 @@ def build(
         compiled = pipeline.compile_model(problem, cuts)
     begun = _start(compiled, start)
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
+    priced = pipeline.pricing(problem, pricing) if pricing else None
     written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)
+    written += files.write_pricing(priced, stem, format, gzip) if priced else []
     facts = pipeline.model_facts(problem, compiled) | {"files": [str(f) for f in written]}
     if words := files.cut_words(compiled, dialect):
         screen.say(words)

@@ -12,6 +12,7 @@ Target = Annotated[str | None, typer.Option("--target", help="Column to predict;
 Params = Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")]
 Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")]
 Cuts = Annotated[str | None, typer.Option("--cuts", metavar="A,B|all|none", help="Cut families; see `odtc list cuts`. A:rounds=N separates at the root relaxation.")]
+Pricing = Annotated[str | None, typer.Option("--pricing", metavar="leaf=N", help="Write the pricing problem of a leaf, too, at the duals of the columns so far (--model cg).")]
 Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.")]
 Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
 Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]

@@ -50,6 +50,12 @@ def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = Fal
     return files
 
 
+def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -> list[Path]:
+    """A pricing problem as STEM.pricing_N.mps (.lp); its path."""
+    suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
+    return [write_model(model, f"{stem}.{model.name}{suffix}", format)]
+
+
 def write_beside(problem, stem) -> list[Path]:
     """What a formulation leaves beside its tree (odtc.formulation), in STEM and its suffixes; the paths."""
     texts = getattr(problem.module, "beside", lambda problem: {})(problem)

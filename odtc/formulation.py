@@ -23,7 +23,8 @@ routing, errors, words, verification and the laws are the same for all. So obliq
 need one class in odtc/split.py and no other tree.
 
 What its parameters name and a manifest could not hold (a file, the end of a search) it takes in itself:
-`prepared(problem) -> Problem`, called once the problem is posed. `beside(problem) -> {suffix: text}` are
+`prepared(problem) -> Problem`, called once the problem is posed. `pricing(problem, leaf) -> Model` is a pricing
+problem, for `odtc build --pricing`. `beside(problem) -> {suffix: text}` are
 files that `odtc fit` writes beside the tree. `advice(problem)` are sentences about parameters that are no good for
 this data; `misrouted(problem, point)` is the weight of the rows that a point sends elsewhere than its own splits do.
 

@@ -110,6 +110,18 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     return separated(model, broken, rounds.solve, rounds.tell)
 
 
+def pricing(problem: Problem, text: str) -> Model:
+    """The pricing problem that "leaf=N" asks for, at the duals of the relaxation over the columns so far. Raises ChoiceError
+    for a model that has none, and for what is no leaf."""
+    if not hasattr(problem.module, "pricing"):
+        raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use --model cg")
+    key, _, number = (part.strip() for part in text.partition("="))
+    leaves = problem.topology.leaves
+    if key != "leaf" or not number.isdigit() or int(number) not in leaves:
+        raise ChoiceError(f"--pricing: expected leaf=N with a leaf from {leaves[0]} to {leaves[-1]}, got {text!r}")
+    return problem.module.pricing(problem, int(number))
+
+
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep=None) -> Rounds:
     """Rounds of separation: by the HiGHS that is in this process, on one thread, so that the same data has
     the same rows."""

@@ -18,7 +18,9 @@ from odtc.errors import ChoiceError
 from odtc.formulation import parse_params
 from odtc.formulations import cg
 from odtc.pricing import Duals, lagrangian, price, through, values
+from odtc.pricing_model import pricing_model
 from odtc.restricted_master import RestrictedMaster
+from tests.command_line import odtc as run
 from tests.laws.problems import heaps, problems
 from tests.laws.test_optimum import exhaustive_cost
 
@@ -89,10 +91,10 @@ def test_the_loop_proves_what_flowoct_and_dpflow_do(name, depth):
 
 
 @st.composite
-def priced(draw):
+def priced(draw, **objective):
     """Paths, and duals of any sign, also of rows that are covered."""
     tail = draw(st.sampled_from(["0", "1", "2"]))
-    problem = draw(problems(("cg", {"tail": tail, "splits": "all", "reward": draw(st.sampled_from([0.0, 0.5]))}), depths=(2, 3), most_rows=8))
+    problem = draw(problems(("cg", {"tail": tail, "splits": "all"} | objective), depths=(2, 3), most_rows=8))
     paths = cg._paths(problem, cg._splits(problem))
     numbers = st.integers(-4, 4)
     cover = np.array(sorted(draw(st.sets(st.integers(0, paths.n_groups - 1), max_size=3))), int)
@@ -101,11 +103,12 @@ def priced(draw):
     return problem, paths, Duals(dual(len(paths.ends)), gamma, dual(len(cover)), cover)
 
 
-@given(drawn=priced())
-@settings(max_examples=40, **SLOW)
-def test_reduced_costs_are_those_of_the_columns(drawn):
+@pytest.mark.parametrize("objective", [{}, {"reward": 0.5}], ids=str)
+@given(data=st.data())
+@settings(max_examples=20, **SLOW)
+def test_reduced_costs_are_those_of_the_columns(objective, data):
     """(9), summed from the rows of the master and its duals, column by column."""
-    problem, paths, duals = drawn
+    problem, paths, duals = data.draw(priced(**objective))
     columns = Columns(paths)
     columns.add_all()
     bits, cost = paths.bits(columns.rows()), columns.cost()
@@ -231,3 +234,45 @@ def test_least_rows_beyond_the_data_are_refused():
 
 def test_parameters_are_read():
     assert parse_params("cg", {"exact": "true", "tail": "0"}) == cg.Params(exact=True, tail="0")
+
+
+@pytest.mark.parametrize("objective", [{}, {"reward": 0.5}, {"n_min": 2}], ids=str)
+@given(data=st.data())
+@settings(max_examples=10, **SLOW)
+def test_the_pricing_program_finds_the_least_reduced_cost(objective, data):
+    problem, paths, duals = data.draw(priced(**objective))
+    paths.evaluate({e: np.arange(len(paths.reached[e])) for e in paths.ends.tolist()})
+    for e in data.draw(st.lists(st.sampled_from(paths.ends.tolist()), min_size=1, max_size=2, unique=True)):
+        model = pricing_model(paths, duals, e)
+        solution = pipeline.solve(model, threads=1)
+        assert solution.termination == "optimal"
+        assert solution.objective == pytest.approx(price(paths, duals, e).least * paths.unit, abs=1e-5)
+
+
+def test_build_writes_master_and_pricing_problem(tmp_path):
+    """From files alone: at the duals of the master's relaxation the pricing problem says whether a column is worth it."""
+    few = ["build", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-p", "tail=0", "-p", "splits=all", "-o", "m"]
+    done = run(*few, "-p", "columns=start", "--pricing", "leaf=11", "--json", folder=tmp_path)
+    assert done.code == 0, done.err
+    assert [Path(name).name for name in done.facts["files"]][-1] == "m.pricing_11.mps"
+    priced = run("solve", "m.pricing_11.mps", "--json", "--threads", "1", folder=tmp_path).facts
+    assert priced["termination"] == "optimal" and priced["objective"] < -1e-6
+    assert run("solve", "m.mps", "--threads", "1", folder=tmp_path).code == 0
+    assert run("verify", "m.sol", "--json", folder=tmp_path).facts["verified"]
+    for words, said in ((("--pricing", "leaf=3"), "expected leaf=N with a leaf from 8 to 15, got 'leaf=3'"), (("--pricing", "8"), "got '8'")):
+        wrong = run(*few, *words, folder=tmp_path)
+        assert wrong.code == 1 and said in wrong.err
+    other = run("build", MONKS / "monks-2.csv", "--pricing", "leaf=4", "-o", "n", folder=tmp_path)
+    assert other.code == 1 and "'flowoct' has no pricing problems; use --model cg" in other.err and not list(tmp_path.glob("n.*"))
+
+
+def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
+    done = run("fit", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-o", "m", "--json", folder=tmp_path)
+    facts = done.facts
+    assert facts["termination"] == "optimal" and facts["verified"] and "round  1 (columns): " in done.err
+    assert {"m.odt.json", "m.columns.json", "m.sol", "m.tree.json"} <= {Path(name).name for name in facts["files"]}
+    assert run("verify", "m.sol", folder=tmp_path).code == 0
+    again = run("build", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-p", "columns=m.columns.json", "-o", "again", folder=tmp_path)
+    assert again.code == 0, again.err
+    solved = run("solve", "again.mps", "--json", "--threads", "1", folder=tmp_path).facts
+    assert solved["objective"] == pytest.approx(facts["objective"])

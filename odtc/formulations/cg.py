@@ -32,6 +32,8 @@ from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.decision_paths import Paths
 from odtc.pricing import lay
+from odtc.pricing_model import pricing_model
+from odtc.restricted_master import RestrictedMaster
 from odtc.sampling import sampled
 from odtc.solution import Round, Solution, Termination
 
@@ -273,6 +275,12 @@ def _searched(problem: Problem, paths: Paths) -> np.ndarray:
 
 def _paths(problem: Problem, splits) -> Paths:
     return Paths(problem.encoded, problem.topology, splits, tail_of(problem), problem.params.reward, problem.params.n_min)
+
+
+def pricing(problem: Problem, leaf: int) -> Model:
+    """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are."""
+    columns = columns_of(problem)
+    return pricing_model(columns.paths, RestrictedMaster(columns).solve().duals, leaf >> columns.paths.tail)
 
 
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:

@@ -75,6 +75,7 @@ LAYERS = [
         "pricing",
         "columns",
         "restricted_master",
+        "pricing_model",
         "branch_and_price",
         "features",
         "fairness",
