@@ -115,7 +115,7 @@ def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict
     if seed is not None:
         order = np.random.default_rng(seed).permutation(dataset.n_rows)
         half, quarter = dataset.n_rows // 2, dataset.n_rows // 4
-        part, test, encoding = rows(dataset, order[:half]), rows(dataset, order[half : half + quarter]), f"sampled:depth={depth}"
+        part, test, encoding = rows(dataset, order[:half]), rows(dataset, order[half : half + quarter]), f"sampled:depth={depth + 1}"
     load, began = os.getloadavg()[0], time.monotonic()
     fitted = pipeline.fit(part, "cg", depth, encoding=encoding, time_limit=limit)
     seconds, facts = time.monotonic() - began, fitted.facts

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.decision_paths import Paths
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError, OdtcError
-from odtc.decision_paths import Paths
 from odtc.pricing import best_tests, values
 from odtc.split import split_from_json
 

@@ -12,7 +12,14 @@ from odtc.dataset import Dataset
 from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
 from odtc.format import FORMATS, read_model, write_model
 from odtc.log import Said
-from odtc.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
+from odtc.manifest import (
+    SUFFIX,
+    Manifest,
+    find_manifest,
+    read_manifest,
+    reselected,
+    write_manifest,
+)
 from odtc.model import Model
 from odtc.output import stem_of, write_text
 from odtc.point import RawPoint, read_point, write_point

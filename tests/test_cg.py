@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc import pipeline
 from odtc.branch_and_price import Search
+from odtc.column_sources import paths_of, splits_of
 from odtc.columns import Columns, Pool
 from odtc.constraint import complete
 from odtc.errors import ChoiceError
@@ -56,7 +57,7 @@ def check(model, solution, best):
 @settings(max_examples=8, **SLOW)
 def test_branch_and_price_needs_no_dynamic_program(tail, data):
     problem = data.draw(problems(("cg", {"tail": tail, "splits": "all"}), depths=(2, 3), most_rows=12))
-    paths = cg._paths(problem, cg._splits(problem))
+    paths = paths_of(problem, splits_of(problem))
     search = Search(paths, Columns(paths), True, dynamic=False)
     search.run()
     assert search.proven
@@ -67,7 +68,7 @@ def test_branch_and_price_needs_no_dynamic_program(tail, data):
 def test_branches_close_the_gap_that_the_relaxation_leaves(name, depth, tail, monkeypatch):
     monkeypatch.setattr(RestrictedMaster, "violated", lambda self, relaxed: [])  # with rows (5) there is hardly a gap
     problem = pipeline.pose(MONKS / f"{name}.csv", "cg", depth, tail=tail, splits="all", fitting=True)
-    paths = cg._paths(problem, cg._splits(problem))
+    paths = paths_of(problem, splits_of(problem))
     search = Search(paths, Columns(paths), True, dynamic=False)
     search.run()
     assert search.proven and search.nodes > 1
@@ -95,7 +96,7 @@ def priced(draw, **objective):
     """Paths, and duals of any sign, also of rows that are covered."""
     tail = draw(st.sampled_from(["0", "1", "2"]))
     problem = draw(problems(("cg", {"tail": tail, "splits": "all"} | objective), depths=(2, 3), most_rows=8))
-    paths = cg._paths(problem, cg._splits(problem))
+    paths = paths_of(problem, splits_of(problem))
     numbers = st.integers(-4, 4)
     cover = np.array(sorted(draw(st.sets(st.integers(0, paths.n_groups - 1), max_size=3))), int)
     dual = lambda n: np.array(draw(st.lists(numbers, min_size=n, max_size=n)), float)  # noqa: E731
@@ -190,10 +191,9 @@ def test_a_pool_is_text_and_back(data):
     pool = columns.to_pool()
     again = Pool.from_text(pool.to_text())
     assert again.to_text() == pool.to_text()
-    other = Columns(cg._paths(problem, again.splits), again)
-    assert set(other.keys) == set(columns.keys)
-    order = [other.keys.index(key) for key in columns.keys]
-    assert np.allclose(other.cost()[order], columns.cost())
+    other = Columns(paths_of(problem, again.splits), again)
+    assert other.keys == columns.keys
+    assert np.allclose(other.cost(), columns.cost())
     heap = data.draw(heaps(problem))
     kept = replace(problem, params=replace(problem.params, columns=pool.to_text()))
     model = kept.module.build(kept)
@@ -251,15 +251,18 @@ def test_the_pricing_program_finds_the_least_reduced_cost(objective, data):
 
 def test_build_writes_master_and_pricing_problem(tmp_path):
     """From files alone: at the duals of the master's relaxation the pricing problem says whether a column is worth it."""
-    few = ["build", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-p", "tail=0", "-p", "splits=all", "-o", "m"]
-    done = run(*few, "-p", "columns=start", "--pricing", "leaf=11", "--json", folder=tmp_path)
+    few = ["build", MONKS / "monks-2.csv", "--model", "cg", "-p", "tail=0", "-p", "splits=all", "-o", "m"]
+    done = run(*few, "-p", "columns=start", "--pricing", "leaf=6", "--json", folder=tmp_path)
     assert done.code == 0, done.err
-    assert [Path(name).name for name in done.facts["files"]][-1] == "m.pricing_11.mps"
-    priced = run("solve", "m.pricing_11.mps", "--json", "--threads", "1", folder=tmp_path).facts
-    assert priced["termination"] == "optimal" and priced["objective"] < -1e-6
+    assert [Path(name).name for name in done.facts["files"]][-1] == "m.pricing_6.mps"
+    priced = run("solve", "m.pricing_6.mps", "--json", "--threads", "1", folder=tmp_path).facts
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 2, tail="0", splits="all", columns="start")
+    least = {leaf: pipeline.solve(pipeline.pricing(problem, f"leaf={leaf}"), threads=1).objective for leaf in range(4, 8)}
+    assert priced["termination"] == "optimal" and priced["objective"] == pytest.approx(least[6], abs=1e-6)
+    assert min(least.values()) < -1e-6  # so that the tree of CART is not all that is worth it
     assert run("solve", "m.mps", "--threads", "1", folder=tmp_path).code == 0
     assert run("verify", "m.sol", "--json", folder=tmp_path).facts["verified"]
-    for words, said in ((("--pricing", "leaf=3"), "expected leaf=N with a leaf from 8 to 15, got 'leaf=3'"), (("--pricing", "8"), "got '8'")):
+    for words, said in ((("--pricing", "leaf=3"), "expected leaf=N with a leaf from 4 to 7, got 'leaf=3'"), (("--pricing", "8"), "got '8'")):
         wrong = run(*few, *words, folder=tmp_path)
         assert wrong.code == 1 and said in wrong.err
     other = run("build", MONKS / "monks-2.csv", "--pricing", "leaf=4", "-o", "n", folder=tmp_path)

@@ -23,18 +23,17 @@ import numpy as np
 
 from odtc import deadline
 from odtc.branch_and_price import Search
-from odtc.columns import MARK, Columns, Pool, columns_asked, follow, read_pool
+from odtc.column_sources import columns_of, prepared, searched_tree, tail_of
+from odtc.columns import Columns, Pool, columns_asked, follow
 from odtc.constraint import complete
+from odtc.decision_paths import Paths
 from odtc.errors import OutOfTime, TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle, with_least
-from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.decision_paths import Paths
 from odtc.pricing import lay
 from odtc.pricing_model import pricing_model
 from odtc.restricted_master import RestrictedMaster
-from odtc.sampling import sampled
 from odtc.solution import Round, Solution, Termination
 
 NAME = "cg"
@@ -43,9 +42,7 @@ PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based
 ANY_COST = True
 TIMED = True  # `fit` is told the seconds that are left
 FIT_DEFAULTS = {"columns": "start"}
-
-FEW = 3000  # paths: all of them are columns
-WHOLE = 60_000  # paths over all tests: more are too many to price them all
+__all__ = ["prepared"]  # of odtc.column_sources, for the contract
 
 
 @dataclass(frozen=True)
@@ -60,45 +57,7 @@ class Params:
     n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
     columns: str = parameter("auto", "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json")
     rounds: int = parameter(20, "of column generation, for a file", least=0)
-
-
-def tail_of(problem: Problem) -> int:
-    depth, tail = problem.topology.depth, problem.params.tail
-    return min(2, depth - 1) if tail == "auto" else min(int(tail), depth)
-
-
-def prepared(problem: Problem) -> Problem:
-    """The problem with its columns in its parameters, where they come from a file or take a search: so the
-    manifest holds them, and nothing is searched for again."""
-    params, given = problem.params, problem.params.columns
-    if given.startswith(MARK) or given == "all" or given == "auto" and _is_small(problem):
-        return problem
-    if given in ("auto", "start"):
-        paths = _paths(problem, _splits(problem))
-        columns = Columns(paths)
-        columns.add_tree(columns_asked(paths, _first(problem).test))
-        if given == "auto":
-            Search(paths, columns, False, rounds=params.rounds).run()
-        pool = columns.to_pool()
-    else:
-        pool = read_pool(given, problem.encoded, problem.topology.depth, tail_of(problem))
-    return replace(problem, params=replace(params, columns=pool.to_text()))
-
-
-def columns_of(problem: Problem) -> Columns:
-    """The columns that the parameters name, over their paths."""
-    if "cg columns" not in problem.memo:
-        given = problem.params.columns
-        if not given.startswith(MARK) and not (given == "all" or given == "auto" and _is_small(problem)):
-            given = prepared(problem).params.columns
-        if given.startswith(MARK):
-            pool = Pool.from_text(given)
-            columns = Columns(_paths(problem, pool.splits), pool)
-        else:
-            columns = Columns(_paths(problem, _splits(problem)))
-            columns.add_all()
-        problem.memo["cg columns"] = columns
-    return problem.memo["cg columns"]
+    threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
 
 
 def build(problem: Problem) -> Model:
@@ -228,55 +187,6 @@ def loops(problem: Problem) -> bool:
     return True
 
 
-def _is_small(problem: Problem) -> bool:
-    """Whether all paths over all tests, or those that are sampled, are few."""
-    params, F, depth = problem.params, problem.encoded.n_tests, problem.topology.depth
-    if params.splits not in ("auto", "all"):
-        return False
-    return (2 * F) ** (depth - tail_of(problem)) <= FEW
-
-
-def _splits(problem: Problem) -> tuple[np.ndarray, ...]:
-    """Per node of the heap the tests that it may ask."""
-    params, encoded, topology = problem.params, problem.encoded, problem.topology
-    n, F = 2 ** (topology.depth + 1), encoded.n_tests
-    height, tail = topology.depth - tail_of(problem), tail_of(problem)
-    asks = np.arange(n) // 2 ** topology.depth == 0
-    asks[0] = False
-    none = np.zeros(0, np.int32)
-    kind = params.splits
-    if kind == "auto":
-        kind = "all" if (2 * F) ** height * max(1, F / 100) ** tail <= WHOLE else "pooled"
-    if kind == "all":
-        return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
-    known = _first(problem)
-    found = sampled(encoded, topology, params.q, params.seed, (known,))
-    if kind == "sampled":
-        return found
-    pool = np.unique(np.concatenate(found)).astype(np.int32)
-    return tuple(pool if ask else none for ask in asks)
-
-
-def _first(problem: Problem) -> HeapTree:
-    """CART's tree, which the paper starts from."""
-    if "cg first" not in problem.memo:
-        heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min))
-        problem.memo["cg first"] = heap
-    return problem.memo["cg first"]
-
-
-def _searched(problem: Problem, paths: Paths) -> np.ndarray:
-    """A tree of the local search over the splits of all nodes, as columns of paths.X."""
-    encoded, used = problem.encoded, paths.tests
-    few = replace(encoded, X=np.ascontiguousarray(encoded.X[:, used]), tests=tuple(encoded.tests[j] for j in used), ones_left=encoded.ones_left[used],
-                  stands_for=tuple(encoded.stands_for[j] for j in used))
-    return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).test
-
-
-def _paths(problem: Problem, splits) -> Paths:
-    return Paths(problem.encoded, problem.topology, splits, tail_of(problem), problem.params.reward, problem.params.n_min)
-
-
 def pricing(problem: Problem, leaf: int) -> Model:
     """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are."""
     columns = columns_of(problem)
@@ -301,7 +211,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     termination = None
     try:
         with deadline.within(left() if left is not None else None):
-            search.take(_searched(problem, paths))
+            search.take(searched_tree(problem, paths))
     except OutOfTime:
         pass
     except KeyboardInterrupt:

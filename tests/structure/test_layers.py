@@ -77,6 +77,7 @@ LAYERS = [
         "restricted_master",
         "pricing_model",
         "branch_and_price",
+        "column_sources",
         "features",
         "fairness",
         "mincut",

@@ -1,0 +1,114 @@
+"""Where the splits and the columns of a problem of column generation come from: what its parameters say.
+
+All tests of the encoding, or threshold sampling (odtc.sampling) per node or for all nodes together; all
+paths where they are few, the paths of a first tree and some rounds of generation, a file, or the text
+that a manifest holds. Firat et al. (2020), section 5.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.branch_and_price import Search
+from odtc.columns import MARK, Columns, Pool, columns_asked, read_pool
+from odtc.decision_paths import Paths
+from odtc.formulation import Problem
+from odtc.heap import HeapTree
+from odtc.heuristic import HEURISTICS
+from odtc.sampling import sampled
+
+FEW = 3000  # paths: all of them are columns
+WHOLE = 60_000  # paths over all tests: more are too many to price them all
+
+
+def tail_of(problem: Problem) -> int:
+    """The levels that lie below the ends of the paths."""
+    depth, tail = problem.topology.depth, problem.params.tail
+    return min(2, depth - 1) if tail == "auto" else min(int(tail), depth)
+
+
+def prepared(problem: Problem) -> Problem:
+    """The problem with its columns in its parameters, where they come from a file or take a search: so the
+    manifest holds them, and nothing is searched for again."""
+    params, given = problem.params, problem.params.columns
+    if given.startswith(MARK) or given == "all" or given == "auto" and is_small(problem):
+        return problem
+    columns = None
+    if given in ("auto", "start"):
+        paths = paths_of(problem, splits_of(problem))
+        columns = Columns(paths)
+        columns.add_tree(columns_asked(paths, first_tree(problem).test))
+        if given == "auto":
+            Search(paths, columns, False, rounds=params.rounds).run()
+        pool = columns.to_pool()
+    else:
+        pool = read_pool(given, problem.encoded, problem.topology.depth, tail_of(problem))
+    problem = replace(problem, params=replace(params, columns=pool.to_text()))
+    if columns is not None:
+        problem.memo["cg columns"] = columns
+    return problem
+
+
+def columns_of(problem: Problem) -> Columns:
+    """The columns that the parameters name, over their paths."""
+    if "cg columns" not in problem.memo:
+        given = prepared(problem).params.columns
+        if given.startswith(MARK):
+            pool = Pool.from_text(given)
+            columns = Columns(paths_of(problem, pool.splits), pool)
+        else:
+            columns = Columns(paths_of(problem, splits_of(problem)))
+            columns.add_all()
+        problem.memo["cg columns"] = columns
+    return problem.memo["cg columns"]
+
+
+def is_small(problem: Problem) -> bool:
+    """Whether all paths over all tests, or those that are sampled, are few."""
+    params, F, depth = problem.params, problem.encoded.n_tests, problem.topology.depth
+    if params.splits not in ("auto", "all"):
+        return False
+    return (2 * F) ** (depth - tail_of(problem)) <= FEW
+
+
+def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
+    """Per node of the heap the tests that it may ask."""
+    params, encoded, topology = problem.params, problem.encoded, problem.topology
+    n, F = 2 ** (topology.depth + 1), encoded.n_tests
+    height, tail = topology.depth - tail_of(problem), tail_of(problem)
+    asks = np.arange(n) // 2 ** topology.depth == 0
+    asks[0] = False
+    none = np.zeros(0, np.int32)
+    kind = params.splits
+    if kind == "auto":
+        kind = "all" if (2 * F) ** height * max(1, F / 100) ** tail <= WHOLE else "pooled"
+    if kind == "all":
+        return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
+    known = first_tree(problem)
+    found = sampled(encoded, topology, params.q, params.seed, (known,))
+    if kind == "sampled":
+        return found
+    pool = np.unique(np.concatenate(found)).astype(np.int32)
+    return tuple(pool if ask else none for ask in asks)
+
+
+def first_tree(problem: Problem) -> HeapTree:
+    """CART's tree, which the paper starts from."""
+    if "cg first" not in problem.memo:
+        heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min))
+        problem.memo["cg first"] = heap
+    return problem.memo["cg first"]
+
+
+def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
+    """A tree of the local search over the splits of all nodes, as columns of paths.X."""
+    encoded, used = problem.encoded, paths.tests
+    few = replace(encoded, X=np.ascontiguousarray(encoded.X[:, used]), tests=tuple(encoded.tests[j] for j in used), ones_left=encoded.ones_left[used],
+                  stands_for=tuple(encoded.stands_for[j] for j in used))
+    return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).test
+
+
+def paths_of(problem: Problem, splits) -> Paths:
+    """All paths over these splits, with what they cost under the problem's objective."""
+    return Paths(problem.encoded, problem.topology, splits, tail_of(problem), problem.params.reward, problem.params.n_min,
+                 problem.params.threads)
