@@ -81,7 +81,8 @@ class Constraint:
         return CONSTRAINTS.get(self.name)
 
     def __str__(self) -> str:
-        args = ",".join(f'"{arg}"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args)
+        quoted = ['"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args]
+        args = ",".join(quoted)
         return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_number(self.bound)}" if self.op else "")
 
     @property

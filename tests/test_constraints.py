@@ -196,6 +196,25 @@ def test_arguments_are_written_and_read(side, text, again):
     assert str(given) == again and parse(again, encoded_side(side)) == given
 
 
+@pytest.mark.parametrize("name", ["a,b", 'a"b', '"a"', "a]b", "a]>=b", "a=b", "<=50K", "ä b", "a:b|c", "[a", "'", 'a"",b', "0.5"])
+def test_every_name_of_a_class_or_a_column_can_be_written(name):
+    """As a class, as a column, as a level; and what is written is read back."""
+    features = odtc.dataset.Feature(name, "categorical", (name, "other")), odtc.dataset.Feature("x", "numeric")
+    data = odtc.Dataset("odd", np.array([[0, 0], [1, 0], [0, 1], [1, 1.0]]), np.array([0, 1, 1, 0], np.int32), features, (name, "other one"), np.ones(4))
+    encoded = encode(data)
+
+    def quoted(text):
+        return '"' + text.replace('"', '""') + '"'
+
+    for text, args in (
+        (f"recall[{quoted(name)}] >= 0.5", (name,)), (f"forbid_root[x,{quoted(name)}]", ("x", name)),
+        (f"statistical_parity[{quoted(f'group={name}')},{quoted(f'positive={name}')}] <= 0.5", (f"group={name}", f"positive={name}")),
+        *([(f"equal_opportunity[{quoted(f'group={name}:{name}')},positive=other one] <= 0.5", (f"group={name}:{name}", "positive=other one"))] if "|" not in name else []),
+    ):
+        given = parse(text, encoded)
+        assert given.args == args and parse(str(given), encoded) == given
+
+
 @pytest.mark.parametrize("text, part", [
     ("recall[maybe] >= 0.5", "known: no, yes"), ("recall >= 0.5", "recall[CLASS]"), ("recall[yes] >= 95", "between 0 and 1"),
     ("recall[yes] <= 0.5", "takes >="), ("recall[yes]", "NAME OP NUMBER"), ("accuracy[yes] >= 0.5", "no arguments"),
