@@ -53,7 +53,7 @@ def wide(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("words", [(), ("-p", "proof=true"), ("-p", "tail=0"), ("--start", "local_search"), ("--start", "optimal")], ids=str)
+@pytest.mark.parametrize("words", [(), ("-p", "intervals=false"), ("-p", "proof=true"), ("-p", "tail=0"), ("--start", "local_search"), ("--start", "optimal")], ids=str)
 def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
     said = command("fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--json", *words, folder=wide)
     assert said.code == 0, said.err
@@ -119,7 +119,7 @@ def test_the_estimator_keeps_the_limit_too(wide):
 
 def test_a_model_that_cannot_fit_is_refused_with_its_size(monkeypatch, wide):
     monkeypatch.setattr(memory, "available", lambda: 2**28)
-    said = command("build", "wide.csv", "--model", "dpflow", "--depth", 5, "-p", "tail=0", "-p", "fold=false", folder=wide)
+    said = command("build", "wide.csv", "--model", "dpflow", "--depth", 5, "-p", "tail=0", "-p", "fold=false", "-p", "intervals=false", folder=wide)
     words = refused(said)
     for word in ("states", "columns", "GiB", "--encoding", "-p tail=2", "--depth", "--model flowoct"):
         assert word in words
@@ -129,6 +129,6 @@ def test_a_model_that_cannot_fit_is_refused_with_its_size(monkeypatch, wide):
 def test_work_that_would_not_end_is_refused_with_its_length(monkeypatch, wide):
     monkeypatch.setattr(deadline, "HOPELESS", 0.5)
     for tail in ("auto", "1", "0"):
-        words = refused(command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "-p", f"tail={tail}", folder=wide))
+        words = refused(command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "-p", f"tail={tail}", "-p", "intervals=false", folder=wide))
         assert "multiplications" in words and "hours" in words and "--encoding" in words
     assert command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "--encoding", "auto:bins=2", folder=wide).code == 0
