@@ -17,15 +17,16 @@ can cost. All of this is counted above what rows that answer all tests alike can
 root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
 """
 
-import json
 import math
+import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from odtc.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
+from odtc.midpoints import left_out
+from odtc.shape import NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said, why
 
 SCHEMA = "odtc.certificate/1"
 SUFFIX = ".certificate.json"
@@ -43,27 +44,52 @@ class Proof:
     n_rows: int
     n_targets: int
     terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
+    n_splits: int  # ways in which midpoints and single levels part the rows of the data
+    left_out: dict[str, tuple[int, int]]  # of which features some of these are not among the tests: (how many, of how many)
+
+
+def _test_shape(value, place):
+    own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
+
+
+def _node_shape(value, place):
+    if isinstance(value, dict) and "label" in value:
+        return {"label": TEXT}
+    return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
+
+
+# The shape of a certificate (odtc.shape).
+SHAPE = {
+    "classes": [TEXT], "depth": WHOLE, "weight_scale": WHOLE, "loss": [[WHOLE]], "price": WHOLE, "scale": WHOLE, "claim": WHOLE,
+    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
+    "tree": {"root": _node_shape}, "targets": [TEXT],
+}
+SOURCE = {"data": {"target": TEXT, "missing": ("drop", "error", "separate"), "path?": TEXT, "categorical?": [TEXT], "numeric?": [TEXT],
+                   "weights?": (TEXT, None), "sha256?": (TEXT, None)}}
+ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 
 
 def read_certificate(path) -> dict:
     """The JSON object of a certificate; raises CertificateError."""
+    facts = read_object(path, "certificate", CertificateError)
+    if facts.get("schema") != SCHEMA:
+        raise CertificateError(f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it with `odtc certify`")
     try:
-        facts = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise CertificateError(f"cannot read the certificate {str(path)!r}: {problem.strerror}") from None
-    except (ValueError, RecursionError):
-        raise CertificateError(f"expected a certificate in JSON in {str(path)!r}, got text that is not JSON") from None
-    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
-        raise CertificateError(f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got none; make it with `odtc certify`")
+        fit(facts, SOURCE)
+    except Misfit as problem:
+        raise CertificateError(f"the certificate {str(path)!r} does not say how its data was read: {problem}; make it again") from None
     return facts
 
 
 def check(facts: dict, dataset: Dataset) -> Proof:
     """Raises CertificateError with the first thing that is not so."""
     try:
+        fit(facts, SHAPE)
         return _check(facts, dataset)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
-        raise CertificateError(f"the certificate is not whole ({type(problem).__name__}: {problem}); make it again") from None
+    except (Misfit, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
+        raise CertificateError(f"the certificate is not whole: {why(problem)}; make it again") from None
 
 
 def _check(facts: dict, dataset: Dataset) -> Proof:
@@ -91,7 +117,8 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     if least != claim:
         raise CertificateError(f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
                                "the root has no such target")
-    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets, _terms(facts, price, scale, weight_scale))
+    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets, _terms(facts, price, scale, weight_scale),
+                 *left_out(dataset, columns))
 
 
 def _terms(facts, price, scale, weight_scale) -> str:
@@ -128,7 +155,7 @@ class _Bound:
         texts = facts["targets"]
         if len(texts) > max(1, depth - 1):
             raise ValueError("it has targets below the last level but one")
-        self.levels = [[[int(word) for word in entry.split(",")] for entry in text.split(";") if entry] for text in texts]
+        self.levels = [_entries(text, j) for j, text in enumerate(texts)]
         self.n_targets = sum(map(len, self.levels))
 
     def of_root(self) -> float:
@@ -221,9 +248,21 @@ class _Bound:
         return f"where {said}," if said else "at the root"
 
 
-def _whole(value, what) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{what} is no whole number")
+def _entries(text: str, level: int) -> list[list[int]]:
+    """The targets of a level with their literals."""
+    entries = []
+    for at, entry in enumerate(text.split(";"), 1):
+        if not entry:
+            continue
+        if not ENTRY.fullmatch(entry):
+            raise ValueError(f"expected whole numbers of at most 16 digits between commas in entry {at} of targets[{level}], got {said(entry)}")
+        entries.append([int(word) for word in entry.split(",")])
+    return entries
+
+
+def _whole(value: int, what: str) -> int:
+    if not 0 <= value < EXACT:
+        raise ValueError(f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {said(value)}")
     return value
 
 

@@ -19,49 +19,63 @@ def certify(
     """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
     import json
     import os
+    import time
 
     from odtc import pipeline
     from odtc.certificate import SUFFIX, check
     from odtc.certify import certify as prove
+    from odtc.formulation import FORMULATIONS
+    from odtc.midpoints import words
     from odtc.output import write_text
 
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading,
                             class_weight=class_weight, cost=cost)
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
+    began = time.monotonic()
     facts = prove(problem)
-    check(facts, problem.encoded.dataset)  # what it would refuse is not written
+    proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
+    done = pipeline.settled(problem, FORMULATIONS.get("dpflow").optimal(problem), proof.objective, time.monotonic() - began)
+    screen.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
+    tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
+    write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-    objective = facts["claim"] / facts["scale"]
-    entries = sum(text.count(";") + 1 for text in facts["targets"] if text)
     if as_json:
-        screen.print_json({"objective": objective, "depth": depth, "n_tests": len(facts["tests"]), "n_targets": entries, "files": [str(path)]})
+        scope = {"n_tests": proof.n_tests, "n_targets": proof.n_targets, "terms": proof.terms, "all_midpoints": not proof.left_out,
+                 "n_splits": proof.n_splits, "left_out": {name: list(of) for name, of in proof.left_out.items()}}
+        screen.print_json(done.facts | scope | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]})
         return
-    print(f"no tree of depth {depth} over these {len(facts['tests'])} tests costs less than {objective:.10g}")
-    print(f"{path}  {path.stat().st_size:,} bytes, {entries:,} targets; check it with `odtc verify --certificate {path}`")
+    print(f"no tree of depth {depth} over these {proof.n_tests} tests costs less than {proof.objective:.10g}; {words(proof.n_splits, proof.left_out)}")
+    print(f"{tree}  {tree.stat().st_size:,} bytes: {done.facts['train_correct']} of {done.facts['n_rows']} rows right")
+    print(f"{path}  {path.stat().st_size:,} bytes, {proof.n_targets:,} targets; check it with `odtc verify --certificate {path}`")
 
 
 def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     """The check of a certificate against its data file, read anew."""
     from odtc.certificate import check, read_certificate
     from odtc.errors import CertificateError
+    from odtc.midpoints import words
     from odtc.reader import fingerprint, read
 
     facts = read_certificate(path)
+    source = facts["data"]
+    if data is None and "path" not in source:
+        raise CertificateError(f"the certificate {str(path)!r} does not say of which data file it is; name it with --data")
+    file = data or path.resolve().parent / source["path"]
+    rows = read(file, source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights"))
     try:
-        source = facts["data"]
-        file = data or path.resolve().parent / source["path"]
-        how = source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights")
-    except (KeyError, TypeError) as problem:
-        raise CertificateError(f"the certificate {str(path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
-                               "make it again") from None
-    proof = check(facts, read(file, *how))
+        proof = check(facts, rows)
+    except CertificateError as problem:
+        raise CertificateError(f"{path}: {problem}") from None
     if source.get("sha256") not in (None, fingerprint(file)):
         screen.say(f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too")
     if as_json:
         screen.print_json({"verified": True, "objective": proof.objective, "depth": proof.depth, "n_tests": proof.n_tests,
-                           "n_rows": proof.n_rows, "n_targets": proof.n_targets, "terms": proof.terms})
+                           "n_rows": proof.n_rows, "n_targets": proof.n_targets, "terms": proof.terms,
+                           "all_midpoints": not proof.left_out, "n_splits": proof.n_splits,
+                           "left_out": {name: list(of) for name, of in proof.left_out.items()}})
         return
     print(f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests costs less than {proof.objective:.10g} on "
           f"{proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {proof.n_targets:,} targets checked in whole numbers")
+    print(f"tests     {words(proof.n_splits, proof.left_out)}")

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.shape import TEXT
+
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
 
@@ -32,6 +34,12 @@ class Feature:
     @classmethod
     def from_json(cls, facts: dict) -> "Feature":
         return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())))
+
+
+def feature_shape(value, place: str) -> dict:
+    """The shape of a feature in JSON (odtc.shape)."""
+    levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
+    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT]}
 
 
 @dataclass(frozen=True)

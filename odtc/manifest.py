@@ -20,7 +20,7 @@ import odtc
 from odtc import separation
 from odtc.constraint import parse
 from odtc.cost import cost_matrix
-from odtc.dataset import Feature
+from odtc.dataset import Feature, feature_shape
 from odtc.encoding import Encoded
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.formulation import Problem, params_to_json, parse_params
@@ -29,14 +29,36 @@ from odtc.model import Block, Model, align, blocks_from_json, point_at
 from odtc.output import write_text
 from odtc.point import RawPoint
 from odtc.selection import taken
-from odtc.split import split_from_json
+from odtc.shape import FLAG, NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said, why
+from odtc.split import split_from_json, split_shape
 from odtc.topology import Topology
 
 SCHEMA = "odtc.manifest/1"
 SUFFIX = ".odt.json"
 
-# What is only asked for when it is too late to say that the manifest is not complete.
-NEEDED = {"data": ("n_rows", "n_rows_dropped"), "model": ("n_cols", "n_rows", "nnz")}
+BLOCK = {"name": TEXT, "role": TEXT, "axes": [{"name": TEXT, "size": WHOLE, "first": WHOLE}], "members?": TEXT}
+SEPARATED = {"matrix": {"indptr": TEXT, "indices": TEXT, "data": TEXT}, "lower": TEXT, "upper": TEXT, "cut": TEXT}
+
+
+def _rows_shape(value, place):
+    return BLOCK | (SEPARATED if isinstance(value, dict) and "cut" in value else {})
+
+
+def _test_shape(value, place):
+    return split_shape(value, place) | {"ones_left": FLAG, "same": [split_shape], "complement": [split_shape]}
+
+
+# The shape of a manifest (odtc.shape). "cost" and "constraints" are not in those of the first version.
+SHAPE = {
+    "data": {"name": TEXT, "target": TEXT, "missing": ("drop", "error", "separate"), "n_rows": WHOLE, "n_rows_dropped": WHOLE,
+             "path?": (TEXT, None), "sha256?": (TEXT, None), "categorical?": [TEXT], "numeric?": [TEXT], "weights?": (TEXT, None),
+             "selection?": (None, {"rows": TEXT, "weight": TEXT})},
+    "features": [feature_shape], "classes": [TEXT], "encoding": {"scheme": TEXT, "tests": [_test_shape]},
+    "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT},
+    "cost?": [[NUMBER]], "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
+    "model": {"formulation": TEXT, "depth": WHOLE, "params": {}, "constraints?": [TEXT], "n_cols": WHOLE, "n_rows": WHOLE, "nnz": WHOLE,
+              "cuts?": [TEXT], "columns": [BLOCK], "rows": [_rows_shape]},
+}
 
 FIXED_NAME = re.compile(r"C\d{7}$")
 
@@ -204,29 +226,19 @@ def write_manifest(problem: Problem, model, path) -> Path:
 def read_manifest(path) -> Manifest:
     """Raises ManifestError for a file that is absent, no manifest, incomplete, or of another schema."""
     path = Path(path)
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise ManifestError(f"cannot read the manifest {str(path)!r}: {problem.strerror}") from None
-    except (ValueError, RecursionError):
-        raise ManifestError(f"expected a manifest in JSON in {str(path)!r}, got text that is not JSON") from None
-    found = facts.get("schema") if isinstance(facts, dict) else None
-    if found != SCHEMA:
+    facts = read_object(path, "manifest", ManifestError)
+    if facts.get("schema") != SCHEMA:
         raise ManifestError(
-            f"expected a manifest of schema {SCHEMA!r} in {str(path)!r}, got {found!r}; "
+            f"expected a manifest of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; "
             "build the model again with this version of odtc"
         )
     try:
-        for part, keys in NEEDED.items():
-            for key in keys:
-                facts[part][key]
+        fit(facts, SHAPE)
         return Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
     except OdtcError as problem:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error) as problem:
-        raise ManifestError(
-            f"the manifest {str(path)!r} is not complete ({type(problem).__name__}: {problem}); build the model again"
-        ) from None
+    except (Misfit, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError, zlib.error) as problem:
+        raise ManifestError(f"the manifest {str(path)!r} is not whole: {why(problem)}; build the model again") from None
 
 
 def find_manifest(solution_path, raw: RawPoint) -> Manifest:
@@ -303,4 +315,7 @@ def _pack(array: np.ndarray) -> str:
 
 
 def _unpack(text: str, dtype) -> np.ndarray:
-    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
+    try:
+        return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
+    except (ValueError, zlib.error):
+        raise ValueError(f"expected packed numbers, got the text {said(text)}") from None

@@ -330,6 +330,13 @@ def out_of_time(ready: Prepared) -> Solution:
     return Solution(None, Termination.TIME_LIMIT, seconds=time.monotonic() - ready.began, solver=COMPILER)
 
 
+def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "Fit":
+    """A tree that the compiler has found, with the bound that it has proved."""
+    paid = problem.module.objective(problem, heap)
+    solution = Solution(None, Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else Termination.UNKNOWN, paid, bound, seconds, COMPILER)
+    return _without_model(problem, heap, solution, None)
+
+
 def _without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
     if proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)

@@ -5,10 +5,8 @@ predict what costs least; so no two say the same in other words by a branch node
 (odtc.derivations).
 """
 
-import json
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from odtc.derivations import Derivations, Found, NoRoom
 from odtc.errors import ChoiceError, OutOfTime, TreeError
 from odtc.formulation import FORMULATIONS, Problem
 from odtc.heap import HeapTree, blank, settle
+from odtc.shape import ANY, FLAG, NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said
 from odtc.tree import Branch, Tree
 
 SCHEMA = "odtc.pool/1"
@@ -118,16 +117,21 @@ def _tree(problem: Problem, best: Derivations, found: Found) -> HeapTree:
 
 def read_pool(path) -> Pool | None:
     """The pool of a file, None where it is no pool; raises TreeError for one that is not whole."""
+    named = str(path).endswith(SUFFIX)
     try:
-        facts = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        facts = read_object(path, "pool", TreeError)
+    except TreeError:
+        if named:
+            raise
         return None
-    if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+    if facts.get("schema") != SCHEMA:
+        if named:
+            raise TreeError(f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it again with --pool")
         return None
     try:
-        entries = facts["trees"]
-        return Pool(tuple(Tree.from_json(entry["tree"]) for entry in entries),
-                    tuple(float(entry["objective"]) for entry in entries), bool(facts["complete"]),
-                    int(facts.get("at_least", len(entries))), str(facts.get("stopped", "")))
-    except (KeyError, TypeError, ValueError) as problem:
-        raise TreeError(f"the pool {str(path)!r} is not whole ({type(problem).__name__}: {problem}); make it again with --pool") from None
+        fit(facts, {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT})
+        trees = tuple(Tree.from_json(entry["tree"], f"trees[{at}].tree") for at, entry in enumerate(facts["trees"]))
+    except (Misfit, TreeError) as problem:
+        raise TreeError(f"the pool {str(path)!r} is not whole: {problem}; make it again with --pool") from None
+    return Pool(trees, tuple(float(entry["objective"]) for entry in facts["trees"]), facts["complete"],
+                facts.get("at_least", len(trees)), facts.get("stopped", ""))

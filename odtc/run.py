@@ -9,9 +9,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from odtc.output import write_text
+from odtc.shape import NUMBER, TEXT, Misfit, fit
 from odtc.solution import Options, Racer, Solution, Termination
 
 SCHEMA = "odtc.run/1"
+MAYBE = (NUMBER, None)
+SHAPE = {"schema": TEXT, "solution_file": (TEXT, None), "sha256": (TEXT, None), "solver": TEXT, "termination": TEXT, "objective": MAYBE,
+         "claimed": MAYBE, "bound": MAYBE, "nodes": MAYBE, "seconds": MAYBE, "start": TEXT, "message": TEXT, "history": [[MAYBE]],
+         "race?": [{"name": TEXT, "solver": TEXT, "termination": TEXT, "objective": MAYBE, "bound": MAYBE, "seconds": MAYBE,
+                    "gave": [TEXT], "message": TEXT}]}
 
 
 def write_run(solution: Solution, options: Options, solution_path, stem) -> Path:
@@ -46,6 +52,7 @@ def read_run(solution_path) -> Solution | None:
     for record in sorted(path.parent.glob("*.run.json")):
         try:
             facts = json.loads(record.read_text(encoding="utf-8"))
+            fit(facts, SHAPE)
             if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
                 continue
             return Solution(
@@ -54,7 +61,7 @@ def read_run(solution_path) -> Solution | None:
                 tuple(tuple(entry) for entry in facts["history"]), facts["message"],
                 race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, Misfit):
             continue  # a record that cannot be read is no record
     return None
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc.dataset import NUMERIC, Feature, show_number
 from odtc.errors import TreeError
+from odtc.shape import NUMBER, TEXT, Misfit, fit, why
 
 
 @dataclass(frozen=True)
@@ -180,14 +181,27 @@ Split = Threshold | Subset | Missing | Oblique
 KINDS = {split.kind: split for split in (Threshold, Subset, Missing, Oblique)}
 
 
+def split_shape(value, place: str) -> dict:
+    """The shape of a split in JSON, by its kind (odtc.shape)."""
+    shapes = {
+        "threshold": {"feature": TEXT, "threshold": NUMBER},
+        "subset": {"feature": TEXT, "values": [(NUMBER, TEXT)]},
+        "missing": {"feature": TEXT},
+        "oblique": {"terms": [{"feature": TEXT, "level?": (NUMBER, TEXT, None), "weight": NUMBER}], "bound": NUMBER},
+    }
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return {"kind": tuple(KINDS)} | (shapes[kind] if isinstance(kind, str) and kind in shapes else {})
+
+
 def split_from_json(facts: dict, features: tuple[Feature, ...]) -> Split:
     """A split from its JSON form; raises TreeError where a kind, feature or level is unknown."""
     try:
+        fit(facts, split_shape)
         return KINDS[facts["kind"]].from_json(facts, features)
-    except (KeyError, TypeError, ValueError) as problem:
+    except (Misfit, KeyError, TypeError, ValueError) as problem:
         raise TreeError(
             f"expected a split of kind {', '.join(KINDS)} with known feature and values, "
-            f"got {facts!r} ({type(problem).__name__}: {problem})"
+            f"got {str(facts)[:200]} ({why(problem)})"
         ) from None
 
 

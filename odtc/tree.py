@@ -1,13 +1,13 @@
 """A decision tree in the words and units of the data file: what every formulation decodes to."""
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.dataset import Feature
+from odtc.dataset import Feature, feature_shape
 from odtc.errors import DataError, TreeError
-from odtc.split import Split, split_from_json
+from odtc.shape import NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said, why
+from odtc.split import Split, split_from_json, split_shape
 
 SCHEMA = "odtc.tree/1"
 
@@ -139,12 +139,14 @@ class Tree:
         }
 
     @classmethod
-    def from_json(cls, facts: dict) -> "Tree":
-        """Raises TreeError for another schema, or where a part is absent or unknown."""
+    def from_json(cls, facts: dict, place: str = "") -> "Tree":
+        """Raises TreeError for another schema, or with the place of what is absent or cannot be; `place` is
+        that of the tree in its file."""
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
-            got = facts.get("schema") if isinstance(facts, dict) else type(facts).__name__
-            raise TreeError(f"expected a tree of schema {SCHEMA!r}, got {got!r}")
+            got = facts.get("schema") if isinstance(facts, dict) else facts
+            raise TreeError(f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}")
         try:
+            fit(facts, _shape, place)
             features = tuple(Feature.from_json(f) for f in facts["features"])
             classes = tuple(facts["classes"])
             codes = {name: code for code, name in enumerate(classes)}
@@ -156,19 +158,31 @@ class Tree:
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
             return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"])
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as problem:
-            raise TreeError(f"the tree is not complete: {type(problem).__name__}: {problem}") from None
+        except (Misfit, RecursionError) as problem:
+            raise TreeError(f"the tree is not whole: {why(problem)}") from None
+
+
+def _shape(facts, place: str) -> dict:
+    """The shape of a tree in JSON (odtc.shape)."""
+    classes = facts.get("classes")
+
+    def node(value, place):
+        if not isinstance(value, dict) or "label" not in value:
+            return {"split": split_shape, "left": node, "right": node}
+        for key in ("counts", "rows"):
+            fit(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
+            if len(value.get(key, [])) not in (0, len(classes)):
+                raise Misfit(f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}")
+        if value["label"] not in classes:
+            raise Misfit(f"expected a class of the tree at {place}.label, got {said(value['label'])}")
+        return {"label": TEXT}
+
+    return {"classes": [TEXT], "features": [feature_shape], "target": TEXT, "missing": ("drop", "error", "separate"), "root": node}
 
 
 def read_tree(path) -> Tree:
     """A tree from the JSON file that `decode` or `fit` wrote; raises TreeError."""
-    try:
-        with open(path, encoding="utf-8") as stream:
-            facts = json.load(stream)
-    except OSError as problem:
-        raise TreeError(f"cannot read the tree {str(path)!r}: {problem.strerror}") from None
-    except (ValueError, RecursionError) as problem:
-        raise TreeError(f"expected a tree in JSON in {str(path)!r}, got text that is not JSON ({problem})") from None
+    facts = read_object(path, "tree", TreeError)
     try:
         return Tree.from_json(facts)
     except TreeError as problem:

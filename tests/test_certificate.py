@@ -197,3 +197,47 @@ def test_weights_far_apart_lose_no_error(weights):
     assert fitted.tree is not None and fitted.decoded.heap.errors(encoded) == pytest.approx(best, rel=1e-9)
     if weights[0] > 1:
         assert check(json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2)))), dataset).objective == pytest.approx(best)
+
+
+def test_certify_says_what_a_fit_does_and_writes_the_tree(tmp_path):
+    """DESIGN §6, and the tree beside the certificate."""
+    said = command("certify", MONKS, "--depth", 2, "--encoding", "onehot", "--json", folder=tmp_path)
+    facts = said.facts
+    fitted = command("fit", MONKS, "--depth", 2, "--encoding", "onehot", "--model", "dpflow", "--json", "-o", "m", folder=tmp_path).facts
+    for key in ("model", "depth", "termination", "n_rows", "n_rows_merged", "n_features_encoded", "objective", "bound", "gap", "verified", "train_correct", "n_leaves"):
+        assert facts[key] == fitted[key], key
+    assert facts["seconds"] >= 0 and facts["tree"] == "monks-1_d2.tree.json" and facts["files"] == ["monks-1_d2.certificate.json", facts["tree"]]
+    proved = json.loads((tmp_path / facts["files"][0]).read_text())
+    assert json.loads((tmp_path / facts["tree"]).read_text()) == proved["tree"]
+    assert command("show", facts["tree"], folder=tmp_path).code == 0
+
+
+NUMBERS = "x,y,kind,label\n" + "".join(f"{x},{y},{kind},{label}\n" for x, y, kind, label in [
+    (1, 5, "a", "p"), (2, 5, "b", "q"), (3, 7, "c", "p"), (4, 9, "a", "q"), (5, 9, "b", "p"), (6, 5, "c", "q"), (7, 7, "a", "p"), (8, 9, "b", "p")])
+
+
+@pytest.mark.parametrize(("encoding", "left_out"), [("auto", {}), ("auto:bins=3", {"x": 5}), ("onehot", {"x": 5})])
+def test_a_proof_says_whether_it_is_over_all_midpoints(tmp_path, encoding, left_out):
+    """x has 7 midpoints, y 2, kind 3 levels; of a single level of x the first and the last are thresholds as well."""
+    (tmp_path / "n.csv").write_text(NUMBERS)
+    assert command("certify", "n.csv", "--encoding", encoding, "-o", "n.json", folder=tmp_path).code == 0
+    facts = command("verify", "--certificate", "n.json", "--json", folder=tmp_path).facts
+    assert {name: absent for name, (absent, _) in facts["left_out"].items()} == left_out and facts["n_splits"] == 12
+    assert facts["all_midpoints"] == (not left_out)
+    words = command("verify", "--certificate", "n.json", folder=tmp_path).out
+    assert ("these are all" in words) == (not left_out) and ("x: 5 of 7" in words) == bool(left_out)
+
+
+def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
+    dataset = odtc.read(MONKS)
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding="onehot"))))
+    for many in ("9" * 40, "9" * 5000):
+        levels = [facts["targets"][0], many + facts["targets"][1], *facts["targets"][2:]]
+        with pytest.raises(CertificateError, match=r"at most 16 digits between commas in entry 1 of targets\[1\]"):
+            check(facts | {"targets": levels}, dataset)
+    for key in ("claim", "price", "scale", "weight_scale", "depth"):
+        with pytest.raises(CertificateError, match="very many digits"):
+            check(facts | {key: 10**100}, dataset)
+    (tmp_path / "c.json").write_text('{"schema": "odtc.certificate/1", "claim": ' + "9" * 5000 + "}")
+    refused = command("verify", "--certificate", "c.json", folder=tmp_path)
+    assert refused.code == 1 and "thousands of digits" in refused.err and "c.json" in refused.err

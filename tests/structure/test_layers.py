@@ -18,6 +18,7 @@ LAYERS = [
         "registry",
         "memory",
         "deadline",
+        "shape",
     },
     {
         "dataset",
@@ -133,6 +134,7 @@ LAYERS = [
     {
         "report",
         "verify",
+        "midpoints",
         "certificate",
         "choice",
         "pool",
