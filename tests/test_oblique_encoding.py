@@ -71,7 +71,7 @@ def test_the_command_line_decodes_elsewhere(tmp_path):
 def test_a_bad_pool_is_refused_in_a_sentence():
     with pytest.raises(ChoiceError, match="expected pool, seconds and seed of 0 or more in the encoding 'oblique', got -1"):
         encode(diagonal(), "oblique:pool=-1")
-    with pytest.raises(ChoiceError, match="counts the columns of the data that tests ask"):
+    with pytest.raises(ChoiceError, match="speaks of the columns of the data that tests ask, one a test"):
         odtc.fit(EXAMPLES / "iris" / "iris.csv", "oct", 1, encoding="oblique:pool=5,bins=2", constraints=("features <= 1",))
     assert not any(isinstance(split, Oblique) for split in encode(diagonal(), "oblique:pool=0").tests)
     with pytest.raises(DataError, match="every feature column is constant"):
