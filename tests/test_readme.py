@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md"))]
+DOCS = [page for page in sorted(ROOT.glob("docs/*.md")) if "```console" in page.read_text(encoding="utf-8")]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *DOCS]
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 
@@ -27,7 +28,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_print_what_the_page_says(page, folder):
-    where = folder / page.parent.relative_to(ROOT)
+    where = folder if page in DOCS else folder / page.parent.relative_to(ROOT)
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     assert blocks
     for block in blocks:
