@@ -40,6 +40,11 @@ def describe(name: str) -> str:
     return "\n\n".join(texts)
 
 
+def names_of(kind: str) -> tuple[str, ...]:
+    """Every name of a kind, without loading what it names."""
+    return _names(kind)
+
+
 def _names(kind: str) -> tuple[str, ...]:
     if kind == "exporters":
         return tuple(summaries())

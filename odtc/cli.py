@@ -63,12 +63,13 @@ from odtc.cli_options import (
     TimeLimit,
     TreeFile,
     Weights,
+    completing,
     names,
 )
 from odtc.errors import ChoiceError, OdtcError
 
 app = typer.Typer(
-    name="odtc", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="odtc", no_args_is_help=True, pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
     help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
          "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
@@ -270,7 +271,7 @@ def verify(
 
 
 @app.command()
-def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.")] = "text",
+def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))] = "text",
          number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
          templates: Templates = None) -> None:
     """Print a tree, or the list of a pool (STEM.pool.json)."""
@@ -292,7 +293,7 @@ def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc
 
 @app.command()
 def export(
-    tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.")],
+    tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))],
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default stdout.")] = None,
     templates: Templates = None,
 ) -> None:

@@ -5,15 +5,26 @@ from typing import Annotated
 
 import typer
 
+def completing(kind: str):
+    """What a shell completes a name of this kind to; after a comma, the last name."""
+    def complete(incomplete: str) -> list[str]:
+        from odtc.catalogue import names_of
+
+        before, comma, last = incomplete.rpartition(",")
+        return [before + comma + name for name in names_of(kind) if name.startswith(last)]
+
+    return complete
+
+
 DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
-ModelName = Annotated[str, typer.Option("--model", metavar="NAME|auto", help="Formulation; see `odtc list models`. auto: by the size of the data.")]
+ModelName = Annotated[str, typer.Option("--model", metavar="NAME|auto", help="Formulation; see `odtc list models`. auto: by the size of the data.", autocompletion=completing("models"))]
 Depth = Annotated[int, typer.Option("--depth", help="Depth of the tree.")]
 Target = Annotated[str | None, typer.Option("--target", help="Column to predict; by default the last one.")]
 Params = Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")]
-Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")]
-Cuts = Annotated[str | None, typer.Option("--cuts", metavar="A,B|all|none", help="Cut families; see `odtc list cuts`. A:rounds=N separates at the root relaxation.")]
+Encoding = Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.", autocompletion=completing("encodings"))]
+Cuts = Annotated[str | None, typer.Option("--cuts", metavar="A,B|all|none", help="Cut families; see `odtc list cuts`. A:rounds=N separates at the root relaxation.", autocompletion=completing("cuts"))]
 Pricing = Annotated[str | None, typer.Option("--pricing", metavar="leaf=N", help="Write the pricing problem of a leaf, too, at the duals of the columns so far (--model cg).")]
-Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.")]
+Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.", autocompletion=completing("starts"))]
 Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
 Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
 Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
@@ -27,10 +38,10 @@ MaxFeatures = Annotated[int | None, typer.Option("--max-features", metavar="N", 
 Cost = Annotated[str | None, typer.Option("--cost", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", help="What each wrong prediction costs.")]
 Select = Annotated[str | None, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="Train on selected rows; see `odtc list selections`.")]
 Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
-SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", help="See `odtc list solvers`; several run side by side, and the first proof ends it.")]
+SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", help="See `odtc list solvers`; several run side by side, and the first proof ends it.", autocompletion=completing("solvers"))]
 SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]
 ProgramFile = Annotated[str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")]
-DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.")]
+DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.", autocompletion=completing("solvers"))]
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds; by default none.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="By default the solver's choice.")]
 Seed = Annotated[int, typer.Option("--seed")]

@@ -588,3 +588,13 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
     (tmp_path / "m.sol").write_text("of an earlier run")
     files.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
     assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()
+
+
+@pytest.mark.parametrize(("line", "last", "expected"), [
+    ("odtc fit --model fl", 3, "flowoct"), ("odtc fit --solver highs,gl", 3, "highs,glpk"), ("odtc export --to pm", 3, "pmml"), ("odtc doc", 1, "doctor"),
+])
+def test_the_shell_completes_commands_and_names(line, last, expected):
+    words = {"_ODTC_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(last)}
+    code = "import sys; sys.argv = ['odtc']; from odtc.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(**words), capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [expected], done.stderr
