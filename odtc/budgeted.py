@@ -8,15 +8,18 @@ To each state flows are added that end there, one per label or folded subtree p 
 
 Whole flows are trees (odtc.formulations.dpflow), and their sums those of the tree. With a bound the program
 is no longer integral, so its columns are integer: mixtures of trees keep a bound that none of them does. What no
-tree as good as one found needs is left out (odtc.fixing).
+tree as good as one found needs is left out (odtc.fixing). Without one, where only every leaf must have some rows of
+the data, it is a linear program whose subtrees have such leaves.
 """
 
 import numpy as np
 
+from odtc import levels
 from odtc.answered import lines_of
 from odtc.constraint import CONSTRAINTS, least_rows, mended, most_branch_nodes
 from odtc.errors import TreeError
-from odtc.fixing import Fixed, Flow, Step, fixed, joined, unit
+from odtc.fixing import Fixed, fixed, joined
+from odtc.flow import Flow, Step, unit
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
 from odtc.model import Axis, Model, ModelBuilder
@@ -30,6 +33,12 @@ LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power 
 def kinds() -> tuple[str, ...]:
     """The kinds of constraints that bound sums over the tree."""
     return "branch_nodes", "leaves", *(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
+
+
+def taken(problem: Problem) -> bool:
+    """Whether the model is this one: a sum is bounded, or levels are to be folded whose leaves must have some rows."""
+    folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
+    return bounded(problem) or least_rows(problem) > 1 and folds
 
 
 def bounded(problem: Problem) -> bool:
@@ -51,25 +60,28 @@ def budgets_of(problem: Problem) -> Budgets:
             opposite[2] = max(opposite[2], -line.upper)
         else:
             found.append([0.0, line.coef, -np.inf, line.upper])
+    if not found:
+        none = np.zeros(0)
+        return Budgets(none, np.zeros((*encoded.loss.shape, 0)), none, none, none)
     branch, answers, lower, upper = zip(*found)
     size = np.maximum(np.abs(np.where(np.isfinite(lower), lower, 0)), np.abs(upper))
     return Budgets(np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size))
 
 
 def flow_of(problem: Problem) -> Fixed:
-    """The flow of the model, `tail` levels folded; every column of it with `-p fix=false`."""
+    """The flow of the model; every column of it with `-p fix=false`, and where no sum is bounded."""
     price = problem.params.lambda_ / (1 - problem.params.lambda_)
     budgets, depth = budgets_of(problem), problem.topology.depth
-    tail = min(depth - 1, 1 if problem.params.tail == "auto" else int(problem.params.tail))
-    encoded = problem.encoded
-    rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(encoded.n_rows, -1))
+    encoded, (n, K, r) = problem.encoded, budgets.answers.shape
+    auto = 1 if r else levels.short_tail(encoded.n_tests, depth)
+    tail = min(depth - 1, auto if problem.params.tail == "auto" else int(problem.params.tail))
+    rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None)
     branch = np.append(price, budgets.branch)
     scale = np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0)) + branch * 2**depth
     height = min(1, tail)
-    levels = generate(rows, depth - height, price, fold=False, ends=True).levels
-    steps = []
-    for j, level in enumerate(levels):
-        last = j == len(levels) - 1
+    graph, steps = generate(rows, depth - height, price, fold=False, ends=True), []
+    for j, level in enumerate(graph.levels):
+        last = j == len(graph.levels) - 1
         points = stump_points(rows, level, branch, budgets, unit(scale)) if last and height else label_points(rows, level, budgets, unit(scale))
         steps.append(Step(level.n_states, points, level.state, level.test, level.below))
     flow = Flow(tuple(steps), height, branch, budgets, scale)
@@ -78,13 +90,13 @@ def flow_of(problem: Problem) -> Fixed:
         none = np.zeros(0, np.int32)
         points = joined(flow, above, steps[-1].points, height)
         flow = Flow((*steps[:-2], Step(above.n_states, points, none, none, np.zeros((0, 2), np.int32))), 2, branch, budgets, scale)
-    return fixed(flow) if problem.params.fix else Fixed(flow, -np.inf, None, flow.n_columns)
+    return fixed(flow) if r and problem.params.fix else Fixed(flow, -np.inf, None, flow.n_columns)
 
 
 def build(problem: Problem, flow: Flow, share) -> Model:
     """The model; `share` makes the objective of a loss."""
     m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
-    K, F, blocks = len(problem.encoded.classes), problem.encoded.n_tests, []
+    K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_tests, len(flow.branch) - 1, []
     scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
     for j, step in enumerate(flow.steps):
         points, state = step.points, Axis("state", step.n_states)
@@ -93,13 +105,12 @@ def build(problem: Problem, flow: Flow, share) -> Model:
             way, of = Axis("class", K), -1 - points.code[:, 0]
         else:
             way, of = Axis("way", int(np.diff(first).max())), np.arange(len(points)) - first[points.state]
-        t = m.columns(f"t{j}", state, way, role=Role.STOP, integer=True, cost=share(points.vector[:, 0]),
+        t = m.columns(f"t{j}", state, way, role=Role.STOP, integer=r > 0, cost=share(points.vector[:, 0]),
                       members=points.state.astype(np.int64) * way.size + of) if len(points) else None
-        u = m.columns(f"u{j}", state, Axis("test", F), role=Role.ARC, integer=True, cost=share(flow.branch[0]),
+        u = m.columns(f"u{j}", state, Axis("test", F), role=Role.ARC, integer=r > 0, cost=share(flow.branch[0]),
                       members=step.state.astype(np.int64) * F + step.test) if len(step.state) else None
         blocks.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
-    r = len(flow.branch) - 1
-    bound = m.rows("bound", Axis("sum", r), lower=flow.budgets.lower / scale, upper=flow.budgets.upper / scale)
+    bound = m.rows("bound", Axis("sum", r), lower=flow.budgets.lower / scale, upper=flow.budgets.upper / scale) if r else None
     for j, (step, (row, t, u)) in enumerate(zip(flow.steps, blocks)):
         place, arc = np.arange(len(step.points)), np.arange(len(step.state))
         if t is not None:

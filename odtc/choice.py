@@ -41,11 +41,12 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), scales: 
             return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
         return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
                                  "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it")
-    tail = 0 if constraints else levels.short_tail(n_tests, depth)
+    tail = levels.short_tail(n_tests, depth)
     if remembers:
         columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"
     elif set(constraints) <= {"leaf_rows"}:
-        columns, what = levels.most_columns(n_tests, depth - tail), "a linear program"
+        folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if constraints and tail else 0  # their states have columns, too
+        columns, what = levels.most_columns(n_tests, depth - tail) + folded, "a linear program"
     else:
         columns, what = levels.most_points(n_tests, depth), "a flow of subtrees"
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests

@@ -65,6 +65,10 @@ class Points:
     def __len__(self) -> int:
         return len(self.state)
 
+    @property
+    def n_bytes(self) -> int:
+        return self.state.nbytes + self.vector.nbytes + self.code.nbytes
+
     def first(self, n_states: int) -> np.ndarray:
         """int64 (states + 1,): where the points of each state begin."""
         return np.searchsorted(self.state, np.arange(n_states + 1))
@@ -168,6 +172,5 @@ def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets,
             code = np.stack(np.broadcast_arrays(f[at, None], -1 - first, -1 - second), axis=-1).reshape(-1, 3).astype(np.int32)
             state = np.repeat(part[s[at]], len(first)).astype(np.int32)
             found.append(nondominated(Points(state, vector, code), budgets.both, unit))
-    count = sum(map(len, found))
-    expect_room(count * (16 * (1 + r) + 40), f"{count:,} subtrees of one level with what they cost and use")
+            expect_room(2 * sum(part.n_bytes for part in found), f"{sum(map(len, found)):,} subtrees of one level with what they cost and use")
     return nondominated(Points.joined(found), budgets.both, unit)

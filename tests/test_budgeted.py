@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import odtc
 from odtc import pipeline
@@ -17,7 +18,7 @@ from odtc.pareto import Points, crowned, nondominated
 from odtc.pool import near_optimal
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
-from tests.exhaustive import least_losses
+from tests.exhaustive import cheapest, least_losses
 from tests.laws.problems import constrained, least_kept, problems
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
@@ -67,6 +68,25 @@ def test_leaving_out_columns_changes_no_optimum(data):
     found = least_losses(encoded.X, encoded.y, encoded.weight, drawn.topology.depth, encoded.cost.tolist(), encoded.copies)
     best = min((1 - lam) * loss + lam * n for (n, _), loss in found.items() if n <= int(text[-1]))
     assert values == pytest.approx([best] * len(values), abs=1e-6)
+
+
+@given(data=st.data())
+@settings(max_examples=25, **SLOW)
+def test_folded_leaves_have_enough_rows(data):
+    """A linear program in every tail, whose optimum is that of exhaustive search."""
+    drawn = data.draw(problems(("dpflow", {"lambda": 0.25}), depths=(2, 3), most_rows=12))
+    encoded, least = drawn.encoded, data.draw(st.integers(1, 4))
+    best = cheapest(encoded.X, encoded.y, encoded.weight, drawn.topology.depth, 0.25, 0.75, encoded.copies, least, encoded.cost.tolist())
+    for tail in ("0", "1", "2"):
+        params = odtc.formulation.parse_params("dpflow", {"lambda": 0.25, "tail": tail})
+        problem = odtc.formulation.Problem(encoded, drawn.topology, "dpflow", params)
+        assume(least <= encoded.copies.sum())
+        model = pipeline.compile_model(posed(problem, [f"leaf_rows >= {least}"]))
+        assert not model.integrality.any()
+        found = linprog(model.c, A_eq=model.A, b_eq=model.row_lower, bounds=np.stack([model.col_lower, model.col_upper], axis=1))
+        assert found.fun + model.offset == pytest.approx(best, abs=1e-6)
+        heap = model.problem.module.decode(model.problem, model.split(found.x))
+        assert not broken(model.problem, heap) and model.problem.module.objective(model.problem, heap) == pytest.approx(best, abs=1e-6)
 
 
 def test_branch_nodes_of_real_data(tmp_path, shared_data):

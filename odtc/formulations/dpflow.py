@@ -16,7 +16,7 @@ side costs what its best subtree of `tail` levels does (folded: the compiler has
 tail 0 its best label; a state whose best label costs what no tree can avoid is not expanded.
 
 Where every leaf must have N rows of the data, no arc parts fewer from a state. What is left are the
-flows of the trees that keep it, so the program stays integral; it is written down to the leaves.
+flows of the trees that keep it, so the program stays integral; folded, its columns are subtrees (odtc.budgeted).
 Where a constraint speaks of what a node asks, the states know their nodes (odtc.paths).
 
 Over many ordered thresholds one column stands for an interval of them (odtc.interval_model).
@@ -81,7 +81,7 @@ class Shape:
         if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
             problem.memo["dpflow depth"] = levels.enough(rows_of(problem), depth)
         depth = problem.memo.get("dpflow depth", depth)
-        if least_rows(problem) > 1:  # the tables that fold a level do not count rows
+        if least_rows(problem) > 1:  # the tables that fold a level do not count rows (odtc.budgeted does)
             return cls(depth, 0)
         tail = int(params.tail) if params.tail != "auto" else levels.short_tail(problem.encoded.n_tests, depth)
         return cls(depth, min(depth - 1, tail))
@@ -240,7 +240,7 @@ def notes(problem: Problem) -> dict:
         found = problem.memo["dpflow sight"]
         return {"fixed": {"arcs": found.n_fixed, "of": found.n_arcs, "bound": float(_share(problem, found.graph.values[0][0])),
                           "incumbent": objective(problem, better)}}
-    if not _budgeted(problem) or not problem.params.fix:
+    if not (_budgeted(problem) and budgeted.bounded(problem) and problem.params.fix):
         return {}
     found = _fixed(problem)
     cost = None if found.incumbent is None else float(_share(problem, found.incumbent.vector[0]))
@@ -260,8 +260,8 @@ def branch_price(problem: Problem) -> float:
 
 
 def _budgeted(problem: Problem) -> bool:
-    """Whether a constraint bounds a sum over the tree (odtc.budgeted)."""
-    return not problem.params.proof and not remembers(problem) and budgeted.bounded(problem)
+    """Whether columns are subtrees (odtc.budgeted)."""
+    return not problem.params.proof and not remembers(problem) and budgeted.taken(problem)
 
 
 def _fixed(problem: Problem) -> Fixed:

@@ -62,6 +62,7 @@ LAYERS = [
         "targets",
         "derivations",
         "pareto",
+        "flow",
         "fixing",
         "budgeted",
         "levels",
