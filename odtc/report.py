@@ -78,8 +78,11 @@ def _balanced(tree: Tree) -> float:
 def cart_facts(problem: Problem, cart: HeapTree) -> dict:
     """CART's numbers on the same tests at the same depth."""
     encoded = problem.encoded
-    right = int(encoded.copies[cart.label[cart.reach(encoded.X)] == encoded.y].sum())
-    return {"cart_train_correct": right, "cart_train_accuracy": right / int(encoded.copies.sum()), "cart_loss": cart.loss(encoded)}
+    hit = cart.label[cart.reach(encoded.X)] == encoded.y
+    right = int(encoded.copies[hit].sum())
+    return {"cart_train_correct": right, "cart_train_accuracy": right / int(encoded.copies.sum()),
+            "cart_train_weighted_accuracy": float(encoded.weight[hit].sum() / weight) if (weight := encoded.weight.sum()) else None,
+            "cart_loss": cart.loss(encoded)}
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:

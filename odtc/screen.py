@@ -71,8 +71,10 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
         print(f"{proved}: objective {facts['objective']:.10g}{bound}{nodes}{seconds}, {facts['solver']}")
         print_race(facts)
-        print(f"training  {facts['train_correct']} of {facts['n_rows']} right ({100 * facts['train_accuracy']:.2f} %), "
-              f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %)")
+        weighted = "train_weighted_accuracy" in facts
+        ours, theirs = (f", by weight {100 * facts[key]:.2f} %" if weighted else "" for key in ("train_weighted_accuracy", "cart_train_weighted_accuracy"))
+        print(f"training  {facts['train_correct']} of {facts['n_rows']} {'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
+              f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %{theirs})")
         if facts["cost"] is not None:
             print(f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy {100 * facts['train_balanced_accuracy']:.2f} %")
         if "all_rows" in facts:

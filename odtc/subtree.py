@@ -11,10 +11,10 @@ import numpy as np
 
 from odtc import deadline
 from odtc.encoding import Encoded
+from odtc.states import ROUNDING
 
 CELLS = 2_000_000  # of a table of pairs held at once
 CALL = 1e6  # multiplications that take as long as what a product needs beside them
-NEAR = 1e-9  # values nearer than this are one: sums of weights are rounded
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
@@ -49,6 +49,8 @@ class Search:
     def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0):
         self.X, self.gain, self.price = X, gain, price
         self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
+        # Values that differ by less are one: no more than the rounding of their sums (as in odtc.states).
+        self.near = ROUNDING * (len(X) + 16) * float(gain.sum())
         self.memo = {}
         self.work = 0.0  # multiplications so far: rows · tests² per product of all pairs, and what a call costs
 
@@ -57,7 +59,7 @@ class Search:
         deadline.check()
         leaf, tests = float(self.gain[rows].sum(axis=0).max(initial=0)) if len(rows) else 0.0, np.full(2**depth, -1, np.int32)
         most = float(self.most[rows].sum())
-        if depth == 0 or leaf >= most - NEAR:
+        if depth == 0 or leaf >= most - self.near:
             return leaf, tests
         if depth == 1:
             return self._stump(rows, leaf, tests)
@@ -77,7 +79,7 @@ class Search:
     def _stump(self, rows, leaf, tests):
         value = self.stumps(rows)
         f = int(value.argmax())
-        if value[f] > leaf + NEAR:
+        if value[f] > leaf + self.near:
             leaf, tests[1] = float(value[f]), f
         return leaf, tests
 
@@ -91,7 +93,7 @@ class Search:
         """Depth 2: the best test of all, over the best stumps on its sides."""
         value, below = self.pairs(rows)
         f = int(value.argmax())
-        if value[f] > leaf + NEAR:
+        if value[f] > leaf + self.near:
             leaf, tests[1:4] = float(value[f]), (f, *below[f])
         return leaf, tests
 
@@ -115,7 +117,7 @@ class Search:
             for side, (split, alone) in enumerate(((on01 + on00, zeros[f].max(axis=1)), (on11 + on10, ones[f].max(axis=1)))):
                 g = split.argmax(axis=1)
                 value = split[np.arange(len(g)), g] - self.price
-                worth = value > alone + NEAR
+                worth = value > alone + self.near
                 total[f] += np.where(worth, value, alone)
                 tests[f, side] = np.where(worth, g, -1)
         return total, tests
@@ -128,19 +130,19 @@ class Search:
         X = self.X[rows]
         # The tests that part the rows best come first: the sooner a good tree, the more the bound spares.
         for f in np.argsort(-(ones.max(axis=1) + zeros.max(axis=1)), kind="stable").tolist():
-            if best >= most - NEAR:
+            if best >= most - self.near:
                 break
             right = rows[X[:, f]]
             left = rows[~X[:, f]]
-            if not len(left) or not len(right) or most - self.price <= best + NEAR:
+            if not len(left) or not len(right) or most - self.price <= best + self.near:
                 continue
             depth = len(tests).bit_length() - 2
             small, large = sorted((left, right), key=len)
             one, below = self.best(large, depth)
-            if one + float(self.most[small].sum()) - self.price <= best + NEAR:
+            if one + float(self.most[small].sum()) - self.price <= best + self.near:
                 continue
             two, beside = self.best(small, depth)
-            if one + two - self.price > best + NEAR:
+            if one + two - self.price > best + self.near:
                 best = one + two - self.price
                 tests[1] = f
                 graft(tests, 2, below if large is left else beside)

@@ -135,3 +135,15 @@ def test_every_start_is_taken(name):
     solution = pipeline.solve(model, start=point, threads=1, time_limit=60)
     best = pipeline.start(model, "optimal")[0].errors(model.problem.encoded)
     assert solution.start == "accepted" and solution.objective == pytest.approx(best)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**-20, 1.0, 2.0**30])
+def test_what_is_near_is_relative_to_the_weights(scale):
+    """Rows of little weight are worth a test as those of much: no tolerance swallows them."""
+    rng = np.random.default_rng(3)
+    X, y = rng.random((40, 6)) < 0.5, rng.integers(0, 3, 40)
+    gain = (np.arange(3) == y[:, None]) * rng.integers(1, 9, (40, 1)).astype(float)
+    for depth in (1, 2, 3):
+        value, tests = Search(X, gain).best(np.arange(40), depth)
+        scaled, same = Search(X, gain * scale).best(np.arange(40), depth)
+        assert scaled == pytest.approx(value * scale, rel=1e-9) and np.array_equal(tests, same)

@@ -22,7 +22,7 @@ from odtc.encoding import Encoded
 from odtc.errors import OutOfTime
 from odtc.heap import HeapTree, settle
 from odtc.heuristic import HEURISTICS
-from odtc.subtree import CALL, CELLS, NEAR, Search, gains_of, graft, merged
+from odtc.subtree import CALL, CELLS, Search, gains_of, graft, merged
 from odtc.topology import Topology
 
 NAME = "local_search"
@@ -42,12 +42,12 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
     try:
         best.polished(topology, levels)
         for f in _roots(search, levels) if topology.depth > levels else ():
-            if search.work > WORK or best.value(1) >= float(search.most.sum()) - NEAR:
+            if search.work > WORK or best.value(1) >= float(search.most.sum()) - search.near:
                 break
             test = np.full_like(best.test, -1)
             test[1] = f
             state = _State(search, test).polished(topology, levels)
-            if state.value(1) > best.value(1) + NEAR:
+            if state.value(1) > best.value(1) + search.near:
                 best = state
     except OutOfTime:
         pass  # what was not finished is left out
@@ -104,7 +104,7 @@ class _State:
         if not len(rows):
             return False
         value, found = self.search.best(rows, depth)
-        if value <= self.value(t) + NEAR:
+        if value <= self.value(t) + self.search.near:
             return False
         self._clear(t)
         graft(self.test, t, found)
@@ -125,7 +125,7 @@ class _State:
             self.search.work += CALL + len(rows) * X.shape[1] ** 2
             self.test[[t, 2 * t, 2 * t + 1]] = _three(X, *(self._under(4 * t + j, rows) for j in range(4)))
         self._route()
-        if self.value(t) > before + NEAR:
+        if self.value(t) > before + self.search.near:
             return True
         self.test = kept
         self._route()
@@ -155,6 +155,6 @@ def _three(X, r00, r01, r10, r11) -> tuple[int, int, int]:
         zero, one = total - some @ left, some @ right
         value = zero.max(axis=1) + one.max(axis=1) + some @ (r10 - r00)
         f = int(value.argmax())
-        if value[f] > best[0] + NEAR:
+        if value[f] > best[0]:
             best = value[f], (begin + f, int(zero[f].argmax()), int(one[f].argmax()))
     return best[1]
