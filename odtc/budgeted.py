@@ -32,7 +32,12 @@ LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power 
 
 def kinds() -> tuple[str, ...]:
     """The kinds of constraints that bound sums over the tree."""
-    return "branch_nodes", "leaves", *(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
+    return "branch_nodes", "leaves", *answering()
+
+
+def answering() -> tuple[str, ...]:
+    """Those whose sums are over what the rows are predicted."""
+    return tuple(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
 
 
 def taken(problem: Problem) -> bool:
@@ -68,16 +73,22 @@ def budgets_of(problem: Problem) -> Budgets:
     return Budgets(np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size))
 
 
+def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
+    """(rows with what the bounded sums add up over them, branch, budgets, scale), as of odtc.fixing.Flow."""
+    budgets, encoded = budgets_of(problem), problem.encoded
+    n, K, r = budgets.answers.shape
+    rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None)
+    branch = np.append(problem.params.lambda_ / (1 - problem.params.lambda_), budgets.branch)
+    scale = np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0)) + branch * 2**problem.topology.depth
+    return rows, branch, budgets, scale
+
+
 def flow_of(problem: Problem) -> Fixed:
     """The flow of the model; every column of it with `-p fix=false`, and where no sum is bounded."""
-    price = problem.params.lambda_ / (1 - problem.params.lambda_)
-    budgets, depth = budgets_of(problem), problem.topology.depth
-    encoded, (n, K, r) = problem.encoded, budgets.answers.shape
-    auto = 1 if r else levels.short_tail(encoded.n_tests, depth)
+    rows, branch, budgets, scale = frame(problem)
+    depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
+    auto = 1 if r else levels.short_tail(problem.encoded.n_tests, depth)
     tail = min(depth - 1, auto if problem.params.tail == "auto" else int(problem.params.tail))
-    rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None)
-    branch = np.append(price, budgets.branch)
-    scale = np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0)) + branch * 2**depth
     height = min(1, tail)
     graph, steps = generate(rows, depth - height, price, fold=False, ends=True), []
     for j, level in enumerate(graph.levels):

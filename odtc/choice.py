@@ -7,7 +7,7 @@ the number of tests; flowoct grows with the rows and only linearly with F. So th
 from dataclasses import dataclass
 from math import comb
 
-from odtc import interval_model, levels, paths
+from odtc import budgeted, interval_model, joint, levels, paths
 from odtc.constraint import CONSTRAINTS, Knows
 from odtc.formulation import FORMULATIONS
 from odtc.scale import Scales
@@ -31,8 +31,8 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), scales: 
     `scales` of many thresholds by the search over intervals of them."""
     dpflow = FORMULATIONS.get("dpflow")
     remembers = any(CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in dpflow.KEEPS for name in constraints)
-    able = (lambda name: CONSTRAINTS.get(name).KNOWS == Knows.TESTS or name in dpflow.ROWS) if remembers else dpflow.KEEPS.__contains__
-    if others := [name for name in constraints if not able(name)]:
+    asked = {name for name in constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS} if remembers else set()
+    if others := [name for name in constraints if name not in (*dpflow.KEEPS, *asked)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
     if scales is not None and depth > 1 and not constraints and interval_model.worth(scales):
         sums = interval_model.work(scales, depth)
@@ -42,7 +42,9 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), scales: 
         return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
                                  "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it")
     tail = levels.short_tail(n_tests, depth)
-    if remembers:
+    if remembers and set(constraints) & set(budgeted.answering()):
+        columns, what = joint.most_columns(n_tests, depth), "a flow of labels and tests"
+    elif remembers:
         columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"
     elif set(constraints) <= {"leaf_rows"}:
         folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if constraints and tail else 0  # their states have columns, too

@@ -73,7 +73,7 @@ def sight(problem: Problem, graph: Graph, nodes: bool) -> Sight:
     if best is not None:
         most = problem.module.objective(problem, best) / (1 - problem.params.lambda_)
         left = within(graph, most)
-        for group, size in _budgets(problem):
+        for group, size in budgets(problem):
             if left.values[0][0] < most - graph.rows.near:
                 left = within_few(left, group, size, most)
     return Sight(placed(left), best, graph.n_arcs - left.n_arcs, graph.n_arcs)
@@ -210,16 +210,16 @@ def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | No
 def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
     """A good tree that keeps the constraints, None where none is found: the best ones over few tests, chosen
     greedily and then by exchange, or for other constraints those of higher prices per branch node, mended."""
-    budgets = _budgets(problem)
-    graphs = [graph, *(_few(graph, group, most) for group, most in budgets)]
-    if not budgets:
+    few = budgets(problem)
+    graphs = [graph, *(_few(graph, group, most) for group, most in few)]
+    if not few:
         graphs += [_priced(graph, float(graph.rows.loss.sum()) / 2**k) for k in range(1, 20)]
     heaps = [mended(problem, tree_along(problem, each, each.best)) for each in graphs]
     kept = [heap for heap in heaps if heap is not None and not broken(problem, heap)]
     return min(kept, key=lambda heap: problem.module.objective(problem, heap), default=None)
 
 
-def _budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
+def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
     """(group of each test, most groups) of the constraints that say so."""
     return [(given.module.groups(problem.encoded), int(given.bound)) for given in problem.constraints if hasattr(given.module, "groups")]
 

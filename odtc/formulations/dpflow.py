@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc import budgeted, deadline, interval_model, levels, paths
+from odtc import budgeted, deadline, interval_model, joint, levels, paths
 from odtc.constraint import Knows, broken, least_rows
 from odtc.errors import TreeError
 from odtc.fixing import Fixed
@@ -92,7 +92,8 @@ def keeps(problem: Problem) -> tuple[str, ...]:
     if interval_model.taken(problem):
         return ()
     if remembers(problem):
-        return (*ROWS, *(given.name for given in problem.constraints if paths.barring(given.name)))
+        bars = tuple(given.name for given in problem.constraints if paths.barring(given.name))
+        return (*ROWS, *bars, *(budgeted.kinds() if _budgeted(problem) else ()))
     return ROWS if problem.params.proof else KEEPS
 
 
@@ -112,7 +113,8 @@ def build(problem: Problem) -> Model:
     if interval_model.taken(problem):
         return interval_model.build(problem, NAME)
     if _budgeted(problem):
-        return budgeted.build(problem, _fixed(problem).flow, lambda loss: _share(problem, loss))
+        model = budgeted.build(problem, _fixed(problem).flow, lambda loss: _share(problem, loss))
+        return joint.asked(problem, _fixed(problem), model) if sees(problem) else model
     graph = _program(problem)
     F = problem.encoded.n_tests
     m = ModelBuilder(f"{NAME}_d{problem.topology.depth}")
@@ -150,12 +152,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     if interval_model.taken(problem):
         return interval_model.start(problem, heap)
     if _budgeted(problem):
-        return budgeted.start(problem, _fixed(problem).flow, heap)
+        return budgeted.start(problem, _fixed(problem).flow, heap) | _asked(problem, heap)
     graph, encoded = _program(problem), problem.encoded
     point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
     point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
-    if sees(problem):
-        point["b"] = heap.test[problem.topology.branch_nodes, None] == np.arange(encoded.n_tests)
+    point |= _asked(problem, heap)
     cost, stack = 0.0, [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
@@ -181,6 +182,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
                         "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
     return point
+
+
+def _asked(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """What each node asks, where there are columns for it."""
+    return {"b": heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_tests)} if sees(problem) else {}
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -244,7 +250,8 @@ def notes(problem: Problem) -> dict:
         return {}
     found = _fixed(problem)
     cost = None if found.incumbent is None else float(_share(problem, found.incumbent.vector[0]))
-    return {"fixed": {"columns": found.n_columns - found.flow.n_columns, "of": found.n_columns,
+    left = found.n_left if isinstance(found, joint.Joint) else found.flow.n_columns
+    return {"fixed": {"columns": found.n_columns - left, "of": found.n_columns,
                       "bound": float(_share(problem, found.bound)), "incumbent": cost}}
 
 
@@ -260,13 +267,15 @@ def branch_price(problem: Problem) -> float:
 
 
 def _budgeted(problem: Problem) -> bool:
-    """Whether columns are subtrees (odtc.budgeted)."""
-    return not problem.params.proof and not remembers(problem) and budgeted.taken(problem)
+    """Whether columns are subtrees (odtc.budgeted), or labels beside what is asked (odtc.joint)."""
+    if problem.params.proof or interval_model.taken(problem):
+        return False
+    return any(given.name in budgeted.answering() for given in problem.constraints) if remembers(problem) else budgeted.taken(problem)
 
 
 def _fixed(problem: Problem) -> Fixed:
     if "dpflow flow" not in problem.memo:
-        problem.memo["dpflow flow"] = budgeted.flow_of(problem)
+        problem.memo["dpflow flow"] = joint.flow_of(problem, sees(problem)) if remembers(problem) else budgeted.flow_of(problem)
     return problem.memo["dpflow flow"]
 
 
@@ -301,7 +310,7 @@ def states(problem: Problem) -> tuple[Graph | None, int]:
 
 def incumbent(problem: Problem) -> HeapTree | None:
     """The tree of the compiler's that bounds what the model holds, None where nothing does."""
-    if not remembers(problem):
+    if not remembers(problem) or _budgeted(problem):
         return None
     _program(problem)
     return problem.memo["dpflow sight"].incumbent

@@ -68,6 +68,7 @@ LAYERS = [
         "levels",
         "trace",
         "paths",
+        "joint",
         "heap",
         "planes",
         "svm1",

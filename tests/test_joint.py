@@ -1,0 +1,94 @@
+"""dpflow with constraints on answers and on what is asked at once: the optimum of flowoct under the same, real data."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+import odtc
+from odtc.choice import choose
+from odtc.constraint import broken, built, complete, posed
+from odtc.errors import ChoiceError
+from odtc.formulation import Problem, parse_params
+from tests.command_line import MONKS
+from tests.laws.problems import heaps, problems, texts
+
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+FORMS = [{}, {"fix": "false"}, {"lambda": 0.25}]
+
+
+@st.composite
+def both(draw, params):
+    """A problem with a constraint on answers, and one or two on what is asked."""
+    form = ("dpflow", params)
+    problem = draw(problems(form, most_rows=8, most_classes=draw(st.integers(2, 3)), aside=True, by_class=True))
+    kinds = ["answers", *draw(st.lists(st.sampled_from(["features", "tests", "places", "leaf_rows", "branch_nodes"]), min_size=1, max_size=2))]
+    try:
+        found = posed(problem, [draw(texts(form, problem, kind)) for kind in kinds])
+    except ChoiceError:  # what this data has no rows for
+        assume(False)
+    assume(problem.module.remembers(found))
+    return found
+
+
+def least(model):
+    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+                 bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
+    return (None, None) if found.x is None else (found.fun, model.split(found.x))
+
+
+@pytest.mark.parametrize("params", FORMS, ids=str)
+@given(data=st.data())
+@settings(max_examples=15, **SLOW)
+def test_the_optimum_is_that_of_flowoct(params, data):
+    problem = data.draw(both(params))
+    value, point = least(built(problem))
+    flowoct = parse_params("flowoct", {key: value for key, value in params.items() if key == "lambda"})
+    other = Problem(problem.encoded, problem.topology, "flowoct", flowoct, problem.constraints)
+    best, its = least(built(other))
+    if best is not None:  # in the terms of dpflow: the loss of flowoct's is counted from the rows that are right
+        best = problem.module.objective(problem, other.module.decode(other, its))
+    assert value is best is None or value == pytest.approx(best, abs=1e-6)
+    if value is not None:
+        heap = problem.module.decode(problem, point)
+        assert not broken(problem, heap) and problem.module.objective(problem, heap) == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("params", FORMS, ids=str)
+@given(data=st.data())
+@settings(max_examples=15, **SLOW)
+def test_a_tree_that_keeps_them_is_a_complete_point(params, data):
+    problem = data.draw(both(params))
+    heap = data.draw(heaps(problem))
+    assume(heap is not None and not broken(problem, heap))
+    model = built(problem)
+    x = complete(problem, model, heap)
+    activity = model.A @ x
+    assert (x >= model.col_lower).all() and (x <= model.col_upper).all()
+    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap), abs=1e-9)
+    back = problem.module.decode(problem, model.split(x))
+    np.testing.assert_array_equal(back.test, heap.test)
+    np.testing.assert_array_equal(back.label, heap.label)
+
+
+def test_two_columns_and_a_recall_on_real_data():
+    """As the best over each two columns by themselves."""
+    data, recall = odtc.read(MONKS / "monks-2.csv"), "recall[1] >= 0.6"
+    data = odtc.Dataset("part", data.X[:, :4], data.y, data.features[:4], data.classes, data.weight)
+    keys = {"encoding": "onehot", "threads": 1}
+    fitted = odtc.fit(data, "dpflow", 2, constraints=("features <= 2", recall), **keys)
+    best = []
+    for place in range(len(data.features)):
+        for other in range(place):
+            two = [other, place]
+            part = odtc.Dataset("part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight)
+            try:
+                best.append(odtc.fit(part, "dpflow", 2, constraints=(recall,), **keys).facts["objective"])
+            except odtc.OdtcError:  # no tree over these two
+                continue
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == min(best)
+    said = fitted.model.problem.module.notes(fitted.model.problem)["fixed"]
+    assert 0 < said["columns"] < said["of"] and said["bound"] <= fitted.facts["objective"] <= said["incumbent"]
+    assert "a flow of labels and tests" in choose(20, 3, ("features", "recall")).why
