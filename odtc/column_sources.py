@@ -15,9 +15,11 @@ from odtc.decision_paths import Paths
 from odtc.formulation import Problem
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS
-from odtc.sampling import sampled
+from odtc.sampling import pooled, sampled
 
 FEW = 3000  # paths: all of them are columns
+MOST = 1_000_000  # paths over pooled tests
+MOST_BITS = 2**32  # rows of all of them
 WHOLE = 60_000  # paths over all tests: more are too many to price them all
 
 
@@ -84,11 +86,11 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
         kind = "all" if (2 * F) ** height * max(1, F / 100) ** tail <= WHOLE else "pooled"
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
-    known = first_tree(problem)
-    found = sampled(encoded, topology, params.q, params.seed, (known,))
     if kind == "sampled":
-        return found
-    pool = np.unique(np.concatenate(found)).astype(np.int32)
+        return sampled(encoded, topology, params.q, params.seed, first_tree(problem))
+    # So many that the paths, each as long as the rows, can be held.
+    most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
+    pool = pooled(encoded, topology, params.q, params.seed, first_tree(problem), most)
     return tuple(pool if ask else none for ask in asks)
 
 

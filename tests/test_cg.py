@@ -15,12 +15,16 @@ from odtc.branch_and_price import Search
 from odtc.column_sources import paths_of, splits_of
 from odtc.columns import Columns, Pool
 from odtc.constraint import complete
+from odtc.encoding import encode
 from odtc.errors import ChoiceError
 from odtc.formulation import parse_params
 from odtc.formulations import cg
+from odtc.heuristic import HEURISTICS
 from odtc.pricing import Duals, lagrangian, price, through, values
 from odtc.pricing_model import pricing_model
 from odtc.restricted_master import RestrictedMaster
+from odtc.sampling import pooled, sampled
+from odtc.topology import Topology
 from tests.command_line import odtc as run
 from tests.laws.problems import heaps, problems
 from tests.laws.test_optimum import exhaustive_cost
@@ -279,3 +283,39 @@ def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
     assert again.code == 0, again.err
     solved = run("solve", "again.mps", "--json", "--threads", "1", folder=tmp_path).facts
     assert solved["objective"] == pytest.approx(facts["objective"])
+
+
+def test_threshold_sampling_keeps_what_cart_asks():
+    encoded = encode(odtc.read(MONKS / "monks-1.csv"))
+    topology, cart = Topology(3), HEURISTICS.get("cart").tree(encoded, Topology(3))
+    few, many = (sampled(encoded, topology, q, 0, cart) for q in (1, 100))
+    assert all(np.array_equal(one, other) for one, other in zip(many, sampled(encoded, topology, 100, 0, cart)))
+    for t in topology.branch_nodes.tolist():
+        assert cart.test[t] < 0 or cart.test[t] in few[t]
+        assert (len(few[t]) <= 2 or t == 1) and set(few[t].tolist()) <= set(many[t].tolist())
+    assert not any(len(tests) for tests in (many[0], *many[8:]))
+    assert few[1].tolist() == many[1].tolist()  # of the root all are kept
+    pool = pooled(encoded, topology, 100, 0, cart, 1000)
+    assert pool.tolist() == np.unique(np.concatenate(many)).tolist()
+    least = pooled(encoded, topology, 100, 0, cart, 3).tolist()
+    assert len(least) == 3 < len(pool) and least == sorted(set(cart.test[cart.test >= 0].tolist()))
+
+
+@pytest.mark.parametrize("splits", ["sampled", "pooled"])
+def test_the_tree_is_the_best_over_the_sampled_splits(splits):
+    """Proven for its splits: no tree over the same tests at the same nodes is better, by trying every one."""
+    problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits=splits)
+    model, solution = fitted(problem)
+    assert solution.termination == "optimal"
+    encoded, asked = problem.encoded, Pool.from_text(problem.params.columns).splits
+
+    def least(t, rows):
+        best = encoded.loss[rows].sum(axis=0).min() if len(rows) else 0.0
+        for test in asked[t].tolist() if t < 4 else ():
+            ones = encoded.X[rows, test]
+            best = min(best, least(2 * t, rows[~ones]) + least(2 * t + 1, rows[ones]))
+        return best
+
+    assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
+    whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_tests}
+    assert whole or "tests that were chosen" in solution.message
