@@ -56,7 +56,11 @@ def _targets(problem):
         for j, states in enumerate(interval_model.targets(problem)):
             yield np.array([bound for bound, _ in states]), np.array([path for _, path in states], np.int64).reshape(len(states), j)
         return
-    graph = FORMULATIONS.get("dpflow").known(problem)
+    dpflow = FORMULATIONS.get("dpflow")
+    if dpflow.attained(problem) is not None:  # what none can avoid is a bound that needs no target
+        yield np.zeros(0), np.zeros((0, 0), np.int64)
+        return
+    graph = dpflow.known(problem)
     for level, wanted in zip(graph.levels, targets(graph)):
         kept = np.flatnonzero(wanted > -np.inf)
         yield wanted[kept], level.path[kept]

@@ -9,6 +9,7 @@ from math import comb
 
 from odtc import budgeted, interval_model, joint, levels, paths
 from odtc.constraint import CONSTRAINTS, Knows
+from odtc.encoding import Encoded
 from odtc.formulation import FORMULATIONS
 from odtc.scale import Scales
 
@@ -25,17 +26,17 @@ class Choice:
     why: str
 
 
-def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), scales: Scales | None = None) -> Choice:
+def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded: Encoded | None = None) -> Choice:
     """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
     every constraint, where there are kinds of them (by name) that dpflow does not take. On
-    `scales` of many thresholds by the search over intervals of them."""
+    data (`encoded`) with many thresholds by the search over intervals of them."""
     dpflow = FORMULATIONS.get("dpflow")
     remembers = any(CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in dpflow.KEEPS for name in constraints)
     asked = {name for name in constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS} if remembers else set()
     if others := [name for name in constraints if name not in (*dpflow.KEEPS, *asked)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
-    if scales is not None and depth > 1 and not constraints and interval_model.worth(scales):
-        sums = interval_model.work(scales, depth)
+    if encoded is not None and depth > 1 and not constraints and interval_model.worth(encoded):
+        sums = interval_model.work(Scales.of(encoded), depth)
         size = f"about {sums:.2g} sums at depth {depth} over {n_tests} thresholds"
         if sums <= MOST_CELLS:
             return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")

@@ -15,6 +15,7 @@ from math import gcd
 import numpy as np
 
 from odtc import deadline
+from odtc.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
@@ -40,12 +41,13 @@ def taken(problem: Problem) -> bool:
             raise ChoiceError(f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
                               f"drop one of -p intervals=true and -p {against}")
         return True
-    return against is None and not problem.constraints and worth(_scales(problem))
+    return against is None and not problem.constraints and worth(problem.encoded)
 
 
-def worth(scales: Scales) -> bool:
-    """Whether the scales have so many thresholds that intervals of them pay."""
-    return int(scales.size.sum()) >= MANY * scales.n
+def worth(encoded: Encoded) -> bool:
+    """Whether features have so many thresholds that intervals of them pay."""
+    ordered = [split.feature for split in encoded.tests if split.kind == "threshold"]
+    return encoded.n_tests >= MANY * (len(set(ordered)) + encoded.n_tests - len(ordered))
 
 
 def work(scales: Scales, depth: int) -> float:

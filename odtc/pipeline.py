@@ -20,7 +20,6 @@ from odtc.heuristic import HEURISTICS, grow
 from odtc.loop import Rounds
 from odtc.model import Model
 from odtc.reader import read, read_rows
-from odtc.scale import Scales
 from odtc.selection import iterated, rounds_of, selected
 from odtc.separation import separated
 from odtc.solution import Options, Progress, Solution, Termination
@@ -74,7 +73,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
         dataset = selected(dataset, select, depth)
     encoded = encode(dataset, encoding)
     if model == "auto":
-        choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), Scales.of(encoded))
+        choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded)
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:

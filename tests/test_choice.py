@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from odtc.choice import choose
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
-from odtc.scale import Scales
 from odtc.states import Rows, generate
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -36,11 +35,11 @@ def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
     """Almost three thousand tests at depth 3 are too many for single arcs, but not for intervals of them."""
     random = np.random.default_rng(1)
     X, y = random.normal(size=(900, 3)), random.integers(0, 2, 900)
-    scales = Scales.of(encode(Dataset("many", X, y.astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(900))))
-    n_tests = int(scales.size.sum())
-    assert choose(n_tests, 3, (), scales).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), scales).why
-    assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), scales).formulation
-    assert choose(n_tests, 5, (), scales).formulation == "flowoct" and "half a minute" in choose(n_tests, 5, (), scales).why
+    encoded = encode(Dataset("many", X, y.astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(900)))
+    n_tests = encoded.n_tests
+    assert choose(n_tests, 3, (), encoded).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), encoded).why
+    assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), encoded).formulation
+    assert choose(n_tests, 5, (), encoded).formulation == "flowoct" and "half a minute" in choose(n_tests, 5, (), encoded).why
 
 
 def test_command_line(tmp_path):

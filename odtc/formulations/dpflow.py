@@ -29,14 +29,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc import budgeted, deadline, interval_model, joint, levels, paths
+from odtc import budgeted, deadline, early, interval_model, joint, levels, paths
 from odtc.constraint import Knows, broken, least_rows
 from odtc.errors import TreeError
 from odtc.fixing import Fixed
 from odtc.formulation import Problem, Role, parameter
-from odtc.heap import HeapTree, settle, with_least
+from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.states import Graph, Rows, generate, program, valued
+from odtc.subtree import graft
 from odtc.targets import reduced
 from odtc.trace import lay_best, tree_along
 
@@ -78,9 +79,8 @@ class Shape:
         depth, params = problem.topology.depth, problem.params
         if remembers(problem):  # a tree of less depth or the best subtree may not keep them
             return cls(depth, 0)
-        if params.fold and not params.lambda_ and "dpflow depth" not in problem.memo:
-            problem.memo["dpflow depth"] = levels.enough(rows_of(problem), depth)
-        depth = problem.memo.get("dpflow depth", depth)
+        tests = attained(problem)
+        depth = depth if tests is None else max(1, len(tests).bit_length() - 1)
         if least_rows(problem) > 1:  # the tables that fold a level do not count rows (odtc.budgeted does)
             return cls(depth, 0)
         tail = int(params.tail) if params.tail != "auto" else levels.short_tail(problem.encoded.n_tests, depth)
@@ -316,10 +316,24 @@ def incumbent(problem: Problem) -> HeapTree | None:
     return problem.memo["dpflow sight"].incumbent
 
 
+def attained(problem: Problem) -> np.ndarray | None:
+    """The tests of a tree that costs what none can avoid, where one was quickly found (odtc.early)."""
+    params, rows = problem.params, rows_of(problem)
+    if not params.fold or params.lambda_ or rows.least > 1:
+        return None
+    if "dpflow attained" not in problem.memo:
+        problem.memo["dpflow attained"] = early.attained(rows, problem.topology.depth)
+    return problem.memo["dpflow attained"]
+
+
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, by the values of the states."""
     if interval_model.taken(problem):
         return interval_model.optimal(problem)
+    if (tests := attained(problem)) is not None:
+        test, _ = blank(problem.topology)
+        graft(test, 1, tests)
+        return settle(test, problem.encoded)
     depth = Shape.of(problem).depth
     shape = Shape(depth, 0 if rows_of(problem).least > 1 else min(2, depth - 1))
     graph = known(problem).folded(shape.levels)

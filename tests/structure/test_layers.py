@@ -55,6 +55,7 @@ LAYERS = [
         "itemsets",
         "hull",
         "states",
+        "early",
         "scans",
         "intervals",
         "interval_program",
