@@ -1,5 +1,6 @@
 """The documentation builds without a warning, its commands print what it says, its Python runs, its example extends odtc."""
 
+import json
 import re
 import subprocess
 import sys
@@ -70,3 +71,14 @@ def test_the_example_of_an_encoding_stands_beside_the_others(tmp_path):
     done = odtc("fit", ROOT / "examples" / "iris" / "iris.csv", "--model", "dpflow", "--encoding", "cutoffs:places=1", "--depth", "1", "-o", "iris")
     assert done.returncode == 0, done.stderr
     assert re.search(r"≤ \d\.\d  ", done.stdout) and "proved optimal" in done.stdout
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*/*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_execute_from_top_to_bottom(path, folder):  # noqa: F811
+    pytest.importorskip("matplotlib")
+    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert cells and not any(cell["outputs"] for cell in cells), "outputs are not kept"
+    code = "import matplotlib; matplotlib.use('agg')\n" + "\n".join("".join(cell["source"]) for cell in cells)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=(folder / path.relative_to(ROOT)).parent, env=environment(), capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert "optimal errors: " in done.stdout and "CASE" in done.stdout

@@ -110,6 +110,17 @@ def test_the_page_holds_what_the_run_says(run):
     assert again.facts["objective"] == pytest.approx(facts["objective"]) and again.facts["n_cols"] == facts["n_cols"]
 
 
+def test_solvers_that_raced_stand_on_the_page(tmp_path):
+    said = odtc("fit", MONKS / "monks-1.csv", "--model", "dpflow", "--depth", "2", "--encoding", "onehot", "--solver", "highs,glpk", "-o", "r", "--json", folder=tmp_path)
+    if said.code == 1 and "not on this machine" in said.err:
+        pytest.skip("glpk is not installed")
+    assert said.code == 0, said.err
+    text = page(open_run(tmp_path / "r"))
+    for racer in said.facts["race"]:
+        assert f'<tr><th scope="row">{racer["name"]}</th>' in text
+    assert "ran side by side" in text
+
+
 def test_a_report_without_a_run_is_a_sentence(tmp_path):
     with pytest.raises(TreeError, match="give the stem"):
         open_run(tmp_path / "nothing")
