@@ -15,6 +15,7 @@ from odtc.scale import Scales
 
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
+MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of which it leaves out
 MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 
 
@@ -42,7 +43,7 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
             return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
         return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
                                  "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it")
-    tail = levels.short_tail(n_tests, depth)
+    tail, most = levels.short_tail(n_tests, depth), MOST_COLUMNS
     if remembers and set(constraints) & set(budgeted.answering()):
         columns, what = joint.most_columns(n_tests, depth), "a flow of labels and tests"
     elif remembers:
@@ -51,10 +52,10 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
         folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if constraints and tail else 0  # their states have columns, too
         columns, what = levels.most_columns(n_tests, depth - tail) + folded, "a linear program"
     else:
-        columns, what = levels.most_points(n_tests, depth), "a flow of subtrees"
+        columns, what, most = levels.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
     size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
-    if columns <= MOST_COLUMNS and sums <= MOST_SUMS:
+    if columns <= most and sums <= MOST_SUMS:
         return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
     return Choice("flowoct", f"flowoct grows with the rows; dpflow could have {size}, more than fit: "
                              "fewer tests (--encoding auto:bins=8) or a smaller --depth would let it")

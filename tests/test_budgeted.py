@@ -16,6 +16,7 @@ from odtc.heap import blank, settle
 from odtc.manifest import read_manifest, write_manifest
 from odtc.pareto import Points, crowned, nondominated
 from odtc.pool import near_optimal
+from odtc.solver import find_solver, version
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest, least_losses
@@ -109,6 +110,14 @@ def test_known_optimum_under_recall(shared_data):
     fitted = odtc.fit(shared_data / "balance-scale.csv", "auto", 3, encoding="onehot", threads=1, constraints=("recall[B] >= 0.2448",))
     assert fitted.facts["model"] == "dpflow" and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
     assert fitted.facts["train_correct"] == 433 and "flow of subtrees" in fitted.model.problem.memo["choice"].why
+
+
+@pytest.mark.parametrize("solver", ["cbc", "scip", "glpk"])
+def test_the_file_means_the_same_to_others(solver, shared_data):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    fitted = odtc.fit(shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", solver=solver, constraints=("recall[B] >= 0.2448",))
+    assert fitted.facts["objective"] == 192 and fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
 
 
 def test_a_fair_tree_of_real_data_is_proved():

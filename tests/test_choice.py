@@ -55,5 +55,5 @@ def test_a_constraint_that_dpflow_does_not_take():
 
 
 def test_the_size_of_bounded_sums():
-    assert choose(60, 3, ("branch_nodes",)).formulation == "dpflow" and choose(60, 5, ("branch_nodes",)).formulation == "flowoct"
+    assert choose(110, 3, ("branch_nodes",)).formulation == "dpflow" and choose(60, 5, ("branch_nodes",)).formulation == "flowoct"
     assert "a flow of subtrees of at most" in choose(60, 3, ("leaf_rows", "leaves")).why
