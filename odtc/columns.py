@@ -167,8 +167,8 @@ class Columns:
             up = paths.depth - t.bit_length() + 1
             for e in range(t << up, (t + 1) << up):
                 if (e, t, number) not in self._place:
-                    self._place[e, t, number] = len(self.keys)
                     self.keys.append((e, t, number))
+                    self._place[e, t, number] = len(self.keys) - 1
                 elif t < 1 << paths.depth:  # whoever is there has brought those above
                     return
             number, t = paths.parent(t, number), t // 2

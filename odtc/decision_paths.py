@@ -164,8 +164,8 @@ class Paths:
             moving = (node < len(below)) & (asked >= 0)
             node = np.where(moving, 2 * node + self.X[members, np.maximum(asked, 0)], node)
         cost = sum(self.loss[members[node == leaf]].sum(axis=0).min() + self.reward for leaf in np.unique(node))
-        self.cost[e][number] = self.low[e][number] = cost
         self.below[e][number] = below
+        self.cost[e][number] = self.low[e][number] = cost
 
     @property
     def n_paths(self) -> int:
@@ -225,8 +225,8 @@ class Paths:
                     members = np.flatnonzero(self.bits(here.rows[number : number + 1])[0])
                     self._known[key] = self._two_levels(members, e, cost[at])
                 cost[at], below[at, 1:] = self._known[key]
+        self.below[e][some] = below  # first, as a cost says that it is known
         self.cost[e][some] = self.low[e][some] = cost
-        self.below[e][some] = below
 
     def work(self, e: int) -> float:
         """Multiplications that evaluating one path takes, about, with what takes as long beside them."""

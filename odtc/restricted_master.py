@@ -126,12 +126,16 @@ class RestrictedMaster:
         self.n_columns += n
 
     def solve(self, seconds: float | None = None) -> Relaxed | None:
-        """The optimum over the columns that there are now; None where the time came first."""
+        """The optimum over the columns that there are now; None where the time came first. Raises SolverError."""
         self._add_columns()
         # The clock of HiGHS runs on from one call to the next.
         self.h.setOptionValue("time_limit", 1e30 if seconds is None else self.h.getRunTime() + max(0.01, seconds))
         self.h.run()
         status = self.h.getModelStatus().name
+        if status not in ("kOptimal", "kTimeLimit"):  # lost in its last basis: once more, from none
+            self.h.clearSolver()
+            self.h.run()
+            status = self.h.getModelStatus().name
         if status == "kTimeLimit":
             return None
         if status != "kOptimal":

@@ -16,7 +16,7 @@ from odtc.column_sources import paths_of, splits_of
 from odtc.columns import Columns, Pool
 from odtc.constraint import complete
 from odtc.encoding import encode
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, SolverError
 from odtc.formulation import parse_params
 from odtc.formulations import cg
 from odtc.heuristic import HEURISTICS
@@ -24,6 +24,7 @@ from odtc.pricing import Duals, lagrangian, price, through, values
 from odtc.pricing_model import pricing_model
 from odtc.restricted_master import RestrictedMaster
 from odtc.sampling import pooled, sampled
+from odtc.solver import find_solver, version
 from odtc.topology import Topology
 from tests.command_line import odtc as run
 from tests.laws.problems import heaps, problems
@@ -319,3 +320,24 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
     assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
     whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_tests}
     assert whole or "tests that were chosen" in solution.message
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc"])
+def test_the_solver_finds_nothing_better_in_the_last_master(solver):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    found = odtc.fit(MONKS / "monks-2.csv", "cg", 3, mip=True, tail="0", splits="all", solver=solver, threads=1)
+    assert found.facts["verified"] and found.facts["termination"] == "optimal"
+    alone = pipeline.solve(pipeline.compile_model(found.model.problem), solver, threads=1)
+    assert alone.objective == pytest.approx(found.facts["objective"])
+
+
+def test_a_relaxation_that_fails_leaves_the_best_tree_and_says_why(monkeypatch):
+    def fails(self, seconds=None):
+        raise SolverError("HiGHS ends the relaxation of the master as kUnknown")
+
+    monkeypatch.setattr(RestrictedMaster, "solve", fails)
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, fitting=True)
+    model, solution = fitted(problem)
+    assert solution.termination == "unknown" and "kUnknown" in solution.message
+    assert pipeline.decode(model, solution).verified

@@ -15,6 +15,7 @@ in some rounds or `odtc fit` left in STEM.columns.json. It has the optimum over 
 generates until no column is worth it, and says over which splits its tree is the best.
 """
 
+import contextlib
 import json
 import time
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from odtc.column_sources import columns_of, prepared, searched_tree, tail_of
 from odtc.columns import Columns, Pool, columns_asked, follow
 from odtc.constraint import complete
 from odtc.decision_paths import Paths
-from odtc.errors import OutOfTime, TreeError
+from odtc.errors import OutOfTime, SolverError, TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
@@ -57,6 +58,7 @@ class Params:
     n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
     columns: str = parameter("auto", "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json")
     rounds: int = parameter(20, "of column generation, for a file", least=0)
+    mip: bool = parameter(False, "fit: --solver solves the last master, too; the dynamic program over the paths has done so")
     threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
 
 
@@ -208,33 +210,39 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
             tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns"))
 
     search = Search(paths, columns, problem.params.exact, say, left)
-    termination = None
+    termination, message = None, ""
     try:
-        with deadline.within(left() if left is not None else None):
+        with contextlib.suppress(OutOfTime), deadline.within(left() if left is not None else None):
             search.take(searched_tree(problem, paths))
-    except OutOfTime:
-        pass
+        search.run()
+    except SolverError as failed:
+        termination, message = Termination.UNKNOWN, str(failed)
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
-    try:
-        if termination is None:
-            search.run()
-    except KeyboardInterrupt:
-        termination = Termination.INTERRUPTED
+        columns = Columns(paths, columns.to_pool())  # whole, whatever was going on
+        columns.add_tree(search.best)
     heap = _heap(problem, paths, search.best)
-    pool = columns.to_pool()
-    problem = replace(problem, params=replace(problem.params, columns=pool.to_text()))
+    problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
     problem.memo["cg columns"] = columns
     model = replace(build(problem), problem=problem)
     x = complete(problem, model, heap)
+    if problem.params.mip and termination is None:
+        x, heap = _solved(problem, model, x, heap, solve)
     bound = min(search.bound * unit - reward, model.objective(x))
     if search.proven:
         termination = Termination.OPTIMAL
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
     found = Solution(x, termination, model.objective(x), bound, time.monotonic() - began, "column generation, HiGHS", search.nodes,
-                     start="accepted" if start is not None else "none", history=tuple(history), message=_words(problem, search))
+                     start="accepted" if start is not None else "none", history=tuple(history), message=message or _words(problem, search))
     return model, found
+
+
+def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:
+    """The last master by a solver, from the best tree on: its point and its tree, where that is better."""
+    found = solve(model, start=x)
+    tree = decode(problem, model.split(found.x)) if found.has_solution else heap
+    return (complete(problem, model, tree), tree) if objective(problem, tree) < objective(problem, heap) else (x, heap)
 
 
 def _words(problem: Problem, search: Search) -> str:
