@@ -15,7 +15,8 @@ of which tests there are few (`groups` in odtc.constraint) b need not be whole: 
 rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{f of g} b_nf hold by themselves.
 
 Folding stays exact for a state whose best label costs what no tree can avoid: a tree that stops there asks
-no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is not.
+no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact where
+all is told by the path, by the values of the states that remember it; with columns b it is not.
 
 What no tree can have that costs as little as an incumbent is left out (`fix`). The bounds for that are least
 costs of trees that keep less: at each state by its values, and where all choices of few groups of tests can be
@@ -31,7 +32,7 @@ import numpy as np
 from odtc import deadline
 from odtc.constraint import CONSTRAINTS, broken, mended, rowed
 from odtc.formulation import Problem, Role
-from odtc.heap import HeapTree
+from odtc.heap import HeapTree, blank, settle
 from odtc.model import Axis, Block, ModelBuilder
 from odtc.states import Graph, Level
 from odtc.trace import tree_along
@@ -193,6 +194,25 @@ def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
             break
         states = after
     return replace(graph, levels=tuple(levels))
+
+
+def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
+    """The tests of a tree on so many levels, as far as the program has them, and the best subtrees below; the best
+    tree where none is given."""
+    (test, _), stack = blank(problem.topology), [(1, 0, 0)]
+    while stack:
+        node, j, state = stack.pop()
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2].tolist())
+        if heap is None or j >= n_levels:
+            choice = graph.best(j, state, arcs)
+        else:
+            choice = next(iter(np.flatnonzero(level.test[arcs] == heap.test[node])), None)
+        if choice is not None:
+            arc = arcs.start + int(choice)
+            test[node] = level.test[arc]
+            stack += [(2 * node + side, j + 1, int(below)) for side, below in enumerate(level.below[arc]) if below >= 0]
+    return settle(test, problem.encoded)
 
 
 def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | None]) -> None:

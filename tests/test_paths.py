@@ -112,6 +112,8 @@ def test_paths_that_are_barred_leave_a_linear_program():
                        for texts in ((), (text, "leaf_rows >= 2")))
         assert not bound.model.integrality.any() and {block.role for block in bound.model.columns} == {"stop", "arc"}
         assert bound.facts["verified"] and bound.facts["termination"] == "optimal" and bound.facts["objective"] >= free.facts["objective"]
+        whole = odtc.fit(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, tail="0", constraints=(text, "leaf_rows >= 2"))
+        assert whole.facts["objective"] == bound.facts["objective"] and whole.model.nnz > 2 * bound.model.nnz
 
 
 def test_an_incumbent_makes_the_file_smaller_not_the_optimum():

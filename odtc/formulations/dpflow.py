@@ -77,11 +77,9 @@ class Shape:
     def of(cls, problem: Problem) -> "Shape":
         """A depth less than the problem's where a tree of that depth costs what no tree can avoid."""
         depth, params = problem.topology.depth, problem.params
-        if remembers(problem):  # a tree of less depth or the best subtree may not keep them
-            return cls(depth, 0)
-        tests = attained(problem)
+        tests = None if remembers(problem) else attained(problem)  # a tree of less depth may not keep them
         depth = depth if tests is None else max(1, len(tests).bit_length() - 1)
-        if least_rows(problem) > 1:  # the tables that fold a level do not count rows (odtc.budgeted does)
+        if sees(problem) or not remembers(problem) and least_rows(problem) > 1:  # the tables that fold a level do not count rows (odtc.budgeted does)
             return cls(depth, 0)
         tail = int(params.tail) if params.tail != "auto" else levels.short_tail(problem.encoded.n_tests, depth)
         return cls(depth, min(depth - 1, tail))
@@ -99,9 +97,11 @@ def keeps(problem: Problem) -> tuple[str, ...]:
 
 def remembers(problem: Problem) -> bool:
     """Whether states remember their paths, since a constraint speaks of what is asked (odtc.paths)."""
-    params = problem.params
-    return params.tail in ("auto", "0") and not params.proof and not interval_model.taken(problem) and any(
-        given.module.KNOWS == Knows.TESTS and given.name not in KEEPS for given in problem.constraints)
+    if problem.params.proof or interval_model.taken(problem):
+        return False
+    others = [given for given in problem.constraints if given.name not in ROWS]
+    alone = problem.params.tail in ("auto", "0") or all(paths.barring(given.name) for given in others)
+    return alone and any(given.module.KNOWS == Knows.TESTS and given.name not in KEEPS for given in others)
 
 
 def sees(problem: Problem) -> bool:
@@ -197,6 +197,9 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     if _budgeted(problem):
         return budgeted.trimmed(problem, _fixed(problem), heap)
     encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
+    if remembers(problem) and not sees(problem):
+        heap = with_least(settle(heap.test, encoded), encoded, rows.least)
+        return paths.along(problem, _whole(problem), None if broken(problem, heap) else heap, shape.levels)
     if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
     price, test = branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
@@ -217,8 +220,6 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     if not remembers(problem):
         return heap
     better, wrong = incumbent(problem), broken(problem, heap)
-    if wrong and not sees(problem):
-        return tree_along(problem, _program(problem), _program(problem).best)
     return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
 
 
@@ -237,7 +238,11 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
         return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
 
-    return tree_along(problem, _skeleton(problem), way, Shape.of(problem).tail, Shape.of(problem).depth)
+    shape = Shape.of(problem)
+    if remembers(problem):
+        whole = _whole(problem)
+        return tree_along(problem, whole, lambda j, state, arcs: (way if j < shape.levels else whole.best)(j, state, arcs))
+    return tree_along(problem, _skeleton(problem), way, shape.tail, shape.depth)
 
 
 def notes(problem: Problem) -> dict:
@@ -312,7 +317,7 @@ def incumbent(problem: Problem) -> HeapTree | None:
     """The tree of the compiler's that bounds what the model holds, None where nothing does."""
     if not remembers(problem) or _budgeted(problem):
         return None
-    _program(problem)
+    _whole(problem)
     return problem.memo["dpflow sight"].incumbent
 
 
@@ -344,19 +349,26 @@ def _program(problem: Problem) -> Graph:
     """The states and arcs of the model with their costs, in units of loss."""
     if "dpflow program" not in problem.memo:
         shape = Shape.of(problem)
-        if shape.tail == 2:
+        if remembers(problem):
+            graph = _whole(problem).folded(shape.levels)
+        elif shape.tail == 2:
             graph = known(problem).folded(shape.levels)
         else:
             graph = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
-        if remembers(problem):
-            problem.memo["dpflow sight"] = paths.sight(problem, graph, sees(problem))
-            graph = problem.memo["dpflow sight"].graph
         problem.memo["dpflow program"] = reduced(graph) if problem.params.proof else graph
     return problem.memo["dpflow program"]
 
 
+def _whole(problem: Problem) -> Graph:
+    """The states that remember, none of them folded away."""
+    if "dpflow sight" not in problem.memo:
+        graph = program(rows_of(problem), problem.topology.depth, branch_price(problem), problem.params.fold)
+        problem.memo["dpflow sight"] = paths.sight(problem, graph, sees(problem))
+    return problem.memo["dpflow sight"].graph
+
+
 def _skeleton(problem: Problem) -> Graph:
     """The same states and arcs, without the cost of what is folded where it is not known already."""
-    if "dpflow program" in problem.memo or remembers(problem):
+    if "dpflow program" in problem.memo:
         return _program(problem)
     return generate(rows_of(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)

@@ -147,7 +147,7 @@ KEEPS = {
     "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
     "svm1_odt": {"leaf_rows"}, "oct_h": {*OF_BRANCHES, "leaf_rows"},
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
-    "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers"}, "dpflow proof": {"leaf_rows"},
+    "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers", "places"}, "dpflow proof": {"leaf_rows"},
     "dpflow intervals": set(),
     # The least rows of a leaf are a parameter of cg (n_min), since the pricing keeps them.
     "cg": set(), "cg folded": set(),
@@ -195,6 +195,8 @@ def constrained(draw, form, kind, **of_problem):
         others = [other for other in others if other in (*OF_BRANCHES, "leaf_rows", "answers")]
     else:
         others = [other for other in others if other != "answers"]
+    if form[0] == "dpflow" and form[1].get("tail") in ("1", "2"):  # folded levels know the path or what is summed, not both
+        others = [other for other in others if "leaf_rows" in (kind, other) or (other == "places") == (kind == "places")]
     kinds = [kind, *draw(st.lists(st.sampled_from(others), max_size=1))]
     try:
         return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
