@@ -20,8 +20,7 @@ import numpy as np
 
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
-CHAINS = 4  # of restarts, each with draws of its own: what runs side by side
-LINES = 8  # random lines of each kind that are searched beside the coordinates
+LINES = 24  # random lines of each kind that are searched beside the coordinates
 MODELS = 0.15  # how often a linear model is a candidate: it takes the time of ten rounds of lines
 ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
 
@@ -38,25 +37,16 @@ class Planes:
     seen: list = field(default_factory=list)
 
 
-def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = 200, seconds: float = 10.0, seed: int = 0,
+def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = 400, seconds: float = 10.0, seed: int = 0,
            jobs: int = 1) -> Planes:
-    """The best tree of `restarts` settled ones, or of those settled in `seconds`. Z is float64 (rows, terms) in
+    """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to `jobs`
+    processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in
     [0, 1], `loss` float64 (rows, classes): what predicting this class for this row costs."""
     from joblib import Parallel, delayed
 
-    counts = [restarts // CHAINS + (chain < restarts % CHAINS) for chain in range(CHAINS)]
-    counts = [count for count in counts if count]
-    # Chains that wait for each other share the time.
-    each = seconds * min(1.0, max(1, jobs) / len(counts))
-    tasks = [(Z, loss, depth, count, each, [seed, chain]) for chain, count in enumerate(counts)]
-    if jobs == 1:
-        found = []
-        for task in tasks:
-            found.append(_chain(*task))
-            if found[-1].loss <= _floor(loss) + NEAR:
-                break
-    else:
-        found = Parallel(n_jobs=min(jobs, len(tasks)))(delayed(_chain)(*task) for task in tasks)
+    counts = [restarts // jobs + (chain < restarts % jobs) for chain in range(jobs)]
+    tasks = [(Z, loss, depth, count, seconds, [seed, chain]) for chain, count in enumerate(counts) if count]
+    found = [_chain(*tasks[0])] if len(tasks) == 1 else Parallel(n_jobs=len(tasks))(delayed(_chain)(*task) for task in tasks)
     best = min(found, key=lambda one: one.loss)
     best.seen = [plane for one in found for plane in one.seen]
     return best
@@ -76,7 +66,7 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
                 tree.draw(1, greedy=seed[1] == 0 and number == 0)
             else:
                 tree.H, tree.g = best.H.copy(), best.g.copy()
-                tree.draw(int(rng.integers(1, 2**depth)))
+                tree.disturb(best.label)
             tree.settle()
             seen += [(tree.loss, tree.H[t].copy(), float(tree.g[t])) for t in range(1, 2**depth)]
             if best is None or tree.loss <= best.loss:
@@ -103,6 +93,23 @@ class _Tree:
             right = self.Z[rows] @ self.H[t] > self.g[t]
             if 2 * t < len(self.g):
                 stack += [(2 * t, rows[~right]), (2 * t + 1, rows[right])]
+
+    def disturb(self, label: np.ndarray) -> None:
+        """Draws a node and all below it anew, or moves every hyperplane a little, or has other labels at some leaves,
+        for which each node is then improved once."""
+        kind = self.rng.integers(3)
+        if kind == 0:
+            self.draw(int(self.rng.integers(1, 2**self.depth)))
+        elif kind == 1:
+            size = np.abs(self.H).max(axis=1, keepdims=True) * 10.0 ** self.rng.uniform(-2, 0)
+            self.H = self.H + size * self.rng.normal(size=self.H.shape) * (self.rng.random(self.H.shape) < 0.3)
+        else:
+            self._route()
+            self.label = label.copy()
+            leaves = self.rng.integers(len(label), size=1 + self.rng.integers(2))
+            self.label[leaves] = self.rng.integers(self.of.shape[1], size=len(leaves))
+            for t in self.rng.permutation(np.arange(1, 2**self.depth)):
+                self._improve(int(t), relabel=False)
 
     def _arriving(self, t: int) -> np.ndarray:
         rows = np.arange(len(self.Z))
@@ -165,7 +172,7 @@ class _Tree:
         for leaf in np.flatnonzero(empty):
             self.label[leaf] = self.rng.integers(self.of.shape[1])
 
-    def _improve(self, t: int) -> None:
+    def _improve(self, t: int, relabel: bool = True) -> None:
         level = t.bit_length() - 1
         rows = np.flatnonzero(self.leaf + 2**self.depth >> self.depth - level == t)
         if not len(rows):
@@ -182,7 +189,8 @@ class _Tree:
             self.H[t], self.g[t] = h, g
             self.right[:, t] = self.Z @ h > g
             self.leaf[rows] = self._reach(np.full(len(rows), t), rows)
-            self._label()
+            if relabel:
+                self._label()
 
 
 def _linear(Z, right, weight, C: float, hinge: bool, rng):

@@ -6,6 +6,7 @@ coefficients are rounded where no row of the node moves (odtc.oblique).
 
 from odtc.alternating import search
 from odtc.encoding import Encoded
+from odtc.errors import ChoiceError
 from odtc.heap import HeapTree, pruned
 from odtc.heuristic import HEURISTICS
 from odtc.oblique import Weighed
@@ -13,19 +14,22 @@ from odtc.planes import asked_plane, laid
 from odtc.topology import Topology
 
 NAME = "oblique"
-SUMMARY = "hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts=200,seed=0,jobs=1)"
+SUMMARY = "hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts=400,seed=0,jobs=1)"
 OPTIONS = {
     "seconds": (float, "how long it may search (default 10)"),
-    "restarts": (int, "how many trees it settles, if there is time (default 200)"),
+    "restarts": (int, "how many trees it settles, if there is time (default 400)"),
     "seed": (int, "of all draws (default 0)"),
-    "jobs": (int, "processes side by side, at most 4 (default 1)"),
+    "jobs": (int, "processes side by side, which share the restarts (default 1)"),
 }
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = 200, seed: int = 0,
+def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = 400, seed: int = 0,
          jobs: int = 1) -> HeapTree:
     """The best tree found, or CART's where that costs no more; a branch node costs `price`. Raises ChoiceError
     where the encoding holds rows for one whose numbers differ."""
+    if min(restarts, seed) < 0 or jobs < 1 or not seconds >= 0:
+        raise ChoiceError(f"expected seconds, restarts and seed of 0 or more and a job or more for the start 'oblique', got "
+                          f"{seconds:g}, {restarts}, {seed} and {jobs}")
     weighed = Weighed.encoded(encoded)
     best = HEURISTICS.get("cart").tree(encoded, topology, price)
     if weighed.n and restarts > 0:
