@@ -140,7 +140,7 @@ def test_known_optima(name, depth, right, shared_data):
 
 @pytest.mark.parametrize("depth", [2, 3])
 def test_pycontree_finds_the_same(depth):
-    pycontree = pytest.importorskip("pycontree", reason="pip install odtc[test] brings pycontree where it is built")
+    pycontree = pytest.importorskip("pycontree", reason="pip install odtc[peers] brings pycontree")
     random = np.random.default_rng(depth)
     X, y = random.normal(size=(120, 4)).round(2), random.integers(0, 3, 120).astype(np.int32)
     data = Dataset("normal", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(4)), ("x", "y", "z"), np.ones(120))

@@ -1,0 +1,70 @@
+"""dpflow finds the optima of specialised packages, on the data sets that these can do (pip install odtc[peers])."""
+
+import numpy as np
+import pytest
+
+from odtc import pipeline
+from tests.command_line import MONKS
+
+BINARY = [("monks-1", 2), ("monks-1", 3), ("monks-1", 4), ("monks-2", 2), ("monks-2", 3), ("monks-2", 4), ("monks-3", 3), ("hayes-roth", 3),
+          ("hayes-roth", 4), ("balance-scale", 2), ("balance-scale", 3), ("balance-scale", 4), ("tic-tac-toe", 2), ("tic-tac-toe", 3), ("car-evaluation", 3)]
+NUMERIC = [("iris", 2), ("iris", 3), ("wine", 2), ("pima-diabetes", 2), ("haberman", 2), ("haberman", 3)]
+BRING = "pip install odtc[peers] brings it, where there is a wheel for this Python"
+
+
+def ours(path, depth, encoding):
+    """(problem, optimum by the linear program, optimum by the compiler)."""
+    problem = pipeline.pose(path, "dpflow", depth, encoding=encoding)
+    model = pipeline.compile_model(problem)
+    solved = pipeline.finish(model, pipeline.solve(model, threads=1))
+    assert solved.facts["termination"] == "optimal" and solved.facts["verified"]
+    return problem, solved.facts["objective"], problem.module.objective(problem, problem.module.optimal(problem))
+
+
+def rows(problem):
+    """Every row of the data as its answers, and its class."""
+    encoded = problem.encoded
+    return encoded.X[encoded.row_of].astype(int), encoded.dataset.y
+
+
+@pytest.mark.parametrize(("name", "depth"), BINARY)
+def test_streed(name, depth, shared_data):
+    pystreed = pytest.importorskip("pystreed", reason=BRING)
+    problem, solved, found = ours(shared_data / f"{name}.csv", depth, "onehot")
+    X, y = rows(problem)
+    peer = pystreed.STreeDClassifier("accuracy", max_depth=depth, max_num_nodes=2**depth - 1, time_limit=60)
+    peer.fit(X, y)
+    assert solved == found == (peer.predict(X) != y).sum()
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_streed_with_a_price_of_branch_nodes(number):
+    """Its cost_complexity is a share of the rows for each branch node."""
+    pystreed = pytest.importorskip("pystreed", reason=BRING)
+    problem = pipeline.pose(MONKS / f"monks-{number}.csv", "dpflow", 3, encoding="onehot", params={"lambda": 0.5})
+    X, y = rows(problem)
+    heap = problem.module.optimal(problem)
+    peer = pystreed.STreeDClassifier("cost-complex-accuracy", max_depth=3, max_num_nodes=7, cost_complexity=1 / len(y), time_limit=60)
+    peer.fit(X, y)
+    # min errors + branch nodes, which λ = 1/2 prices at a half each.
+    assert 2 * problem.module.objective(problem, heap) == (peer.predict(X) != y).sum() + peer.get_n_leaves() - 1
+
+
+@pytest.mark.parametrize(("name", "depth"), NUMERIC)
+def test_contree(name, depth, shared_data):
+    pycontree = pytest.importorskip("pycontree", reason=BRING)
+    problem, solved, found = ours(shared_data / f"{name}.csv", depth, "thresholds")
+    data = problem.encoded.dataset
+    peer = pycontree.ConTree(max_depth=depth, time_limit=60)
+    peer.fit(data.X, data.y.astype(np.int32))
+    assert solved == found == (peer.predict(data.X) != data.y).sum()
+
+
+@pytest.mark.parametrize(("name", "depth"), [("monks-1", 3), ("tic-tac-toe", 3)])
+def test_dl85(name, depth, shared_data):
+    dl85 = pytest.importorskip("pydl85", reason="pip install pydl8.5 builds it")
+    problem, solved, found = ours(shared_data / f"{name}.csv", depth, "onehot")
+    X, y = rows(problem)
+    peer = dl85.DL85Classifier(max_depth=depth, time_limit=60)
+    peer.fit(X, y)
+    assert solved == found == (peer.predict(X) != y).sum()
