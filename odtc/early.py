@@ -10,9 +10,9 @@ import numpy as np
 from odtc.states import Rows
 from odtc.subtree import Search, graft
 
-WIDTH = 2  # tests tried per node
-DEEP = 5  # from this depth on one more
-MOST = 40  # nodes looked at
+WIDTH, WIDER = 2, 4  # tests tried per node; in trees of depth DEEP and more
+DEEP = 5
+MOST = 60  # nodes looked at
 LEFT = 0.25  # of what the rows of a node could cost at most, left by its best tree of depth 2: too much to try
 
 
@@ -23,7 +23,7 @@ def attained(rows: Rows, depth: int) -> np.ndarray | None:
     for h in range(1, depth + 1):
         if h == 2 and depth == 2:
             break  # as long as the program itself takes
-        tests = beam.search(np.arange(len(rows.X)), h, WIDTH + (h >= DEEP))
+        tests = beam.search(np.arange(len(rows.X)), h, WIDER if h >= DEEP else WIDTH)
         if tests is not None and _loss(rows, tests) <= float(rows.floor.sum()) + rows.near:
             return tests
     return None
