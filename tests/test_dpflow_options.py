@@ -100,4 +100,4 @@ def test_the_optimum_with_every_option(part):
         decoded = pipeline.decode(model, Solution(found.x, Termination.OPTIMAL, value, value, 0.0, "scipy"))
         assert decoded.verified, (told, [check for check in decoded.checks if not check.passed])
         assert problem.module.objective(problem, decoded.heap) == pytest.approx(wanted, abs=1e-6), told
-    assert counted["constrained"] >= 10 and counted["linear"] >= 5
+    assert min(counted["constrained"], counted["linear"]) >= 5
