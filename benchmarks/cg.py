@@ -122,7 +122,7 @@ def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict
     line = {
         "set": name, "depth": depth, "seed": seed, "rows": part.n_rows, "tests": facts["n_features_encoded"], "termination": facts["termination"],
         "train": 100 * facts["train_accuracy"], "objective": facts["objective"], "bound": facts["bound"], "columns": facts["n_cols"],
-        "seconds": round(seconds, 1), "verified": facts["verified"], "load": round(load, 1), "note": fitted.solution.message,
+        "seconds": round(seconds, 1), "verified": facts["verified"], "commit": head(), "load": round(load, 1), "note": fitted.solution.message,
     }
     line["cart"], cart_test = cart(part, test, depth, facts)
     if test is not None:
@@ -150,14 +150,23 @@ def said(line: dict) -> str:
             f"{line['objective']:g}, bound {line['bound']:g}, {line['columns']} columns, {line['seconds']} s")
 
 
+def head() -> str:
+    return subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+
+
 def tables(lines: list[dict]) -> str:
-    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    lines, commit = sorted(lines, key=lambda line: line["limit"]), head()
+    order = [*TABLE6, *LARGE]
+    longest = {key(line)[:4]: line for line in lines}
+    lines = sorted(longest.values(), key=lambda line: (order.index(line["set"]), line["depth"]))
     load = max((line["load"] for line in lines), default=0)
+    commits = sorted({line["commit"] for line in lines})
     limits = sorted({f"{line['limit']:g} s" for line in lines})
     text = [
         "# Column generation beside its paper\n",
-        f"Written by `python -m benchmarks.cg --write benchmarks/CG.md` at {commit} from what was run; {' and '.join(limits)} a cell, the machine's "
-        f"load when cells began up to {load:g} on {os.cpu_count()} cores. The paper's figures: {PAPER}, who allow 600 s.\n",
+        f"Written by `python -m benchmarks.cg --write benchmarks/CG.md` at {commit} from what was run with odtc {', '.join(commits)}: {' or '.join(limits)} a "
+        f"cell (where a cell was run with several limits, with the longest), one process, one thread, on a machine of {os.cpu_count()} cores with a load of up to "
+        f"{load:g} when cells began. The limit holds for the search; encoding and threshold sampling come before it. The paper's figures: {PAPER}, who allow 600 s.\n",
         "`proved`: no tree over the chosen splits has fewer errors; `all` where these are all midpoints. Seconds are those of the whole fit.\n",
     ]
     small = {(line["set"], line["depth"]): line for line in lines if line["part"] == "small"}

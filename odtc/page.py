@@ -155,7 +155,7 @@ def commands(run: Run) -> list[str]:
     words += ["--encoding", problem.encoded.scheme] if problem.encoded.scheme != "auto" else []
     defaults = params_to_json(problem.module.Params())
     for key, value in params_to_json(problem.params).items():
-        if value == defaults[key]:
+        if value == defaults[key] or len(str(value)) > 200:  # what the run made itself, as the columns of cg
             continue
         words += ["-p", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
     words += ["--missing", data["missing"]] if data["missing"] != "drop" else []

@@ -67,4 +67,5 @@ def fresh_name(model: Model, stem: str) -> str:
 
 
 def _word(value) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"

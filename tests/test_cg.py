@@ -341,3 +341,18 @@ def test_a_relaxation_that_fails_leaves_the_best_tree_and_says_why(monkeypatch):
     model, solution = fitted(problem)
     assert solution.termination == "unknown" and "kUnknown" in solution.message
     assert pipeline.decode(model, solution).verified
+
+
+def test_constraints_are_refused_without_the_columns_themselves():
+    problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns="start", constraints=("leaf_rows >= 5",))
+    with pytest.raises(ChoiceError, match="cg .* has path") as refused:
+        pipeline.compile_model(problem)
+    assert len(str(refused.value)) < 500
+
+
+def test_a_report_of_a_run_says_how_to_make_it_again(tmp_path):
+    assert run("fit", MONKS / "monks-3.csv", "--model", "cg", "-p", "tail=0", "-o", "m", folder=tmp_path).code == 0
+    assert run("report", "m", folder=tmp_path).code == 0
+    page = (tmp_path / "m.html").read_text()
+    assert "--model cg" in page and "-p tail=0" in page
+    assert "columns=columns:" not in page and "--solver column" not in page

@@ -233,7 +233,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         termination = Termination.OPTIMAL
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
-    found = Solution(x, termination, model.objective(x), bound, time.monotonic() - began, "column generation, HiGHS", search.nodes,
+    found = Solution(x, termination, model.objective(x), bound, time.monotonic() - began, "HiGHS (column generation)", search.nodes,
                      start="accepted" if start is not None else "none", history=tuple(history), message=message or _words(problem, search))
     return model, found
 
