@@ -196,7 +196,8 @@ def constrained(draw, form, kind, **of_problem):
     else:
         others = [other for other in others if other != "answers"]
     if form[0] == "dpflow" and form[1].get("tail") in ("1", "2"):  # folded levels know the path or what is summed, not both
-        others = [other for other in others if "leaf_rows" in (kind, other) or (other == "places") == (kind == "places")]
+        places = {"places", *TOGETHER["places"]}
+        others = [other for other in others if "leaf_rows" in (kind, other) or (other in places) == (kind in places)]
     kinds = [kind, *draw(st.lists(st.sampled_from(others), max_size=1))]
     try:
         return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
