@@ -17,7 +17,9 @@ tail 0 its best label; a state whose best label costs what no tree can avoid is 
 
 Where every leaf must have N rows of the data, no arc parts fewer from a state. What is left are the
 flows of the trees that keep it, so the program stays integral; folded, its columns are subtrees (odtc.budgeted).
-Where a constraint speaks of what a node asks, the states know their nodes (odtc.paths).
+Where a constraint bounds a sum over the tree (rows predicted so, branch nodes), there is a column for each label or folded
+subtree that no other dominates, with what it uses of the bound, Σ_p a_p t_p ≤ upper, and all columns are whole (odtc.budgeted).
+Where a constraint speaks of what a node asks, the states know their nodes (odtc.paths; of both, odtc.joint).
 
 Over many ordered thresholds one column stands for an interval of them (odtc.interval_model).
 
@@ -53,9 +55,9 @@ KEEPS = (*ROWS, *budgeted.kinds())
 @dataclass(frozen=True)
 class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
-    tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is large)",
+    tail: str = parameter("auto", "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is large; 1 where a constraint bounds a sum over the tree)",
                           choices=("auto", "0", "1", "2"))
-    fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs")
+    fold: bool = parameter(True, "a state that costs what no tree can avoid is not expanded, nor a depth that none needs; but where a constraint bounds a sum")
     fix: bool = parameter(True, "where a constraint bounds a sum over the tree, or what is asked: without what no better tree than one found has")
     intervals: str = parameter("auto", "ordered thresholds: one column for many, refined until it costs as much as the best tree, which the compiler has found",
                                choices=("auto", "true", "false"))
