@@ -80,6 +80,26 @@ def test_the_page_can_be_read_on_a_phone_by_day_and_night(run, browser, dark):
     assert small == 0 and shown.complaints() == []
 
 
+def test_what_cannot_be_read_at_once_is_folded_at_first_and_opens_in_its_place(browser, tmp_path):
+    root = Leaf(0, (1.0, 1.0), (1, 1))
+    for depth in range(6):
+        root = Branch(Threshold(0, float(depth)), root, root)
+    (tmp_path / "w.tree.json").write_text(json.dumps(Tree(root, (Feature("x", "numeric"),), ("a", "b")).to_json()), encoding="utf-8")
+    (tmp_path / "w.html").write_text(page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
+    for width in (390, 1200):
+        shown = browser.open((tmp_path / "w.html").as_uri(), width=width)
+        boxes = "[...document.querySelectorAll('[role=treeitem]')].map(e => e.getBoundingClientRect())"
+        assert shown.evaluate(f"{boxes}.every(b => b.left >= 0 && b.right <= innerWidth && b.width >= 110)")
+        folded = shown.evaluate("document.querySelector('[aria-expanded=false]').id")
+        left, many = f"document.getElementById('{folded}').getBoundingClientRect().left", "document.querySelectorAll('[role=treeitem]').length"
+        before = shown.evaluate(left), shown.evaluate(many)
+        shown.click(f"#{folded}")
+        shown.click(f"#{folded}")
+        assert shown.evaluate(left) == pytest.approx(before[0], abs=1) and shown.evaluate(many) == before[1] + 2
+        shown.click("[data-act=open]")
+        assert shown.evaluate(many) == 127 and shown.complaints() == []
+
+
 def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browser, tmp_path):
     (tmp_path / "h.tree.json").write_text(json.dumps(HOSTILE.to_json()), encoding="utf-8")
     (tmp_path / "h.html").write_text(page(open_run(tmp_path / "h.tree.json")), encoding="utf-8")

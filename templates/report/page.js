@@ -72,13 +72,23 @@
   const below = id => children[id].reduce((total, child) => total + 1 + below(child), 0);
 
   function show() { scene.setAttribute("transform", `translate(${view.x},${view.y}) scale(${view.scale})`); }
-  function fit() {
-    // Never smaller than can be read: what does not fit is reached by panning.
-    const box = svg.getBoundingClientRect(), scale = Math.min((box.width - 32) / size.width, 1.1), least = box.width < 600 ? 0.68 : 0.5;
-    view.scale = Math.max(scale, least);
+  const least = () => svg.getBoundingClientRect().width < 600 ? 0.68 : 0.6; // smaller cannot be read
+  function begin() { // as many levels as can be read at once; the others are folded
+    const deepest = Math.max(...NODES.map(node => node.rule.length));
+    for (let depth = deepest; depth >= 1; depth--) {
+      closed.clear();
+      NODES.forEach(node => { if (!node.leaf && node.rule.length >= depth) closed.add(node.id); });
+      draw();
+      if ((svg.getBoundingClientRect().width - 32) / size.width >= least()) break;
+    }
+  }
+  function fit(low = least()) {
+    // What does not fit is reached by panning.
+    const box = svg.getBoundingClientRect(), scale = Math.min((box.width - 32) / size.width, 1.1);
+    view.scale = Math.max(scale, low);
     svg.style.height = Math.min((size.height + 24) * view.scale + 32, Math.max(320, innerHeight * 0.7)) + "px";
     const root = document.getElementById("n0").getAttribute("transform").match(/[-\d.]+/g).map(Number);
-    view.x = scale >= least ? (box.width - size.width * view.scale) / 2 : box.width / 2 - (root[0] + BOX / 2) * view.scale;
+    view.x = scale >= low ? (box.width - size.width * view.scale) / 2 : box.width / 2 - (root[0] + BOX / 2) * view.scale;
     view.y = 16;
     show();
   }
@@ -116,8 +126,13 @@
   }
   function toggle(id) {
     if (NODES[id].leaf) return;
+    const before = document.getElementById("n" + id).getBoundingClientRect();
     closed.has(id) ? closed.delete(id) : closed.add(id);
     choose(id, true);
+    svg.style.height = Math.max(svg.getBoundingClientRect().height, Math.min((size.height + 24) * view.scale + 32, Math.max(320, innerHeight * 0.7))) + "px";
+    // The node stays where it is; what it opens is below it.
+    view.x += before.left - document.getElementById("n" + id).getBoundingClientRect().left;
+    show();
   }
   function into(id) { // pans so that a node is seen
     const box = svg.getBoundingClientRect(), seen = document.getElementById("n" + id).getBoundingClientRect();
@@ -224,7 +239,7 @@
     if (cell === null) return SEPARATE ? false : null;
     return question.kind === "at most" ? cell <= question.values[0] : !question.values.includes(cell);
   }
-  function explain(event) {
+  function explain() {
     const cells = cellsOf(), list = html("ol", {});
     on = new Set([0]);
     let node = NODES[0];
@@ -241,14 +256,16 @@
       list.append(html("li", {}, node.words + (counted && n ? best : "")));
     }
     told.replaceChildren(html("p", {}, html("strong", {}, `Predicts ${CLASSES[node.label]}`), node.rule.length ? ", because" : " for every row."), list);
-    if (event) for (const id of on) closed.delete(id);
+    const opened = [...on].filter(id => closed.delete(id));
     draw();
+    if (opened.length) fit(0.42);
   }
   form.addEventListener("input", explain);
   form.addEventListener("submit", event => event.preventDefault());
 
+  begin();
   draw();
   tell();
   fit();
-  window.addEventListener("resize", fit);
+  window.addEventListener("resize", () => fit());
 })();
