@@ -21,6 +21,7 @@ import numpy as np
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
 LINES = 24  # random lines of each kind that are searched beside the coordinates
+CELLS = 2_000_000  # of rows by random lines that are searched at once
 MODELS = 0.15  # how often a linear model is a candidate: it takes the time of ten rounds of lines
 ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
 
@@ -183,7 +184,7 @@ class _Tree:
         if not care.any():
             return
         toward, gain = right[care] < left[care], np.abs(left - right)[care]
-        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng)
+        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng, self.until)
         before = float(gain[self.right[rows[care], t] != toward].sum())
         if cost < before - NEAR or cost <= before + NEAR and self.rng.random() < 0.3:
             self.H[t], self.g[t] = h, g
@@ -209,7 +210,7 @@ def _linear(Z, right, weight, C: float, hinge: bool, rng):
     return model.coef_[0].copy(), -float(model.intercept_[0])
 
 
-def _better(Z, right, weight, h, g, rng):
+def _better(Z, right, weight, h, g, rng, until):
     """(h, g, cost): the best hyperplane found for the rows that are to go right, and the others left."""
     n, d = Z.shape
     sign = np.where(right, -weight, weight)  # what going right costs more than going left
@@ -226,12 +227,14 @@ def _better(Z, right, weight, h, g, rng):
         if best is None or cost[0] < best[2] - NEAR:
             best = w, c + delta[0], cost[0]
     h, g, cost = best
-    idle = 0
+    idle, some = 0, max(1, min(LINES, CELLS // (2 * n)))
     for _ in range(ROUNDS):
+        if time.monotonic() > until:
+            break
         # Coordinates with the bound, random lines, and the way to the other candidates.
         aim = [(w - h, c - g) for w, c in candidates]
-        random = [(rng.normal(size=d) * (rng.random(d) < 0.5), rng.normal()) for _ in range(LINES)]
-        pairs = [(_pair(d, rng), 0.0) for _ in range(LINES)]
+        random = [(rng.normal(size=d) * (rng.random(d) < 0.5), rng.normal()) for _ in range(some)]
+        pairs = [(_pair(d, rng), 0.0) for _ in range(some)]
         ways = np.array([way for way, _ in aim + random + pairs]).reshape(-1, d)
         shift = np.array([c for _, c in aim + random + pairs])
         slopes = np.hstack([Z, Z @ ways.T - shift])

@@ -68,11 +68,13 @@ def prepared(problem: Problem) -> Problem:
 def advice(problem: Problem) -> list[str]:
     """Whether hyperplanes that part nothing cost less than a tree, with the numbers."""
     form = Form.of(problem)
+    if not form.soft:
+        return []
     zero = form.a1 * form.eps * problem.topology.depth * float(problem.encoded.weight.sum())
     heap = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
     cart = trimmed(problem, HEURISTICS.get("cart").tree(problem.encoded, problem.topology))
     best = min(objective(problem, tree) for tree in (heap, cart))
-    if not form.soft or zero >= best:
+    if zero >= best:
         return []
     words = (f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it likes, less than "
             f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p margin=hard")
