@@ -126,7 +126,11 @@ def fit(
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
         if keep and not (loops or rounds):
             raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
-        if format and loops and not keep:
+        grows = getattr(problem.module, "GROWS", False)
+        if keep and grows:
+            raise ChoiceError(f"--keep keeps the models of rounds that a solver solves; fit --model {model} keeps its columns in STEM.columns.json, "
+                              "and --format mps its last master")
+        if format and loops and not keep and not grows:
             raise ChoiceError(f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
                               f"and `odtc build --model {model}` writes the one that needs no rounds")
         keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
@@ -145,7 +149,7 @@ def fit(
                 screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
             return pipeline.unfinished(ready, labelled), stem, written + cli_pool.write_pool(problem, pool, within, 0, stem)
         if last.problem is not ready.model.problem:  # the loop has made columns, which the first manifest has not
-            built = files.write_build(last, stem, None)
+            built = files.write_build(last, stem, format, gzip, solution.x if format else None)
         written = built + files.write_beside(last.problem, stem) + written
         written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
         if not solution.has_solution:

@@ -39,7 +39,8 @@ no rows are written for them (odtc.constraint), and all its functions heed them.
 A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit` calls it with what
 `build` made (and the rows of cut families) instead of solving that once; `solve(model, start=None)`
 is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.loop);
-with TIMED = True it is also given `left`, a function that says how many seconds there are (None: no limit);
+with TIMED = True it is also given `left`, a function that says how many seconds there are (None: no limit); with
+GROWS = True its last model has other columns than the first, and parameters that say so;
 `loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
 `tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it keeps (odtc.constraint).
 

@@ -280,6 +280,11 @@ def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
     assert facts["termination"] == "optimal" and facts["verified"] and "round  1 (columns): " in done.err
     assert {"m.odt.json", "m.columns.json", "m.sol", "m.tree.json"} <= {Path(name).name for name in facts["files"]}
     assert run("verify", "m.sol", folder=tmp_path).code == 0
+    kept = run("fit", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-o", "kept", "--format", "lp", folder=tmp_path)
+    assert kept.code == 0, kept.err
+    assert run("solve", "kept.lp", "--json", "--threads", "1", folder=tmp_path).facts["objective"] == pytest.approx(facts["objective"])
+    wrong = run("fit", MONKS / "monks-2.csv", "--model", "cg", "--keep", folder=tmp_path)
+    assert wrong.code == 1 and "keeps its columns in STEM.columns.json" in wrong.err
     again = run("build", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-p", "columns=m.columns.json", "-o", "again", folder=tmp_path)
     assert again.code == 0, again.err
     solved = run("solve", "again.mps", "--json", "--threads", "1", folder=tmp_path).facts
@@ -356,3 +361,10 @@ def test_a_report_of_a_run_says_how_to_make_it_again(tmp_path):
     page = (tmp_path / "m.html").read_text()
     assert "--model cg" in page and "-p tail=0" in page
     assert "columns=columns:" not in page and "--solver column" not in page
+
+
+def test_ends_side_by_side_make_the_same_columns():
+    one, two = (pipeline.pose(MONKS / "monks-2.csv", "cg", 4, fitting=True, threads=threads) for threads in (1, 2))
+    (model, solution), (other, found) = fitted(one), fitted(two)
+    assert model.problem.params.columns == other.problem.params.columns
+    assert (solution.objective, solution.bound) == (found.objective, found.bound) and solution.termination == "optimal"

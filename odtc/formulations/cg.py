@@ -42,6 +42,7 @@ TITLE = "Column generation: a column is a path with its subtree; proves the best
 PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning classification trees"
 ANY_COST = True
 TIMED = True  # `fit` is told the seconds that are left
+GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
 __all__ = ["prepared"]  # of odtc.column_sources, for the contract
 
