@@ -19,6 +19,7 @@ from odtc.formulation import params_to_json
 from odtc.manifest import SUFFIX
 from odtc.reader import read_rows
 from odtc.render import Place, places, render, render_tree
+from odtc.run import read_options
 from odtc.tree import Tree, read_tree
 
 ENDINGS = (".tree.json", SUFFIX, ".run.json", ".start.sol", ".sol", ".log", ".mps", ".lp", ".mps.gz", ".lp.gz", ".html")
@@ -53,7 +54,7 @@ def open_run(given, data=None) -> Run:
         fit = pipeline.finish(model, solution, dataset=dataset)
         path = manifest.facts["data"].get("path")
         path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
-        return Run(Path(stem).name, fit.tree, fit, manifest.facts, _options(stem), note, path)
+        return Run(Path(stem).name, fit.tree, fit, manifest.facts, read_options(stem), note, path)
     path = next((path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None)
     if path is None:
         raise TreeError(f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the stem that `odtc fit -o` had")
@@ -94,13 +95,6 @@ def _test_rows(run: Run, test) -> Dataset:
     if run.fit:
         return pipeline.test_rows(run.fit.model.problem, test)
     return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
-
-
-def _options(stem: str) -> dict:
-    try:
-        return json.loads(Path(stem + ".run.json").read_text(encoding="utf-8"))["options"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
 
 
 def _embedded(value) -> str:

@@ -9,13 +9,23 @@ from dataclasses import asdict
 from pathlib import Path
 
 from odtc.output import write_text
-from odtc.shape import NUMBER, TEXT, Misfit, fit
+from odtc.shape import NUMBER, REAL, TEXT, WHOLE, Misfit, fit
 from odtc.solution import Options, Racer, Solution, Termination
 
 SCHEMA = "odtc.run/1"
-MAYBE = (NUMBER, None)
+MAYBE = (REAL, None)
+
+
+def _change(value, place: str) -> list:
+    """The shape of a change in a run's history: seconds, incumbent, bound."""
+    if isinstance(value, list) and len(value) != 3:
+        raise Misfit(f"expected three numbers at {place}, got {len(value)}")
+    return [MAYBE]
+
+
 SHAPE = {"schema": TEXT, "solution_file": (TEXT, None), "sha256": (TEXT, None), "solver": TEXT, "termination": TEXT, "objective": MAYBE,
-         "claimed": MAYBE, "bound": MAYBE, "nodes": MAYBE, "seconds": MAYBE, "start": TEXT, "message": TEXT, "history": [[MAYBE]],
+         "claimed": MAYBE, "bound": MAYBE, "nodes": MAYBE, "seconds": MAYBE, "start": TEXT, "message": TEXT, "history": [_change],
+         "options?": {"time_limit?": MAYBE, "threads?": (WHOLE, None), "seed?": WHOLE, "gap?": NUMBER},
          "race?": [{"name": TEXT, "solver": TEXT, "termination": TEXT, "objective": MAYBE, "bound": MAYBE, "seconds": MAYBE,
                     "gave": [TEXT], "message": TEXT}]}
 
@@ -64,6 +74,16 @@ def read_run(solution_path) -> Solution | None:
         except (OSError, ValueError, KeyError, TypeError, RecursionError, Misfit):
             continue  # a record that cannot be read is no record
     return None
+
+
+def read_options(stem) -> dict:
+    """The options of STEM.run.json; none where there is no such record."""
+    try:
+        facts = json.loads(Path(f"{stem}.run.json").read_text(encoding="utf-8"))
+        fit(facts, SHAPE)
+    except (OSError, ValueError, RecursionError, Misfit):
+        return {}
+    return facts.get("options", {})
 
 
 def _digest(path) -> str:

@@ -1,6 +1,6 @@
 """What a JSON file has to look like, said once, so that a damaged one is refused by the place of its damage.
 
-A shape is TEXT, WHOLE, NUMBER, FLAG or ANY; a list of one shape, which all entries have; a dict of shapes by
+A shape is TEXT, WHOLE, NUMBER (finite), REAL, FLAG or ANY; a list of one shape, which all entries have; a dict of shapes by
 key, those whose key ends in "?" may be absent, others than these may be there; a tuple of alternatives; or a
 function of a value and its place, which returns the next shape, so that shapes may depend on values and on each other.
 """
@@ -9,7 +9,7 @@ import json
 import math
 from pathlib import Path
 
-TEXT, WHOLE, NUMBER, FLAG, ANY = "a text", "a whole number", "a finite number", "true or false", "anything"
+TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = "a text", "a whole number", "a finite number", "a number", "true or false", "anything"
 LONGEST = 60  # characters of a value that is said
 
 
@@ -60,7 +60,8 @@ def fit(value, shape, place: str = "") -> None:
     else:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         fits = {TEXT: isinstance(value, str), FLAG: isinstance(value, bool), ANY: True,
-                WHOLE: number and isinstance(value, int), NUMBER: number and abs(value) < 1e308 and math.isfinite(value)}
+                WHOLE: number and isinstance(value, int), NUMBER: number and abs(value) < 1e308 and math.isfinite(value),
+                REAL: number and (isinstance(value, float) or abs(value) < 1e308)}
         _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
 
 
@@ -74,7 +75,7 @@ def _fit_any(value, shapes, place) -> None:
     simple = [shape for shape in shapes if not isinstance(shape, (dict, list)) and not callable(shape)]
     if len(simple) < len(shapes):
         raise last
-    _expect(False, " or ".join(shape if shape in (TEXT, WHOLE, NUMBER, FLAG) else repr(shape) for shape in simple), value, place)
+    _expect(False, " or ".join(shape if shape in (TEXT, WHOLE, NUMBER, REAL, FLAG) else repr(shape) for shape in simple), value, place)
 
 
 def _expect(fits: bool, wanted: str, value, place: str) -> None:

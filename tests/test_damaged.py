@@ -54,6 +54,7 @@ def damaged(text: str, rnd) -> str:
     ("m.tree.json", ("predict", "m.tree.json", MONKS / "monks-1_test.csv", "--score")), ("m.pool.json", ("show", "m.pool.json")),
     ("m.pool.json", ("show", "m.pool.json", "--tree", 2, "--to", "dot")), ("c.json", ("verify", "--certificate", "c.json", "--data", MONKS / "monks-1.csv")),
     ("b.odt.json", ("decode", "b.sol")), ("b.odt.json", ("verify", "b.sol", "--data", MONKS / "monks-1.csv")), ("b.run.json", ("decode", "b.sol")),
+    ("b.run.json", ("report", "b.sol", "-o", "r.html")),
 ], ids=lambda words: "-".join(map(str, words[:2])) if isinstance(words, tuple) else "")
 def test_a_damaged_file_is_refused_in_a_sentence(made, tmp_path, name, words):
     for file, content in made.items():
