@@ -42,7 +42,7 @@ def test_a_line_is_searched_exactly(rows):
 
 
 @given(data=st.data())
-@settings(max_examples=40, **SLOW)
+@settings(max_examples=15, **SLOW)
 def test_the_search_is_settled_seeded_and_never_worse_than_cart(data):
     problem = data.draw(problems(("fair", {}), depths=(1, 2)))
     encoded, topology = problem.encoded, problem.topology

@@ -60,7 +60,7 @@ def least_errors(X, y, depth: int) -> int:
 
 
 @pytest.mark.parametrize("sets", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_is_that_of_all_linear_separations(seed, sets):
     dataset = small(seed, n=10 + 2 * (seed % 2) * sets + 2 * sets, K=2 + seed % 2)  # up to 14 rows with sets
     X = every_hyperplane(dataset, sets)
@@ -68,7 +68,7 @@ def test_the_optimum_is_that_of_all_linear_separations(seed, sets):
         best = least_errors(X, dataset.y, depth)
         problem = posed(dataset, depth, epsilon=0.005, categories="sets" if sets else "onehot")
         model = pipeline.compile_model(problem)
-        solution = pipeline.solve(model, start=pipeline.start(model, "oblique:restarts=8")[1], threads=1, time_limit=20)
+        solution = pipeline.solve(model, start=pipeline.start(model, "oblique:restarts=8")[1], threads=1, time_limit=8)
         decoded = pipeline.decode(model, solution)
         assert decoded.verified and decoded.heap.errors(problem.encoded) == pytest.approx(solution.objective, abs=1e-6)
         assert solution.bound <= best + 1e-6 <= solution.objective + 2e-6
@@ -170,13 +170,12 @@ def test_theorem_3_separates_what_is_broken_and_proposition_1_raises_the_bound()
                                   {"literal": True, "alpha2": 0.1, "M": 4.0}, {"labels": "ordinal", "alpha2": 0.1}], ids=str)
 def test_with_a_price_of_the_norm_the_optimum_is_what_its_tree_costs(form):
     """The tree's objective is the least over all hyperplanes that part the rows so, by linear programs of its own."""
-    for seed in (6, 7):
-        problem = posed(small(seed, n=7), 1, epsilon=0.02, **form)
-        model = pipeline.compile_model(problem)
-        solution = pipeline.solve(model, threads=1)
-        decoded = pipeline.decode(model, solution)
-        assert solution.termination == "optimal" and decoded.verified, decoded.checks
-        assert problem.module.objective(problem, decoded.heap) == pytest.approx(solution.objective, rel=1e-4, abs=1e-5)
+    problem = posed(small(6, n=7), 1, epsilon=0.02, **form)
+    model = pipeline.compile_model(problem)
+    solution = pipeline.solve(model, threads=1)
+    decoded = pipeline.decode(model, solution)
+    assert solution.termination == "optimal" and decoded.verified, decoded.checks
+    assert problem.module.objective(problem, decoded.heap) == pytest.approx(solution.objective, rel=1e-4, abs=1e-5)
 
 
 def test_the_zero_tree_is_warned_of_with_the_numbers(tmp_path):
@@ -187,6 +186,8 @@ def test_the_zero_tree_is_warned_of_with_the_numbers(tmp_path):
     for fine in ({"epsilon": 0.0008}, {"margin": "soft", "alpha1": 1e5, "epsilon": 0.0008}):
         problem = pipeline.pose(data, "svm1_odt", 2, params=fine)
         assert not problem.module.advice(problem)
+    near = pipeline.pose(data, "svm1_odt", 2, params={"epsilon": 2e-5})
+    assert "epsilon / M = 2e-05 is below 0.0001" in near.module.advice(near)[0]
     built = run("build", data, "--model", "svm1_odt", "-p", "margin=soft", "-p", "alpha1=3", "-p", "epsilon=0.0008", "-o", "m", folder=tmp_path)
     assert built.code == 0 and "all hyperplanes 0 cost 0.72" in built.err
 

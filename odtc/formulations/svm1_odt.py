@@ -44,7 +44,7 @@ LEAST = 1e-4  # margins below it are near what solvers tell apart
 
 @dataclass(frozen=True)
 class Params:
-    epsilon: float = parameter(0.0, "margin ε; 0: that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1)
+    epsilon: float = parameter(0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1)
     alpha1: float = parameter(1000.0, "price α1 of a unit of missing margin, where margins are soft", least=0, below=float("inf"))
     alpha2: float = parameter(0.0, "price α2 of the 1-norm of the hyperplanes", least=0, below=float("inf"))
     M: float = parameter(1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7)
@@ -55,30 +55,34 @@ class Params:
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem with ε worked out: the least margin of the tree of a quick search, from LEAST to 0.01."""
+    """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so that
+    other starts have room, too."""
     if problem.params.epsilon:
         return problem
     heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16)
     form = Form.of(replace(problem, params=replace(problem.params, epsilon=LEAST * problem.params.M)))
     margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
-    least = min([0.01, *(margin for margin in margins if margin >= LEAST)])
-    return replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M * 0.999:.3g}")))
+    least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])
+    return replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
 
 
 def advice(problem: Problem) -> list[str]:
-    """Whether hyperplanes that part nothing cost less than a tree, with the numbers."""
+    """Whether the margin is near what solvers take for 0, and hyperplanes that part nothing cost less than a tree; with
+    the numbers."""
     form = Form.of(problem)
+    small = [f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which the check `routes` of "
+             "odtc verify tells"] if form.eps < LEAST else []
     if not form.soft:
-        return []
+        return small
     zero = form.a1 * form.eps * problem.topology.depth * float(problem.encoded.weight.sum())
     heap = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
     cart = trimmed(problem, HEURISTICS.get("cart").tree(problem.encoded, problem.topology))
     best = min(objective(problem, tree) for tree in (heap, cart))
     if zero >= best:
-        return []
+        return small
     words = (f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it likes, less than "
             f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p margin=hard")
-    return [words]
+    return [*small, words]
 
 
 def build(problem: Problem) -> Model:
