@@ -31,7 +31,7 @@ from odtc.shape import NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said, why
 SCHEMA = "odtc.certificate/1"
 SUFFIX = ".certificate.json"
 EXACT = 2.0**53
-EACH = 8  # of the thresholds of a feature one in so many is tried out first
+FIRST = 6  # thresholds of a feature are tried out first
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Bound:
         self.chains = [np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"]))) for tests in features.values() if len(tests) > 1]
         self.first = np.ones(len(X), bool)
         for chain in self.chains:
-            self.first[chain[np.arange(len(chain)) % EACH > 0]] = False
+            self.first[chain[np.arange(len(chain)) % max(1, len(chain) // FIRST) > 0]] = False
         self.packed = np.packbits(X, axis=1)
         self.outside = np.packbits(~X, axis=1)
         texts = facts["targets"]
@@ -202,7 +202,7 @@ class _Bound:
                     sides[side, at] = [below.get(there.tobytes(), 0.0) for there in packed & column[at]]
             worth = self._carried(sides, self.most[rows] @ X).sum(axis=0) + self.price + floor
             short = np.flatnonzero(parts & (worth < target))
-            at = short[left_out[short]][:: EACH // 2]
+            at = short[left_out[short]][::4]
             if not len(at):
                 break
         if len(short):
