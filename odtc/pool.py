@@ -12,7 +12,7 @@ import numpy as np
 
 from odtc import deadline
 from odtc.derivations import Derivations, Found, NoRoom
-from odtc.errors import ChoiceError, OutOfTime, TreeError
+from odtc.errors import ChoiceError, ModelError, OutOfTime, TreeError
 from odtc.formulation import FORMULATIONS, Problem
 from odtc.heap import HeapTree, blank, settle
 from odtc.shape import ANY, FLAG, NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said
@@ -93,6 +93,8 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
         stopped = "the time limit"
     except (NoRoom, MemoryError):
         stopped = "the memory"
+    except ModelError:  # states that are not there yet, as where the model has intervals in their place, are too many
+        stopped = "the size of the dynamic program"
     except KeyboardInterrupt:
         stopped = "an interruption"
     return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc import deadline, derivations, pipeline
-from odtc.formulation import parse_params
+from odtc.errors import ModelError
+from odtc.formulation import FORMULATIONS, parse_params
 from odtc.pool import near_optimal, read_pool
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -127,3 +128,13 @@ def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
     assert read_pool(many / "m.pool.json").objectives[0] == said.facts["objective"]
     early = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 5, "--time-limit", 0.001, "-o", "m", "--json", folder=many)
     assert early.code == 0 and "the pool has 0 of at least 0 trees" in early.err and not (many / "m.pool.json").exists()
+
+
+def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
+    def too_many(problem):
+        raise ModelError("they do not fit")
+
+    monkeypatch.setattr(FORMULATIONS.get("dpflow"), "states", too_many)
+    said = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "-p", "intervals=true", "--pool", 3, "-o", "m", "--json", folder=many)
+    assert said.code == 0 and "the size of the dynamic program came first" in said.err
+    assert said.facts["verified"] and (many / "m.tree.json").exists() and not (many / "m.pool.json").exists()
