@@ -23,7 +23,7 @@ from odtc.restricted_master import Relaxed, RestrictedMaster
 
 NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above this is none
 MOST_NEW = 60  # columns that one end brings in a round
-WORK = 2e9  # multiplications of the evaluations in a round: about a second
+WORK = 1e10  # multiplications of the evaluations in a round: about a second
 SURE = 1e-6  # ρ this near to a whole number means it
 
 
