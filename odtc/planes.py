@@ -6,6 +6,7 @@ split in original units that stands in the tree parts these rows in the same way
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -164,6 +165,6 @@ def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> n
 def parted(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
     """(rows, left): who comes to branch node t, and who of them goes to child 2t."""
     rows, path = np.arange(encoded.n_rows), [t >> level for level in range(t.bit_length() - 1, -1, -1)]
-    for above, below in zip(path, path[1:]):
+    for above, below in pairwise(path):
         rows = rows[heap.column(above, encoded)[rows] == below % 2]
     return rows, ~heap.column(t, encoded)[rows]

@@ -19,7 +19,7 @@ from odtc.verify import _goes_left
 from tests.laws.test_exports import expected, exported, python_predict
 from tests.random_trees import cells, hyperplanes, rows_for, trees
 
-SLOW = dict(deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 WIDTH, LENGTH = Feature("width", "numeric"), Feature("length", "numeric")
 COLOUR = Feature("colour", "categorical", ("blue", "red"))
 PLANE = Oblique((Term(0, 1.0), Term(1, -0.5), Term(2, 2.0, 1.0)), 1.5)  # width - 0.5 length + 2 [red] <= 1.5

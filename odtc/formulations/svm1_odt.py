@@ -70,8 +70,8 @@ def advice(problem: Problem) -> list[str]:
     """Whether the margin is near what solvers take for 0, and hyperplanes that part nothing cost less than a tree; with
     the numbers."""
     form = Form.of(problem)
-    small = [f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which the check `routes` of "
-             "odtc verify tells"] if form.eps < LEAST else []
+    near = f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc verify tells (`routes`)"
+    small = [near] if form.eps < LEAST else []
     if not form.soft:
         return small
     zero = form.a1 * form.eps * problem.topology.depth * float(problem.encoded.weight.sum())
