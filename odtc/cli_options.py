@@ -42,7 +42,7 @@ SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", h
 SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]
 ProgramFile = Annotated[str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")]
 DialectName = Annotated[str | None, typer.Option("--dialect", metavar="SOLVER|all", help="Write starts, and cuts if any, in this solver's form.", autocompletion=completing("solvers"))]
-TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds; by default none.")]
+TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds, what the compiler takes among them; by default none.")]
 Threads = Annotated[int | None, typer.Option("--threads", help="By default the solver's choice.")]
 Seed = Annotated[int, typer.Option("--seed")]
 Gap = Annotated[float, typer.Option("--gap", help="Absolute and relative gap at which to stop.")]
