@@ -155,6 +155,7 @@ def commands(run: Run) -> list[str]:
     words += ["--missing", data["missing"]] if data["missing"] != "drop" else []
     for key in ("categorical", "numeric"):
         words += [f"--{key}", ",".join(f'"{name}"' if "," in name else name for name in data[key])] if data.get(key) else []
+    words += ["--select", data["selection"]["scheme"]] if data.get("selection") else []
     words += ["--aside", ",".join(data["aside"])] if data.get("aside") else []
     words += ["--weights", data["weights"]] if data.get("weights") else []
     for given in problem.constraints:

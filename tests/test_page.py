@@ -1,5 +1,6 @@
 """The page of a run, opened in a real browser; its facts, its commands, and the words of `odtc explain`."""
 
+import html
 import json
 import re
 import shlex
@@ -139,6 +140,20 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
     for racer in said.facts["race"]:
         assert f'<tr><th scope="row">{racer["name"]}</th>' in text
     assert "ran side by side" in text
+
+
+@pytest.mark.parametrize("words", [
+    ("--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"), ("--select", "balanced"), ("--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
+])
+def test_the_command_on_the_page_makes_the_run_again(tmp_path, words):
+    first = odtc("fit", MONKS / "monks-1.csv", "--model", "dpflow", "--depth", "2", *words, "-o", "one", "--json", folder=tmp_path)
+    assert first.code == 0, first.err
+    assert odtc("report", "one", folder=tmp_path).code == 0
+    line = html.unescape(re.search(r"<code>odtc (fit .*?)</code>", (tmp_path / "one.html").read_text(encoding="utf-8"))[1])
+    again = odtc(*shlex.split(line)[:-2], "-o", "two", "--json", folder=tmp_path)
+    assert again.code == 0, again.err
+    same = ("objective", "bound", "n_rows", "n_cols", "n_model_rows", "cost", "constraints", "encoding", "n_features")
+    assert {key: again.facts[key] for key in same} == {key: first.facts[key] for key in same}
 
 
 def test_a_report_without_a_run_is_a_sentence(tmp_path):
