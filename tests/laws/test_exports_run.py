@@ -18,7 +18,7 @@ from odtc.render import render_tree
 from odtc.split import Missing, Oblique, Subset, Term, Threshold
 from odtc.tree import Branch, Leaf, Tree
 from tests import exported
-from tests.random_trees import cells, rows_for, trees
+from tests.random_trees import HOSTILE, cells, rows_for, trees
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
@@ -135,6 +135,11 @@ def test_special_signs_are_quoted_in_markdown_and_latex():
 def test_the_picture_in_latex_compiles(tmp_path):
     tree = Tree(Branch(Threshold(0, 0.3), Branch(Subset(1, (0.0, 2.0)), Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1, (0.0, 0.0), (0, 0))), Leaf(1, (0.0, 3.0), (0, 3))), COLUMNS, ("it's 50%", "*/ \\ ?>"), "--")
     (tmp_path / "tree.tex").write_text(render_tree(tree, "latex"), encoding="utf-8")
+    names = [name for name in HOSTILE if all(sign.isascii() or sign in "ï\u2028" for sign in name)]  # what its fonts have
+    branches = [Tree(Branch(Subset(0, (0.0,)), Leaf(0), Leaf(1)), (Feature(name, "categorical", ("a\\b{}", "$x")),), (name, "b")) for name in names]
+    pictures = [text[text.index("\\begin{tikzpicture}") : text.index("\\end{document}")] for text in (render_tree(one, "latex") for one in branches)]
+    text = (tmp_path / "tree.tex").read_text(encoding="utf-8").replace("\\end{document}", "\n".join(pictures) + "\\end{document}")
+    (tmp_path / "tree.tex").write_text(text, encoding="utf-8")
     run = subprocess.run(["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "tree.tex"], cwd=tmp_path, capture_output=True, check=False)
     assert run.returncode == 0, run.stdout.decode("utf-8", "replace")[-2000:]
 
