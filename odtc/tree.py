@@ -144,7 +144,8 @@ class Tree:
         that of the tree in its file."""
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             got = facts.get("schema") if isinstance(facts, dict) else facts
-            raise TreeError(f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}")
+            more = "; `odtc show FILE --tree N` shows one tree of a pool" if got == "odtc.pool/1" else ""
+            raise TreeError(f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}{more}")
         try:
             fit(facts, _shape, place)
             features = tuple(Feature.from_json(f) for f in facts["features"])

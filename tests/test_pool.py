@@ -68,6 +68,8 @@ def test_command_line(tmp_path):
     shown = command("show", "m.pool.json", folder=tmp_path)
     assert shown.code == 0 and f"{len(pool.trees)} trees" in shown.out and next(iter(pool.feature_use())) in shown.out
     assert command("show", "m.pool.json", "--tree", 1, folder=tmp_path).out == command("show", "m.tree.json", folder=tmp_path).out or len(pool.trees) > 1
+    whole = command("export", "m.pool.json", "--to", "python", folder=tmp_path)
+    assert whole.code == 1 and "--tree N" in whole.err
     beyond = command("show", "m.pool.json", "--tree", 999, folder=tmp_path)
     assert beyond.code == 1 and "999" in beyond.err
     refused = command("fit", MONKS / "monks-1.csv", "--pool", 3, "-o", "n", folder=tmp_path)
