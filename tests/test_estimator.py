@@ -1,6 +1,8 @@
 """`OptimalTreeClassifier` by scikit-learn's own checks, and what they do not ask: categories, missing cells, proofs."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -18,11 +20,21 @@ import odtc
 from odtc.errors import ChoiceError
 from odtc.split import Missing, Subset
 from odtc.tree import Branch, Tree
+from tests.command_line import environment
 
 
 @parametrize_with_checks([odtc.OptimalTreeClassifier()])
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_the_check_that_needs_the_array_api_of_scipy():
+    """Which is skipped above, as scipy reads its switch when it is loaded."""
+    code = ("from sklearn.utils.estimator_checks import estimator_checks_generator as checks; import odtc\n"
+            "for estimator, check in checks(odtc.OptimalTreeClassifier()):\n"
+            "    if 'array_api' in check.func.__name__: check(estimator); print(check.func.__name__)")
+    done = subprocess.run([sys.executable, "-c", code], env=environment(SCIPY_ARRAY_API="1"), capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.split(), done.stderr
 
 
 def blobs(n=60, F=3, K=3, seed=0):
