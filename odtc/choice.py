@@ -49,6 +49,7 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
     elif remembers:
         columns, what = paths.most_columns(n_tests, depth), "a flow over the nodes"
     elif set(constraints) <= {"leaf_rows"}:
+        tail = min(1, depth - 2) if constraints and depth > 1 else tail  # odtc.budgeted folds one level where depth is above 2
         folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if constraints and tail else 0  # their states have columns, too
         columns, what = levels.most_columns(n_tests, depth - tail) + folded, "a linear program"
     else:

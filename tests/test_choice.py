@@ -51,6 +51,8 @@ def test_command_line(tmp_path):
 
 def test_a_constraint_that_dpflow_does_not_take():
     assert choose(20, 3, ("leaf_rows",)).formulation == "dpflow"
+    # At depth 2 no level is folded where leaves must have some rows.
+    assert choose(15_131, 2).formulation == "dpflow" and choose(15_131, 2, ("leaf_rows",)).formulation == "flowoct"
     assert "a linear program" in choose(300, 3, ("leaf_rows",)).why and choose(20_000, 3, ("leaf_rows",)).formulation == "flowoct"
 
 
