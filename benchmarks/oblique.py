@@ -1,0 +1,268 @@
+"""Oblique trees as in the tables of papers/000 and 003: training and test accuracy beside S1O and OCT-H of the papers.
+
+    python -m benchmarks.oblique -o oblique.jsonl [--sets iris,avila@3] [--models svm1_odt,cart] [--seeds 0,1,2] [--jobs 2]
+                                 [--time-limit 60] [--cv-limit 5]
+
+One line of JSON a cell (set, depth, seed, model and limits), appended when it is done; what the file has already is
+not run again, so a stopped run goes on; the tables of all that is there under these limits are printed at the end
+(--table: at once). The rows that a selection keeps stay beside the file, in a folder of its name. 75 % of the
+complete rows train, drawn by class with the seed (scikit-learn's train_test_split), the others test. Numbers that
+stand for categories are numbers, as in the paper (OBLIQUE.md).
+
+Fixed before the first run, for all sets alike: of each model's grid the point with the best mean accuracy over 3
+folds of the training rows (odtc.tune.deal, seed of the split; of equals the first; a fold without a tree counts as 0
+right) is fitted to all training rows. Each fit has --cv-limit seconds in the folds and --time-limit at the end:
+
+    svm1_odt        margin=hard with alpha2 in {0, 0.1} and ε by the compiler, whose search for it takes up to 3 s beyond
+                    the limit; margin=soft with alpha1=1000, alpha2=0.1 and ε in {0.01, 0.1}
+    oct_h           mu in {0.005, 0.05} x alpha in {0, 0.01}
+    oblique_search  leaves of 1 row, or of 5 % of the rows, at least
+    dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows
+    cart            nothing to choose: the greedy tree of the depth, on all rows
+
+svm1_odt and oct_h start from --start oblique, whose search has a quarter of the limit, as has that of the encoding;
+oblique_search has all of it. The embedded HiGHS on one thread. The sets of Tables 7 and 8 are trained on the rows of
+--select convex_hull with the paper's β1 and β2 (ε' = 0: exact), chosen anew for each fold and not for cart; numbers
+have 32 bins there in dpflow. Training accuracy is that of all training rows, selected or not. Seconds are wall
+time of the last fit, the choice of rows included; those of cross-validation are a column of their own.
+"""
+
+import argparse
+import json
+import time
+import warnings
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import train_test_split
+
+from benchmarks.constrained import had
+from benchmarks.dpflow import data_folder
+from odtc import pipeline, read
+from odtc.errors import OdtcError
+from odtc.selection import selected, taken
+from odtc.tune import deal
+
+FOLDS = 3
+MODELS = ("cart", "oblique_search", "dpflow", "svm1_odt", "oct_h")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What the paper prints, in %: (training, test) accuracy; None where the text is unsure or says N/A."""
+
+    table: str
+    s1o: tuple
+    cart: tuple
+    oct_h: tuple
+    seconds: float | None = None  # of S1O
+    kept: float | None = None  # selected rows
+    beta: tuple | None = None  # β1, β2
+
+
+def _sets() -> dict[str, Paper]:
+    """By NAME@DEPTH. Zhu, Murali, Phan, Nguyen & Kalagnanam (2020): Tables 1 and 2 as papers/000 has them, the others as
+    in papers/003, which holds them column by column out of order: see benchmarks/OBLIQUE.md."""
+    return {
+        "iris@2": Paper("2", (98.9, 98.6), (96.4, 92.4), (99.5, 94.4), 8.17),
+        "house-votes-84@2": Paper("2", (98.5, 98.0), (96.3, 93.5), (96.2, 94.8), 1.48),
+        "spectf@2": Paper("2", (85.0, 83.3), (88.0, 72.0), (92.5, 75.0), 0.42),
+        "breast-cancer-wisconsin@2": Paper("2", (97.3, 97.6), (93.4, 91.1), (95.3, 96.1), 517.4),
+        "heart-cleveland@2": Paper("2", (75.3, 69.9), (58.8, 57.5), (60.5, 56.7), 900),
+        "image-segmentation@2": Paper("2", (56.7, 55.0), (42.9, 42.9), (48.0, 49.8), 900),
+        "hayes-roth@2": Paper("2", (76.8, 71.9), (60.0, 55.8), (77.4, 61.2), 900),
+        "echocardiogram@2": Paper("3", (100, 100), (100, 91.1), (100, 91.1), 5.1),
+        "dermatology@2": Paper("3", (81.1, 80.7), (67.0, 65.2), (75.9, 74.6), 900),
+        "parkinsons@2": Paper("3", (100, 91.0), (92.5, 79.9), (94.2, 86.8), 39.3),
+        "sonar@2": Paper("4", (100, 82.4), (79.4, 69.3), (89.0, 74.6), 900),
+        "haberman@2": Paper("4", (74.2, 75.1), (77.1, 73.4), (74.7, 73.3), 900),
+        "hepatitis@2": Paper("4", (100, 89.5), (94.5, 80.1), (99.1, 84.2), 44),
+        "balance-scale@2": Paper("5", (86.5, 89.1), (71.7, 67.5), (82.9, 85.3)),
+        "ionosphere@2": Paper("5", (100, 90.3), (91.0, 87.7), (94.2, 86.4)),
+        "monks-1@2": Paper("5", (98.1, 94.7), (76.8, 68.4), (94.9, 90.6)),
+        "monks-2@2": Paper("5", (87.7, 71.4), (65.2, 54.8), (79.2, 72.2)),
+        "monks-3@2": Paper("5", (92.4, 96.7), (93.5, 94.2), (90.0, 91.8)),
+        "wine@2": Paper("5", (100, 95.3), (94.1, 83.7), (97.0, 88.4)),
+        "dermatology@3": Paper("1", (100, 98.9), (80.7, 76.1), (89.4, 82.6)),
+        "heart-cleveland@3": Paper("1", (90.2, 65.3), (68.0, 55.6), (81.9, 56.2)),
+        "image-segmentation@3": Paper("1", (100, 85.7), (57.1, 57.1), (82.7, 59.4)),
+        "pendigits@2": Paper("7", (38.9, 38.9), (36.5, 36.2), (36.5, 36.2), kept=7.1, beta=(0.1, 0.1)),
+        "avila@2": Paper("7", (55.0, 52.6), (50.7, 50.3), (None, None), kept=4.5, beta=(0.2, 0.05)),
+        "htru2@2": Paper("7", (97.5, 97.8), (97.8, 97.3), (97.8, 97.3), kept=3, beta=(0.1, 0.03)),
+        "skin-segmentation@2": Paper("7", (87.1, 86.3), (81.0, 80.6), (None, None), kept=0.42, beta=(0.2, 0.05)),
+        "statlog-shuttle@2": Paper("7", (94.1, 94.0), (94.0, 93.8), (None, None), kept=2.0, beta=(0.1, 0.02)),
+        "pendigits@3": Paper("8", (62.2, 62.5), (58.4, 57.9), (58.4, 57.9), kept=2.8, beta=(0.1, 0.08)),
+        "avila@3": Paper("8", (58.1, 55.8), (56.2, 53.5), (None, None), kept=2.0, beta=(0.2, 0.02)),
+        "htru2@3": Paper("8", (97.4, 97.9), (97.8, 98.1), (None, None), kept=1.8, beta=(0.2, 0.04)),
+        "skin-segmentation@3": Paper("8", (94.7, 94.9), (87.6, 87.1), (None, None), kept=0.39, beta=(0.2, 0.03)),
+        "statlog-shuttle@3": Paper("8", (99.5, 99.5), (99.7, 99.7), (None, None), kept=1.5, beta=(0.1, 0.015)),
+    }
+
+
+SETS = _sets()
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("-o", "--out", type=Path, default=Path("oblique.jsonl"))
+    words.add_argument("--sets", default=",".join(SETS), help="NAME (all its depths) or NAME@DEPTH, between commas")
+    words.add_argument("--models", default=",".join(MODELS))
+    words.add_argument("--seeds", default="0,1,2")
+    words.add_argument("--time-limit", type=float, default=60)
+    words.add_argument("--cv-limit", type=float, default=5)
+    words.add_argument("--jobs", type=int, default=1, help="cells at once")
+    words.add_argument("--table", action="store_true", help="run nothing, print the tables")
+    asked = words.parse_args()
+    limits = {"time_limit": asked.time_limit, "cv_limit": asked.cv_limit}
+    named = [cell for word in asked.sets.split(",") for cell in known(word, SETS, words)]
+    models = [model for word in asked.models.split(",") for model in known(word, MODELS, words)]
+    found = [record for record in had(asked.out) if limits.items() <= record.items()]
+    keys = [{"set": cell, "seed": int(seed), "model": model} | limits for seed, model, cell in product(asked.seeds.split(","), models, named)]
+    todo = [] if asked.table else [key for key in keys if not any(key.items() <= record.items() for record in found)]
+    for record in Parallel(asked.jobs, return_as="generator_unordered")(delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo):
+        found.append(record)
+        with asked.out.open("a") as stream:
+            stream.write(json.dumps(record) + "\n")
+    print(tables(found))
+
+
+def known(word: str, names, words) -> list[str]:
+    """The names that are this word, or this word with a depth."""
+    fitting = [name for name in names if word in (name, name.partition("@")[0])]
+    return fitting or words.error(f"expected one of {', '.join(names)}, got {word!r}")
+
+
+def grid(model: str, n: int, limit: float, large: bool) -> list[dict]:
+    """The points of a model's grid for `n` training rows, as words of pipeline.fit."""
+    leaves = ((), (f"leaf_rows >= {max(1, round(0.05 * n))}",))
+    if model == "cart":
+        return [{}]
+    if model == "oblique_search":
+        return [{"params": {"seconds": limit}, "constraints": least} for least in leaves]
+    if model == "dpflow":
+        bins = ",bins=32" if large else ""
+        return [{"encoding": f"oblique:pool={pool},seconds={limit / 4:g}{bins}", "constraints": least} for pool, least in product((25, 100), leaves)]
+    start = {"start_from": f"oblique:seconds={limit / 4:g}"}
+    if model == "oct_h":
+        return [start | {"params": {"mu": mu, "alpha": alpha}} for mu, alpha in product((0.005, 0.05), (0.0, 0.01))]
+    soft = {"margin": "soft", "alpha1": 1000.0, "alpha2": 0.1}
+    points = [{"margin": "hard", "alpha2": 0.0}, {"margin": "hard", "alpha2": 0.1}, soft | {"epsilon": 0.01}, soft | {"epsilon": 0.1}]
+    return [start | {"params": point} for point in points]
+
+
+def run(key: dict, folder: Path) -> dict:
+    """One cell: the grid by cross-validation, the best point on the training rows, and both accuracies."""
+    warnings.simplefilter("ignore")
+    name, model, seed, depth = key["set"], key["model"], key["seed"], int(key["set"].partition("@")[2])
+    dataset = read(next(path for ending in (".csv", ".csv.gz") if (path := data_folder() / f"{name.partition('@')[0]}{ending}").exists()))
+    inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=seed)
+    train, test = part(dataset, np.sort(inside)), part(dataset, np.sort(outside))
+    large = SETS[name].beta is not None
+    scheme = "convex_hull:beta1={:g},beta2={:g}".format(*SETS[name].beta) if large and model != "cart" else None
+    facts = {"n_train": train.n_rows, "n_test": test.n_rows}
+    try:
+        began = time.monotonic()
+        scores, place = [], 0
+        if len(grid(model, train.n_rows, 1, large)) > 1:
+            fold = deal(train.y, FOLDS, seed)
+            for k in range(FOLDS):
+                rows, held = part(train, np.flatnonzero(fold != k)), part(train, np.flatnonzero(fold == k))
+                kept, _ = chosen(rows, scheme, depth, folder / f"{name}-{seed}-{k}.json")
+                scores.append([right(fitted(kept, model, depth, point, key["cv_limit"], seed), held)
+                               for point in grid(model, kept.n_rows, key["cv_limit"], large)])
+            place = int(np.argmax(np.round(np.mean(scores, axis=0), 12)))
+            facts["cv_scores"] = np.mean(scores, axis=0).round(4).tolist()
+        facts["cv_seconds"] = round(time.monotonic() - began, 2)
+        kept, selecting = chosen(train, scheme, depth, folder / f"{name}-{seed}.json")
+        point, began = grid(model, kept.n_rows, key["time_limit"], large)[place], time.monotonic()
+        done = fitted(kept, model, depth, point, key["time_limit"], seed, must=True)
+        facts |= {"seconds": round(selecting + time.monotonic() - began, 2), "select_seconds": round(selecting, 2), "n_kept": kept.n_rows,
+                  "point": place, "words": {name: value for name, value in point.items() if value}, "train": right(done, train), "test": right(done, test)}
+        facts |= {name: done.facts.get(name) for name in ("termination", "objective", "bound", "verified")}
+    except OdtcError as problem:
+        facts |= {"termination": type(problem).__name__, "message": str(problem)}
+    return key | facts
+
+
+def part(dataset, rows):
+    return replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows])
+
+
+def chosen(dataset, scheme: str | None, depth: int, file: Path):
+    """The rows that the selection keeps and the seconds that it took, from the file where it was made before."""
+    if scheme is None:
+        return dataset, 0.0
+    if not file.exists():
+        began = time.monotonic()
+        rows = selected(dataset, scheme, depth, jobs=1).selected.rows
+        file.parent.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(f".{time.monotonic_ns()}")
+        half.write_text(json.dumps({"scheme": scheme, "seconds": time.monotonic() - began, "rows": rows.tolist()}))
+        half.rename(file)
+    facts = json.loads(file.read_text())
+    rows = np.array(facts["rows"])
+    return taken(dataset, rows, dataset.weight[rows], {"scheme": scheme}), facts["seconds"]
+
+
+def fitted(dataset, model: str, depth: int, point: dict, limit: float, seed: int, must: bool = False):
+    """The fit, or None where there is no tree and there need be none."""
+    try:
+        return pipeline.fit(dataset, model, depth, threads=1, time_limit=limit, seed=seed, **point)
+    except OdtcError:
+        if must:
+            raise
+        return None
+
+
+def right(done, dataset) -> float:
+    return 0.0 if done is None else round(float((done.tree.predict(dataset.X) == dataset.y).mean()), 6)
+
+
+def tables(found: list[dict]) -> str:
+    """Accuracies, their means over the sets that all models have, and seconds with the selected share."""
+    models = [model for model in MODELS if any(record["model"] == model for record in found)]
+    cells = {(name, model): [record for record in found if (record["set"], record["model"]) == (name, model)] for name in SETS for model in models}
+    names = [name for name in SETS if any(cells[name, model] for model in models)]
+    lines = ["Training / test accuracy, %, means over the seeds (how many, where not the same for all):", "",
+             f"| set@depth | table | {' | '.join(models)} | paper S1O | paper OCT-H | paper CART |", "|---" * (5 + len(models)) + "|"]
+    most = max((len(records) for records in cells.values()), default=0)
+    for name in names:
+        paper = SETS[name]
+        printed = [" / ".join("–" if value is None else f"{value:.1f}" for value in pair) for pair in (paper.s1o, paper.oct_h, paper.cart)]
+        lines.append(f"| {name} | {paper.table} | {' | '.join([accuracy(cells[name, model], most) for model in models] + printed)} |")
+    shared = [name for name in names if all(any("test" in record for record in cells[name, model]) for model in models)]
+    lines += ["", f"Means of test accuracy over the {len(shared)} sets that all models have: "
+              + ", ".join(f"{model} {np.mean([mean(cells[name, model], 'test') for name in shared]) * 100:.1f}" for model in models if shared)
+              + (f"; paper S1O {np.mean([SETS[name].s1o[1] for name in shared]):.1f}, CART {np.mean([SETS[name].cart[1] for name in shared]):.1f}" if shared else "") + ".",
+              "", "Seconds of the last fit (of cross-validation), and the rows that it was trained on:", "",
+              f"| set@depth | {' | '.join(models)} | paper S1O s | kept % | paper kept % |", "|---" * (4 + len(models)) + "|"]
+    for name in names:
+        records = [record for model in models if model != "cart" for record in cells[name, model] if "n_kept" in record]
+        share = f"{100 * np.mean([record['n_kept'] / record['n_train'] for record in records]):.2f}" if records else "–"
+        printed = [f"{SETS[name].seconds:g}" if SETS[name].seconds else "–", share, f"{SETS[name].kept:g}" if SETS[name].kept else "100"]
+        lines.append(f"| {name} | {' | '.join([spent(cells[name, model]) for model in models] + printed)} |")
+    failed = [f"- {record['set']}, {record['model']}, seed {record['seed']}: {record['termination']}: {record['message']}" for record in found if "message" in record]
+    return "\n".join([*lines, *(["", "Without a tree:", "", *failed] if failed else [])])
+
+
+def mean(records: list[dict], name: str) -> float:
+    return float(np.mean([record[name] for record in records if name in record]))
+
+
+def accuracy(records: list[dict], most: int) -> str:
+    having = [record for record in records if "test" in record]
+    if not having:
+        return "no tree" if records else "–"
+    return f"{100 * mean(having, 'train'):.1f} / {100 * mean(having, 'test'):.1f}" + (f" ({len(having)})" if len(having) < most else "")
+
+
+def spent(records: list[dict]) -> str:
+    having = [record for record in records if "seconds" in record]
+    return f"{mean(having, 'seconds'):.1f} ({mean(having, 'cv_seconds'):.0f})" if having else "–"
+
+
+if __name__ == "__main__":
+    main()
