@@ -177,6 +177,7 @@ def test_a_midpoint_parts_its_neighbours(numbers):
 def test_midpoints_at_the_edges_of_doubles():
     one = np.nextafter(1.0, 2.0)
     np.testing.assert_array_equal(midpoints(np.array([1.0, one])), [1.0])
+    np.testing.assert_array_equal(midpoints(np.array([2.8, 2.9, 3.0])), [2.85, 2.95])
     np.testing.assert_array_equal(midpoints(np.array([1e308, 1.5e308])), [1.25e308])
     np.testing.assert_array_equal(midpoints(np.array([-5e-324, 0.0, 5e-324])), [-5e-324, 0.0])
 
