@@ -121,7 +121,8 @@ def build(problem: Problem, flow: Flow, share) -> Model:
         u = m.columns(f"u{j}", state, Axis("test", F), role=Role.ARC, integer=r > 0, cost=share(flow.branch[0]),
                       members=step.state.astype(np.int64) * F + step.test) if len(step.state) else None
         blocks.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
-    bound = m.rows("bound", Axis("sum", r), lower=flow.budgets.lower / scale, upper=flow.budgets.upper / scale) if r else None
+    which, low, high = _one_sided(flow.budgets)
+    bound = m.rows("bound", Axis("sum", len(which)), lower=low / scale[which], upper=high / scale[which]) if r else None
     for j, (step, (row, t, u)) in enumerate(zip(flow.steps, blocks)):
         place, arc = np.arange(len(step.points)), np.arange(len(step.state))
         if t is not None:
@@ -129,15 +130,24 @@ def build(problem: Problem, flow: Flow, share) -> Model:
         for i in range(r):
             used = np.flatnonzero(step.points.vector[:, 1 + i])
             if len(used):
-                m.add(bound[np.full(len(used), i)], t[used], step.points.vector[used, 1 + i] / scale[i])
+                m.add(bound[np.flatnonzero(which == i)[:, None]], t[used], step.points.vector[used, 1 + i] / scale[i])
         if u is None:
             continue
         m.add(row[step.state], u[arc])
         for side in (0, 1):
             m.add(blocks[j + 1][0][step.below[:, side]], u[arc], -1)
         for i in np.flatnonzero(flow.branch[1:]):
-            m.add(bound[np.full(len(arc), i)], u[arc], flow.branch[1 + i] / scale[i])
+            m.add(bound[np.flatnonzero(which == i)[:, None]], u[arc], flow.branch[1 + i] / scale[i])
     return m.finish()
+
+
+def _one_sided(budgets: Budgets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(sum, lower, upper) of each row: the portable formats hold no ranges, so a sum that is bounded on both sides by
+    different numbers has two rows."""
+    twice = np.flatnonzero((budgets.lower > -np.inf) & (budgets.upper < np.inf) & (budgets.lower < budgets.upper))
+    which, low = np.append(np.arange(len(budgets.lower)), twice), budgets.lower.copy()
+    low[twice] = -np.inf
+    return which, np.append(low, budgets.lower[twice]), np.append(budgets.upper, np.full(len(twice), np.inf))
 
 
 def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]:

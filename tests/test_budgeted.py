@@ -12,6 +12,7 @@ import odtc
 from odtc import pipeline
 from odtc.constraint import broken, posed
 from odtc.errors import ChoiceError, NoSolutionError, TreeError
+from odtc.format import write_model
 from odtc.heap import blank, settle
 from odtc.manifest import read_manifest, write_manifest
 from odtc.pareto import Points, crowned, nondominated
@@ -178,3 +179,19 @@ def test_the_incumbent_of_a_bound_that_holds_is_the_optimum(data):
     if said["incumbent"] is not None and said["bound"] >= said["incumbent"] - 1e-9:
         assert said["incumbent"] == pytest.approx(best, abs=1e-6)
     assert (said["incumbent"] is None) == (best == np.inf)
+
+
+@pytest.mark.parametrize("fix", ["true", "false"])
+def test_a_sum_that_is_bounded_on_both_sides_is_two_rows_of_a_file(tmp_path, fix):
+    """The difference of two groups' rates is at least -D and at most D."""
+    rows = "a,b,g,y\n" + "".join(f"{i % 2},{i // 2 % 2},{'u' if i % 3 else 'v'},{'yes' if i % 5 < 2 else 'no'}\n" for i in range(24))
+    (tmp_path / "d.csv").write_text(rows)
+    model = odtc.build(tmp_path / "d.csv", "dpflow", 2, encoding="onehot", reading={"aside": ("g",)}, params={"fix": fix},
+                       constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",))
+    ends = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
+    assert (model.row_lower[ends] == model.row_upper[ends]).all()
+    write_model(model, tmp_path / "d.mps", "mps")
+    heap = model.problem.module.decode(model.problem, model.split(odtc.solve(model).x))
+    peer = odtc.fit(tmp_path / "d.csv", "flowoct", 2, encoding="onehot", reading={"aside": ("g",)},
+                    constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",))
+    assert model.problem.module.objective(model.problem, heap) == peer.facts["objective"]
