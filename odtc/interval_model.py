@@ -27,6 +27,7 @@ from odtc.scans import Ranked
 
 TRIED = 20  # of the thresholds of a scale at one state
 SUM = 100  # multiplications take as long as one sum of a table
+QUICK = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
 MANY = 8  # thresholds per scale, on average: with fewer there is little to leave out
 
 
@@ -156,11 +157,20 @@ def _ranked(problem) -> Ranked:
 def _search(problem) -> Search:
     """The search, ended."""
     def ended():
-        sums = work(_scales(problem), problem.topology.depth)
-        deadline.expect_end(SUM * sums, f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {problem.topology.depth}",
+        depth, search = problem.topology.depth, Search(_ranked(problem))
+        rows = np.arange(len(search.ranked.rank))
+        if not problem.params.lambda_:
+            # The estimate is of searches that must exclude something; a tree of less depth that costs what none can avoid ends it at once.
+            for less in range(2, depth):
+                if work(_scales(problem), less) > QUICK:
+                    break
+                if search.value(rows, less).cost <= search.ranked.near:
+                    search.value(rows, depth)
+                    return search
+        sums = work(_scales(problem), depth)
+        deadline.expect_end(SUM * sums, f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
                             "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
-        search = Search(_ranked(problem))
-        search.value(np.arange(len(search.ranked.rank)), problem.topology.depth)
+        search.value(rows, depth)
         return search
 
     return _once(problem, "search", ended)

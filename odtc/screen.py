@@ -81,6 +81,8 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
             every, cart = facts["all_rows"], facts["cart_all_rows"]
             print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %), "
                   f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %)")
+            for broken in every["breaks"]:
+                say(f"note: the constraint is kept on the selected rows only: {broken}")
         if facts.get("test_accuracy") is not None:
             print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
                   f"CART {100 * facts['cart_test_accuracy']:.2f} %"

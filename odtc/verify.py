@@ -71,10 +71,19 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         checks.append(Check("constraint", given.holds(value), given.told(value)))
         if dataset is not None and hasattr(given.module, "answers"):
             again = _answered(encoded, given, dataset, predicted)
-            checks[-1] = Check("constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} on the rows of the data file")
+            where = "on the rows of the data file"
+            if dataset.selected is not None:  # it is a constraint of the rows that the tree is trained on
+                where = "on the selected rows, " + told_of_all(encoded, given, tree, dataset.selected.whole)[0]
+            checks[-1] = Check("constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} {where}")
     if dataset is not None:
         checks.append(_against_data(dataset, predicted, encoded.cost.tolist(), errors, loss))
     return checks
+
+
+def told_of_all(encoded, given, tree: Tree, whole: Dataset) -> tuple[str, bool]:
+    """(words, whether it holds): a constraint on answers on all rows that those of the tree were selected from."""
+    value = _answered(encoded, given, whole, [_label(tree, cells) for cells in whole.X.tolist()])
+    return f"{value:.10g} on all {whole.n_rows} rows{'' if given.holds(value) else ', where it is broken'}", given.holds(value)
 
 
 def equivalent_points(encoded) -> float:

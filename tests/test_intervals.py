@@ -20,7 +20,8 @@ from odtc.scale import Scales
 from odtc.scans import Part, Ranked
 from odtc.solver import find_solver, version
 from odtc.topology import Topology
-from tests.command_line import MONKS
+from tests.command_line import CHECKOUT, MONKS
+from tests.command_line import odtc as command
 from tests.exhaustive import cheapest
 from tests.laws.problems import costs
 
@@ -147,3 +148,10 @@ def test_pycontree_finds_the_same(depth):
     peer = pycontree.ConTree(max_depth=depth, time_limit=60)
     peer.fit(X, y)
     assert odtc.fit(data, "dpflow", depth, start_from="none").facts["objective"] == (peer.predict(X) != y).sum()
+
+
+def test_a_tree_of_less_depth_without_avoidable_error_proves_any_depth(tmp_path):
+    """Iris has such a tree of depth 4; the estimate for depth 7 is of searches that must exclude something."""
+    said = command("fit", CHECKOUT / "examples" / "iris" / "iris.csv", "--model", "dpflow", "--depth", 7, "--json", "-o", "m", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert (said.facts["termination"], said.facts["objective"], said.facts["verified"]) == ("optimal", 0, True)

@@ -173,3 +173,21 @@ def test_monks_are_their_own_hull():
     """Indicators have no point within another: each distinct row of a class is kept once."""
     dataset = odtc.read(MONKS / "monks-1.csv", categorical=tuple(f"a{j}" for j in range(1, 7)))
     assert selected(dataset, "convex_hull", 2).n_rows == len(np.unique(np.column_stack([dataset.X, dataset.y]), axis=0))
+
+
+def test_a_constraint_that_only_the_selected_rows_keep_is_told(tmp_path):
+    """200 rows of class yes lie within a circle of no; of all of these, those on the rim are few and those on the circle all."""
+    inner = np.random.default_rng(0).random((200, 2)) * 0.2 + 0.3
+    angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    rows = [(*point, "yes") for point in inner]
+    rows += [(0.4 + 0.4 * np.cos(t), 0.4 + 0.4 * np.sin(t), "no") for t in angle]
+    rows += [(0.95 + 0.05 * b * b, b, "yes") for b in np.linspace(0, 1, 30)]
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{a:.3f},{b:.3f},{c}\n" for a, b, c in rows))
+    words = ["fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds:bins=5", "--select", "convex_hull", "--constraint", "recall[yes] >= 0.3", "-o", "m"]
+    said = run(*words, folder=tmp_path)
+    assert said.code == 0, said.err
+    whole, tree = odtc.read(tmp_path / "d.csv"), odtc.tree.read_tree(tmp_path / "m.tree.json")
+    yes = whole.classes.index("yes")
+    recall = (tree.predict(whole.X) == yes)[whole.y == yes].mean()
+    assert recall < 0.3 and f"{recall:.10g} on all 290 rows, where it is broken" in said.err
+    assert f"on the selected rows, {recall:.10g} on all 290 rows" in run("verify", "m.sol", folder=tmp_path).out
