@@ -67,7 +67,7 @@ SHAPE = {
     "tree": {"root": _node_shape}, "targets": [TEXT],
 }
 SOURCE = {"data": {"target": TEXT, "missing": ("drop", "error", "separate"), "path?": TEXT, "categorical?": [TEXT], "numeric?": [TEXT],
-                   "weights?": (TEXT, None), "sha256?": (TEXT, None)}}
+                   "weights?": (TEXT, None), "aside?": [TEXT], "sha256?": (TEXT, None)}}
 ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 
 

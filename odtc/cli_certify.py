@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Categorical, ClassWeight, Cost, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, names
+from odtc.cli_options import Aside, Categorical, ClassWeight, Cost, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, names
 
 
 def certify(
     data: DataFile, depth: Depth = 2, target: Target = None, encoding: Encoding = "auto", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, class_weight: ClassWeight = None, cost: Cost = None,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
+    class_weight: ClassWeight = None, cost: Cost = None,
     lambda_: Annotated[float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")] = 0.0,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")] = None,
     as_json: Json = False,
@@ -28,7 +29,7 @@ def certify(
     from odtc.midpoints import words
     from odtc.output import write_text
 
-    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights, aside=names(aside))
     problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading,
                             class_weight=class_weight, cost=cost)
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
@@ -63,7 +64,8 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     if data is None and "path" not in source:
         raise CertificateError(f"the certificate {str(path)!r} does not say of which data file it is; name it with --data")
     file = data or path.resolve().parent / source["path"]
-    rows = read(file, source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights"))
+    rows = read(file, source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights"),
+                aside=tuple(source.get("aside", ())))
     try:
         proof = check(facts, rows)
     except CertificateError as problem:

@@ -467,7 +467,7 @@ def no_solution_text(solution: Solution, ours: bool = True) -> str:
             "none": f"{more}, or give a start (--start cart) to a solver that takes one (odtc list solvers)",
             "accepted": more,
         }.get(solution.start, f"{more}; it did not take the start that it was given"),
-        Termination.INFEASIBLE: "it says the model is infeasible" + ("; every model of odtc has a solution, unless no tree keeps the constraints, so check these and the file" if ours else ""),
+        Termination.INFEASIBLE: "it says the model is infeasible" + ("; every model of odtc has a solution, unless no tree keeps the constraints, or rows were added to a file from which the compiler left columns out (docs/files.md), so check these and the file" if ours else ""),
         Termination.INTERRUPTED: "it was interrupted before it had one",
     }.get(solution.termination, f"it ended as {solution.termination}")
     return f"{solution.solver or 'the solver'} found no solution: {why}{': ' + solution.message if solution.message else ''}"

@@ -38,7 +38,7 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     ))
     # FORMULATIONS §9: better than the solver's objective is a note, worse is an error.
     worse = paid > objective and not close(paid, objective)
-    note = " (better: the incumbent withheld flow)" if paid < objective and not close(paid, objective) else ""
+    note = " (better: the incumbent withheld flow, or the model that was solved has rows of its own)" if paid < objective and not close(paid, objective) else ""
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
     if hasattr(module, "misrouted"):
         weight = module.misrouted(problem, model.split(solution.x))

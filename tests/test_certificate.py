@@ -241,3 +241,13 @@ def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
     (tmp_path / "c.json").write_text('{"schema": "odtc.certificate/1", "claim": ' + "9" * 5000 + "}")
     refused = command("verify", "--certificate", "c.json", folder=tmp_path)
     assert refused.code == 1 and "thousands of digits" in refused.err and "c.json" in refused.err
+
+
+def test_a_column_aside_is_no_test_of_a_certificate(tmp_path):
+    rows = "a,b,g,y\n" + "".join(f"{i % 4},{i % 3},{'u' if i % 2 else 'v'},{'yes' if i % 2 else 'no'}\n" for i in range(24))
+    (tmp_path / "d.csv").write_text(rows)
+    with_it, without = (command("certify", "d.csv", "--depth", 1, "--json", "-o", f"{name}.certificate.json", *words, folder=tmp_path)
+                        for name, words in (("g", ()), ("no", ("--aside", "g"))))
+    assert with_it.facts["objective"] == 0 < without.facts["objective"]
+    said = command("verify", "--certificate", "no.certificate.json", folder=tmp_path)
+    assert said.code == 0 and "these are all" in said.out, said.out + said.err
