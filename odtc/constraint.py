@@ -166,7 +166,8 @@ def built(problem: Problem) -> Model:
     for number, given in rowed(problem):
         module = given.module
         if why := lacking(problem, model, _of(problem, given, "needs")):
-            raise ChoiceError(f"constraint {str(given)!r} {why}; {module.HINT}")
+            drop = getattr(problem.module, "hinders", lambda problem, given: "")(problem, given)
+            raise ChoiceError(f"constraint {str(given)!r} {why}; {f'drop {drop}, with which it is not kept, or the constraint' if drop else module.HINT}")
         m = ModelBuilder.onto(model)
         module.rows(problem, model, given, m, _suffix(number))
         model = m.finish()

@@ -195,3 +195,9 @@ def test_a_sum_that_is_bounded_on_both_sides_is_two_rows_of_a_file(tmp_path, fix
     peer = odtc.fit(tmp_path / "d.csv", "flowoct", 2, encoding="onehot", reading={"aside": ("g",)},
                     constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",))
     assert model.problem.module.objective(model.problem, heap) == peer.facts["objective"]
+
+
+@pytest.mark.parametrize("words", ["proof=true", "intervals=true"])
+def test_a_parameter_that_hinders_a_constraint_is_named(tmp_path, words):
+    said = command("build", MONKS / "monks-1.csv", "--model", "dpflow", "--encoding", "onehot", "-p", words, "--constraint", "accuracy >= 0.5", folder=tmp_path)
+    assert refused(said).endswith(f"drop -p {words}, with which it is not kept, or the constraint")

@@ -97,6 +97,14 @@ def keeps(problem: Problem) -> tuple[str, ...]:
     return ROWS if problem.params.proof else KEEPS
 
 
+def hinders(problem: Problem, given) -> str:
+    """The parameter for which a constraint is not kept that would be without it, as on the command line; "" for none."""
+    params = problem.params
+    if given.name not in KEEPS and given.module.KNOWS != Knows.TESTS:
+        return ""
+    return "-p proof=true" if params.proof else "-p intervals=true" if params.intervals == "true" else f"-p tail={params.tail}" if params.tail in ("1", "2") else ""
+
+
 def remembers(problem: Problem) -> bool:
     """Whether states remember their paths, since a constraint speaks of what is asked (odtc.paths)."""
     if problem.params.proof or interval_model.taken(problem):
