@@ -76,7 +76,9 @@ def cell(model, format: str, solver: str, limit: float) -> str:
         return "size" if module.DIALECT.limit and solution.termination == "error" else str(solution.termination)
     decoded = pipeline.decode(model, solution)
     cost = model.problem.module.objective(model.problem, decoded.heap)
-    return f"{cost:.6g}" if solution.termination == "optimal" and decoded.verified else f"{solution.termination} {cost:.6g}"
+    if not decoded.verified:
+        return f"not verified {cost:.6g}"
+    return f"{cost:.6g}" if solution.termination == "optimal" else f"{solution.termination} {cost:.6g}"
 
 
 if __name__ == "__main__":
