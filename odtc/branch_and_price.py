@@ -77,6 +77,8 @@ class Search:
     def run(self) -> None:
         """Ends when the best tree is proven, when the relaxation is solved and not `exact`, or when time or
         rounds are over; may be interrupted at any moment."""
+        if self.columns.settle():  # what was only said to be the best
+            self._improve({})
         master, count = RestrictedMaster(self.columns), 0
         try:
             self._open = [(self.bound, 0, {})]
@@ -161,7 +163,7 @@ class Search:
 
     def _worth_it(self, e: int, reduced: np.ndarray) -> np.ndarray:
         """The paths of an end whose cost is known, and that lower the relaxation most."""
-        some = np.flatnonzero((reduced < -NEGATIVE) & ~np.isnan(self.paths.cost[e]))
+        some = np.flatnonzero((reduced < -NEGATIVE) & self.paths.known(e))
         return some[np.argsort(reduced[some], kind="stable")[:MOST_NEW]]
 
     def _evaluate(self, priced: dict, least: dict[int, np.ndarray]) -> int:
@@ -170,7 +172,7 @@ class Search:
         paths, chosen, asked = self.paths, {}, 0
         for e, one in priced.items():
             most = max(1, int(WORK / len(least) / paths.work(e)))
-            unknown = np.flatnonzero(np.isnan(paths.cost[e]) & np.isfinite(one.full))
+            unknown = np.flatnonzero(~paths.known(e) & np.isfinite(one.full))
             some = unknown[np.argsort(one.full[unknown], kind="stable")]
             negative = int((one.full[some] < -NEGATIVE).sum())
             chosen[e] = some[: most if self.dynamic else min(most, negative)]

@@ -35,7 +35,6 @@ def prepared(problem: Problem) -> Problem:
     params, given = problem.params, problem.params.columns
     if given.startswith(MARK) or given == "all" or given == "auto" and is_small(problem):
         return problem
-    columns = None
     if given in ("auto", "start"):
         paths = paths_of(problem, splits_of(problem))
         columns = Columns(paths)
@@ -44,10 +43,14 @@ def prepared(problem: Problem) -> Problem:
             Search(paths, columns, False, rounds=params.rounds).run()
         pool = columns.to_pool()
     else:
+        # The file says which paths there are. What is best below them, and what they cost, is found here: the file may
+        # be of another objective, of other rows, or edited.
         pool = read_pool(given, problem.encoded, problem.topology.depth, tail_of(problem))
+        columns = Columns(paths_of(problem, pool.splits if params.splits == "auto" else splits_of(problem)), pool)
+        columns.settle()
+        pool = columns.to_pool()
     problem = replace(problem, params=replace(params, columns=pool.to_text()))
-    if columns is not None:
-        problem.memo["cg columns"] = columns
+    problem.memo["cg columns"] = columns
     return problem
 
 
@@ -56,7 +59,7 @@ def columns_of(problem: Problem) -> Columns:
     if "cg columns" not in problem.memo:
         given = prepared(problem).params.columns
         if given.startswith(MARK):
-            pool = Pool.from_text(given)
+            pool = Pool.from_text(given, problem.topology.depth, tail_of(problem), problem.encoded)
             columns = Columns(paths_of(problem, pool.splits), pool)
         else:
             columns = Columns(paths_of(problem, splits_of(problem)))

@@ -9,6 +9,7 @@ import base64
 import json
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -16,10 +17,28 @@ from odtc.decision_paths import Paths
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError, OdtcError
 from odtc.pricing import best_tests, values
+from odtc.shape import ANY, FLAG, TEXT, WHOLE, Misfit, read_object, said, why
+from odtc.shape import fit as fit_shape
 from odtc.split import split_from_json
 
 SCHEMA = "odtc.columns/1"
 MARK = "columns:"  # begins the text of columns
+
+
+def _column(value, place):
+    """The shape of a column: a list of four."""
+    _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {said(value)}")
+    fit_shape(value[:2], [WHOLE], place)
+    fit_shape(value[2:], [[WHOLE]], place)
+    return ANY
+
+
+def _expect(fits: bool, wrong: str) -> None:
+    if not fits:
+        raise Misfit(wrong)
+
+
+POOL = {"splits": [[WHOLE]], "columns": [_column]}
 
 
 @dataclass(frozen=True)
@@ -37,13 +56,42 @@ class Pool:
         return MARK + base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode("ascii")
 
     @classmethod
-    def from_text(cls, text: str) -> "Pool":
-        return cls._from_json(json.loads(zlib.decompress(base64.b64decode(text.removeprefix(MARK)))))
+    def from_text(cls, text: str, depth: int, tail: int, encoded: Encoded) -> "Pool":
+        """The pool of a manifest; raises ChoiceError for one that is damaged."""
+        try:
+            facts = json.loads(zlib.decompress(base64.b64decode(text.removeprefix(MARK))))
+            fit_shape(facts, POOL | {"cover": [WHOLE]})
+            pool = cls._from_json(facts)
+            pool._expect_whole(depth, tail, range(encoded.n_tests))
+            _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
+        except (ValueError, OverflowError, zlib.error, RecursionError, Misfit) as problem:
+            raise ChoiceError(f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {why(problem)}") from None
+        return pool
 
     @classmethod
     def _from_json(cls, facts: dict) -> "Pool":
-        columns = tuple((int(e), int(t), tuple(map(int, path)), tuple(map(int, below))) for e, t, path, below in facts["columns"])
-        return cls(tuple(np.array(tests, np.int32) for tests in facts["splits"]), columns, tuple(map(int, facts["cover"])))
+        columns = tuple((e, t, tuple(path), tuple(below)) for e, t, path, below in facts["columns"])
+        return cls(tuple(np.array(tests, np.int32) for tests in facts["splits"]), columns, tuple(facts["cover"]))
+
+    def _expect_whole(self, depth: int, tail: int, tests) -> None:
+        """Raises Misfit for what is no pool of this depth and tail over these tests."""
+        height, asked = depth - tail, [set(some.tolist()) for some in self.splits]
+        _expect(len(asked) == 2 ** (depth + 1), f"expected splits of {2 ** (depth + 1)} nodes, got {len(asked)}")
+        for node, some in enumerate(self.splits):
+            _expect(len(some) == len(asked[node]), f"splits[{node}] has the same split twice")
+            _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is none of the tests")
+            _expect(not len(some) or node and not node >> depth, f"splits[{node}] has splits, and node {node} is no branch node")
+        below_end = [(level, place) for level in range(tail) for place in range(2**level)]
+        for at, (e, t, way, below) in enumerate(self.columns):
+            place, level = f"columns[{at}]", t.bit_length() - 1
+            _expect(1 << height <= e < 2 << height, f"{place} ends at {e}, and the ends are {1 << height} to {(2 << height) - 1}")
+            _expect(t > 0 and level <= height and e >> height - level == t, f"{place} stops at {t}, which is not on the way to {e}")
+            _expect(len(way) == level, f"{place} has {len(way)} splits on its way to node {t}, and {level} lead there")
+            _expect(all(test in asked[t >> level - up] for up, test in enumerate(way)), f"{place} asks a split that its node may not ask")
+            wanted = len(below_end) if t == e else 0
+            _expect(len(below) == wanted, f"{place} has a subtree of {len(below)} nodes, and {wanted} are below node {t}")
+            _expect(all(test == -1 or test in asked[(e << down) + side] for test, (down, side) in zip(below, below_end)),
+                    f"{place} has a subtree with a split that its node may not ask")
 
     def to_json(self, encoded: Encoded, depth: int, tail: int) -> dict:
         """The pool as a file holds it: the tests as splits in the units of the data; without the rows (5), which
@@ -61,17 +109,13 @@ class Pool:
 def read_pool(path, encoded: Encoded, depth: int, tail: int) -> Pool:
     """The pool of a file that `odtc fit --model cg` wrote. Raises ChoiceError for another file, and for one of
     another depth or tail, or with splits that the encoding has not."""
+    if not Path(path).exists():
+        raise ChoiceError(f"cannot read the columns {str(path)!r}: there is no such file; expected auto, all, start, or a file of odtc fit --model cg")
+    facts = read_object(path, "file of columns", ChoiceError)
+    if facts.get("schema") != SCHEMA:
+        raise ChoiceError(f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make them with odtc fit --model cg")
     try:
-        with open(path, encoding="utf-8") as stream:
-            facts = json.load(stream)
-    except OSError as problem:
-        raise ChoiceError(f"cannot read the columns {str(path)!r}: {problem.strerror}; expected auto, all, start, or a file of odtc fit --model cg") from None
-    except (ValueError, RecursionError):
-        raise ChoiceError(f"expected columns in JSON in {str(path)!r}, got text that is not JSON") from None
-    found = facts.get("schema") if isinstance(facts, dict) else None
-    if found != SCHEMA:
-        raise ChoiceError(f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {found!r}")
-    try:
+        fit_shape(facts, POOL | {"depth": WHOLE, "tail": WHOLE, "encoding": TEXT, "tests": [ANY]})
         for key, mine in (("depth", depth), ("tail", tail)):
             if facts[key] != mine:
                 raise ChoiceError(f"expected columns of {key} {mine} in {str(path)!r}, got {facts[key]}; give that {key}, or no columns")
@@ -81,18 +125,19 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> Pool:
         place = {-1: -1}
         for at, test in enumerate(facts["tests"]):
             split = split_from_json(test, encoded.features)
+            fit_shape(test, {"ones_left": FLAG}, f"tests[{at}]")
             if (split, test["ones_left"]) not in known:
                 raise ChoiceError(f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is no test of the encoding "
-                                  f"{encoded.scheme!r} here (they were made with {facts['encoding']!r}); use that data and encoding, or no columns")
+                                  f"{encoded.scheme!r} here (they were made with {said(facts['encoding'])}); use that data and encoding, or no columns")
             place[at] = known[split, test["ones_left"]]
-        facts["splits"] = [[place[at] for at in tests] for tests in facts["splits"]]
-        facts["columns"] = [[e, t, [place[at] for at in way], [place[at] for at in below]] for e, t, way, below in facts["columns"]]
-        pool = Pool._from_json(facts | {"cover": ()})
-        if len(pool.splits) != 2 ** (depth + 1):
-            raise ValueError("another number of nodes")
-        return pool
-    except (KeyError, TypeError, ValueError, IndexError) as problem:
-        raise ChoiceError(f"the columns {str(path)!r} are not complete ({type(problem).__name__}: {problem}); make them again") from None
+
+        # Tests that are two there may be one here.
+        Pool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["tests"])))
+        splits = [list(dict.fromkeys(place[at] for at in tests)) for tests in facts["splits"]]
+        columns = [(e, t, [place[at] for at in way], [place[at] for at in below]) for e, t, way, below in facts["columns"]]
+        return Pool._from_json({"splits": splits, "columns": columns, "cover": ()})
+    except (Misfit, OverflowError) as problem:
+        raise ChoiceError(f"the columns {str(path)!r} are not whole: {why(problem)}; make them again with odtc fit --model cg") from None
     except ChoiceError:
         raise
     except OdtcError as problem:
@@ -123,7 +168,9 @@ def columns_asked(paths: Paths, test: np.ndarray) -> np.ndarray:
 
 
 class Columns:
-    """Columns of `paths`, in the order they came; each path of them is evaluated."""
+    """Columns of `paths`, in the order they came; each path of them has a cost. Of a pool it is that of the subtree
+    there, counted on these rows under this objective, and maybe not the best until `settle`; paths that are none here
+    are left out."""
 
     def __init__(self, paths: Paths, pool: Pool | None = None):
         self.paths, self.keys, self._place, self.cover = paths, [], {}, []
@@ -135,6 +182,7 @@ class Columns:
             found = paths.find(t, [number.get(test, -2) for test in way])
             if found is not None and t in paths.cost:
                 paths.give(t, found, np.array([-1, *(number[test] for test in below)], np.int32))
+                paths.evaluate({t: np.array([found])} if np.isnan(paths.cost[t][found]) else {})
             if found is not None:
                 self._add(t, found)
         self.cover = sorted({int(paths.group[row]) for row in pool.cover})
@@ -152,6 +200,14 @@ class Columns:
             for number in some.tolist():
                 self._add(e, number)
         return len(self.keys) - before
+
+    def settle(self) -> int:
+        """Finds the best subtrees below the ends of all columns; of how many it was not known."""
+        paths = self.paths
+        mine = {e: np.array([number for end, t, number in self.keys if end == t == e], int) for e in paths.ends.tolist()}
+        unknown = {e: some[~paths.known(e, some)] for e, some in mine.items()}
+        paths.evaluate(unknown)
+        return sum(map(len, unknown.values()))
 
     def add_stops(self, wanted) -> int:
         """Adds the paths (node, number) that stop above the ends; how many columns came new."""

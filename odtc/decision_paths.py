@@ -156,16 +156,24 @@ class Paths:
         return t << self.depth - t.bit_length() + 1
 
     def give(self, e: int, number: int, below: np.ndarray) -> None:
-        """Sets what a path costs with this subtree, which was found to be the best before."""
+        """Sets what a path costs with this subtree, which may not be the best: `low` stays, so that `evaluate` looks for
+        it. Does nothing where the best is known, or where a leaf has too few rows."""
+        if self.known(e, number):
+            return
         members = np.flatnonzero(self.bits(self.reached[e].rows[number : number + 1])[0])
         node = np.ones(len(members), int)
         for _ in range(self.tail):
             asked = below[np.minimum(node, len(below) - 1)] if len(below) > 1 else np.full(len(node), -1)
             moving = (node < len(below)) & (asked >= 0)
             node = np.where(moving, 2 * node + self.X[members, np.maximum(asked, 0)], node)
-        cost = sum(self.loss[members[node == leaf]].sum(axis=0).min() + self.reward for leaf in np.unique(node))
-        self.below[e][number] = below
-        self.cost[e][number] = self.low[e][number] = cost
+        leaves = [members[node == leaf] for leaf in np.unique(node)]
+        if self.least <= 1 or all(self.copies[rows].sum() >= self.least for rows in leaves):
+            self.below[e][number] = below
+            self.cost[e][number] = sum(self.loss[rows].sum(axis=0).min() + self.reward for rows in leaves)
+
+    def known(self, e: int, some=slice(None)) -> np.ndarray:
+        """bool (paths,): whether the best subtree of each path to an end, or of some of them, was found."""
+        return self.cost[e][some] == self.low[e][some]
 
     @property
     def n_paths(self) -> int:
@@ -199,7 +207,7 @@ class Paths:
 
     def evaluate(self, wanted: dict[int, np.ndarray]) -> None:
         """Finds what these paths cost, {end: numbers}; ends side by side where there are threads for them."""
-        jobs = [(e, new) for e, some in wanted.items() if len(new := some[np.isnan(self.cost[e][some])])]
+        jobs = [(e, new) for e, some in wanted.items() if len(new := some[~self.known(e, some)])]
         if self.threads > 1 and len(jobs) > 1:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(lambda job: self._evaluate(*job), jobs))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc import pipeline
 from odtc.branch_and_price import Search
-from odtc.column_sources import paths_of, splits_of
+from odtc.column_sources import paths_of, splits_of, tail_of
 from odtc.columns import Columns, Pool
 from odtc.constraint import complete
 from odtc.encoding import encode
@@ -194,7 +194,7 @@ def test_a_pool_is_text_and_back(data):
     problem = data.draw(problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1", "2"]))}), depths=(2, 3), most_rows=8))
     columns = cg.columns_of(problem)
     pool = columns.to_pool()
-    again = Pool.from_text(pool.to_text())
+    again = Pool.from_text(pool.to_text(), problem.topology.depth, tail_of(problem), problem.encoded)
     assert again.to_text() == pool.to_text()
     other = Columns(paths_of(problem, again.splits), again)
     assert other.keys == columns.keys
@@ -224,6 +224,90 @@ def test_columns_are_kept_in_a_file_and_resumed(tmp_path):
     path.write_text("{}")
     with pytest.raises(ChoiceError, match="expected columns of schema"):
         pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns=str(path))
+
+
+OTHERS = [{}, {"n_min": 3}, {"reward": 1.5}]
+
+
+@pytest.mark.parametrize("tail", ["0", "1", "2"])
+@given(data=st.data())
+@settings(max_examples=8, **SLOW)
+def test_columns_of_another_objective_or_with_other_subtrees_prove_nothing_false(tail, data, tmp_path_factory):
+    first, then = data.draw(st.permutations(OTHERS))[:2]
+    problem = data.draw(problems(("cg", {"tail": tail, "splits": "all", "columns": "start"} | first), depths=(2,), most_rows=12))
+    facts = json.loads(cg.beside(fitted(problem)[0].problem)[".columns.json"])
+    if data.draw(st.booleans()):
+        for column in facts["columns"]:
+            column[3] = [-1] * len(column[3])
+    path = tmp_path_factory.mktemp("columns") / "m.columns.json"
+    path.write_text(json.dumps(facts))
+    weights = np.array(data.draw(st.lists(st.sampled_from([1.0, 5.0, 20.0]), min_size=len(problem.encoded.classes), max_size=len(problem.encoded.classes))))
+    n_min = min(then.get("n_min", 0), int(problem.encoded.copies.sum()))
+    other = replace(problem, params=cg.Params(splits="all", exact=True, tail=tail, columns=str(path), **then | {"n_min": n_min}),
+                    encoded=replace(problem.encoded, cost=problem.encoded.cost * weights[:, None]))
+    check(*fitted(cg.prepared(other)), exhaustive_cost(other))
+    # The text of a manifest is believed no more than that.
+    text = cg.prepared(other).params.columns
+    check(*fitted(replace(problem, params=replace(problem.params, exact=True, columns=text))), exhaustive_cost(problem))
+
+
+def test_a_resumed_leaf_has_the_rows_that_are_asked_for(tmp_path):
+    model, _ = fitted(pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits="all"))
+    path = tmp_path / "m.columns.json"
+    path.write_text(cg.beside(model.problem)[".columns.json"])
+    anew, resumed = (odtc.fit(MONKS / "monks-1.csv", "cg", 2, splits="all", exact=True, n_min=35, **words) for words in ({}, {"columns": str(path)}))
+    assert anew.facts["objective"] == resumed.facts["objective"] > 0 and resumed.facts["termination"] == "optimal"
+    assert min(sum(leaf.rows) for leaf in resumed.tree.leaves()) >= 35
+
+
+def damage(facts, how):
+    one = next(column for column in facts["columns"] if column[0] == column[1])
+    node = next(at for at, some in enumerate(facts["splits"]) if some)
+    if how == "end":
+        one[0] = one[1] = 99
+    elif how == "negative":
+        one[1] = -1
+    elif how == "subtree":
+        one[3] = one[3] + [-1]
+    elif how == "way":
+        one[2] = one[2][:-1]
+    elif how == "twice":
+        facts["splits"][node].append(facts["splits"][node][0])
+    elif how == "none":
+        facts["splits"][node].append(-1)
+    elif how == "huge":
+        facts["splits"][node].append(10**30)
+    elif how == "leaf":
+        facts["splits"][-1].append(0)
+    elif how == "nodes":
+        facts["splits"].pop()
+    elif how == "three":
+        one.pop()
+    elif how == "text":
+        one[2] = "abc"
+    elif how == "object":
+        facts["columns"] = {}
+    elif how == "ones_left":
+        del facts["tests"][0]["ones_left"]
+    elif how == "tests":
+        facts["tests"].pop()
+
+
+@pytest.mark.parametrize("how", ["end", "negative", "subtree", "way", "twice", "none", "huge", "leaf", "nodes", "three", "text", "object", "ones_left", "tests"])
+def test_damaged_columns_are_refused_in_a_sentence(how, tmp_path):
+    words = dict(fitting=True, tail="1", splits="all")
+    facts = json.loads(cg.beside(fitted(pipeline.pose(MONKS / "monks-2.csv", "cg", 2, **words))[0].problem)[".columns.json"])
+    damage(facts, how)
+    path = tmp_path / "damaged.columns.json"
+    path.write_text(json.dumps(facts))
+    with pytest.raises(ChoiceError, match="damaged.columns.json"):
+        pipeline.pose(MONKS / "monks-2.csv", "cg", 2, columns=str(path), **words)
+
+
+@pytest.mark.parametrize("text", ["columns:", "columns:????", "columns:eJyrBQAAAP//"])
+def test_text_that_is_no_columns_is_refused(text):
+    with pytest.raises(ChoiceError, match="expected the columns that odtc wrote"):
+        pipeline.compile_model(pipeline.pose(MONKS / "monks-2.csv", "cg", 2, columns=text))
 
 
 def test_too_many_paths_are_refused_in_words(monkeypatch):
@@ -313,7 +397,7 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
     problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits=splits)
     model, solution = fitted(problem)
     assert solution.termination == "optimal"
-    encoded, asked = problem.encoded, Pool.from_text(problem.params.columns).splits
+    encoded, asked = problem.encoded, Pool.from_text(problem.params.columns, 2, tail_of(problem), problem.encoded).splits
 
     def least(t, rows):
         best = encoded.loss[rows].sum(axis=0).min() if len(rows) else 0.0

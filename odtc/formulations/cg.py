@@ -260,5 +260,6 @@ def _words(problem: Problem, search: Search) -> str:
 
 def beside(problem: Problem) -> dict[str, str]:
     """What `odtc fit` writes beside the tree, by suffix: the columns, to go on from."""
-    facts = Pool.from_text(problem.params.columns).to_json(problem.encoded, problem.topology.depth, tail_of(problem))
+    depth, tail, encoded = problem.topology.depth, tail_of(problem), problem.encoded
+    facts = Pool.from_text(problem.params.columns, depth, tail, encoded).to_json(encoded, depth, tail)
     return {".columns.json": json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n"}
