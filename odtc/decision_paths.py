@@ -59,7 +59,8 @@ class Paths:
         self.ends = np.arange(2**self.depth, 2 ** (self.depth + 1))
         self.upper = np.arange(1, 2**self.depth)
         self.tests = np.unique(np.concatenate([np.zeros(0, np.int32), *splits])).astype(np.int32)
-        self.splits = [np.searchsorted(self.tests, tests) for tests in splits]  # per node, as columns of self.X
+        # Per node, as columns of self.X, ascending: a node that may ask all asks X as it is.
+        self.splits = [np.sort(np.searchsorted(self.tests, tests)) for tests in splits]
         self.threads = threads
         X = encoded.X[:, self.tests]
         lines = np.ascontiguousarray(np.packbits(X, axis=1)) if len(self.tests) else np.zeros((len(X), 1), np.uint8)

@@ -295,7 +295,7 @@ def damage(facts, how):
 
 @pytest.mark.parametrize("how", ["end", "negative", "subtree", "way", "twice", "none", "huge", "leaf", "nodes", "three", "text", "object", "ones_left", "tests"])
 def test_damaged_columns_are_refused_in_a_sentence(how, tmp_path):
-    words = dict(fitting=True, tail="1", splits="all")
+    words = {"fitting": True, "tail": "1", "splits": "all"}
     facts = json.loads(cg.beside(fitted(pipeline.pose(MONKS / "monks-2.csv", "cg", 2, **words))[0].problem)[".columns.json"])
     damage(facts, how)
     path = tmp_path / "damaged.columns.json"
@@ -409,6 +409,33 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
     assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
     whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_tests}
     assert whole or "tests that were chosen" in solution.message
+
+
+@pytest.mark.parametrize("tail", ["0", "1", "2"])
+@pytest.mark.parametrize("objective", [{}, {"reward": 0.5, "n_min": 2}], ids=str)
+@given(data=st.data())
+@settings(max_examples=15, **SLOW)
+def test_splits_in_any_order_make_the_tree_of_their_tests(tail, objective, data):
+    """As threshold sampling lists them, the most frequent first, each node its own."""
+    problem = data.draw(problems(("cg", {"tail": tail, "splits": "sampled", "exact": True} | objective), depths=(2, 3), most_rows=12))
+    ask, F = range(1, 2**problem.topology.depth), problem.encoded.n_tests
+    order = {t: data.draw(st.permutations(range(F))) for t in ask}
+    if not data.draw(st.booleans()):
+        order = {t: order[t][: data.draw(st.integers(0, F))] for t in ask}
+    splits = tuple(np.array(order.get(t, []), np.int32) for t in range(2 ** (problem.topology.depth + 1)))
+    pool = Columns(paths_of(problem, splits)).to_pool()
+    decoded = pipeline.decode(*fitted(replace(problem, params=replace(problem.params, columns=pool.to_text()))))
+    assert decoded.verified, decoded.checks
+    assert decoded.solution.termination == "optimal"
+    assert decoded.solution.objective == pytest.approx(cg.objective(problem, decoded.heap), abs=1e-6)
+    if all(len(order[t]) == F for t in ask):
+        assert decoded.solution.objective == pytest.approx(exhaustive_cost(problem), abs=1e-6)
+
+
+def test_sampled_splits_of_a_small_table(tmp_path):
+    (tmp_path / "s.csv").write_text("a,b,c,y\n1,0,0,0\n1,0,0,1\n1,1,1,0\n1,0,0,1\n1,0,0,0\n0,0,0,1\n1,0,1,1\n0,1,0,0\n0,0,0,1\n0,1,1,0\n1,0,0,1\n0,0,1,0\n")
+    found, best = (odtc.fit(tmp_path / "s.csv", "cg", 3, splits=splits, exact=True) for splits in ("sampled", "all"))
+    assert found.facts["verified"] and found.facts["objective"] >= best.facts["objective"]
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc"])
