@@ -4,8 +4,8 @@
                                  [--time-limit 60] [--cv-limit 5]
 
 One line of JSON a cell (set, depth, seed, model and limits), appended when it is done; what the file has already is
-not run again, so a stopped run goes on; the tables of all that is there under these limits are printed at the end
-(--table: at once). The rows that a selection keeps stay beside the file, in a folder of its name. 75 % of the
+not run again, so a stopped run goes on; the tables of what is there of the cells asked for are printed at the
+end (--table: at once). The rows that a selection keeps stay beside the file, in a folder of its name. 75 % of the
 complete rows train, drawn by class with the seed (scikit-learn's train_test_split), the others test. Numbers that
 stand for categories are numbers, as in the paper (OBLIQUE.md).
 
@@ -119,8 +119,8 @@ def main() -> None:
     limits = {"time_limit": asked.time_limit, "cv_limit": asked.cv_limit}
     named = [cell for word in asked.sets.split(",") for cell in known(word, SETS, words)]
     models = [model for word in asked.models.split(",") for model in known(word, MODELS, words)]
-    found = [record for record in had(asked.out) if limits.items() <= record.items()]
     keys = [{"set": cell, "seed": int(seed), "model": model} | limits for seed, cell, model in product(asked.seeds.split(","), named, models)]
+    found = [record for record in had(asked.out) if any(key.items() <= record.items() for key in keys)]
     todo = [] if asked.table else [key for key in keys if not any(key.items() <= record.items() for record in found)]
     for record in Parallel(asked.jobs, return_as="generator_unordered")(delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo):
         found.append(record)
