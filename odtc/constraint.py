@@ -167,7 +167,9 @@ def built(problem: Problem) -> Model:
         module = given.module
         if why := lacking(problem, model, _of(problem, given, "needs")):
             drop = getattr(problem.module, "hinders", lambda problem, given: "")(problem, given)
-            raise ChoiceError(f"constraint {str(given)!r} {why}; {f'drop {drop}, with which it is not kept, or the constraint' if drop else module.HINT}")
+            same = getattr(problem.module, "instead", lambda problem, given: "")(problem, given)
+            hint = f"drop {drop}, with which it is not kept, or the constraint" if drop else f"{same} asks for the same here, and {module.HINT}" if same else module.HINT
+            raise ChoiceError(f"constraint {str(given)!r} {why}; {hint}")
         m = ModelBuilder.onto(model)
         module.rows(problem, model, given, m, _suffix(number))
         model = m.finish()

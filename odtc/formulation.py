@@ -12,6 +12,7 @@
     route_of(problem)       optional, where rows of columns of the role ROUTE are not the encoded rows: int64
                             (rows,), which of them each encoded row is
     hinders(problem, given) optional -> the parameter for which a constraint is refused that would be kept without it, in words
+    instead(problem, given) optional -> the parameter that asks for the same as a constraint that has no rows here, in words; ""
     BEYOND                  optional: True where its trees may ask what no test of the encoding asks
     WEIGHS                  optional: True where it needs the numbers of the rows (Encoded.values), not their tests
                             alone; the manifest then holds them

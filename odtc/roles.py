@@ -12,6 +12,8 @@ import numpy as np
 from odtc.formulation import Problem, Role, params_to_json
 from odtc.model import Block, Model
 
+LONGEST = 40  # characters of a parameter that is said
+
 
 @dataclass(frozen=True)
 class Need:
@@ -52,7 +54,9 @@ def lacking(problem: Problem, model: Model, needs: Needs) -> str:
     if any(all(columns(problem, model, need.role, need.at) is not None for need in each) for each in needs):
         return ""
     has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
-    how = " ".join(f"-p {key}={_word(value)}" for key, value in params_to_json(problem.params).items())
+    usual = params_to_json(type(problem.params)())
+    chosen = {key: _word(value) for key, value in params_to_json(problem.params).items() if value != usual[key]}
+    how = " ".join(f"-p {key}={word}" for key, word in chosen.items() if len(word) <= LONGEST)
     return f"needs columns of the roles {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} has {has or 'none'}"
 
 
@@ -67,5 +71,4 @@ def fresh_name(model: Model, stem: str) -> str:
 
 
 def _word(value) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= 40 else f"{text[:40]}…"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -65,6 +65,9 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         "leaf counts", bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
         f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
     ))
+    if least := getattr(problem.params, "n_min", 0):
+        fewest = int((held := np.bincount(heap.reach(encoded.X), encoded.copies))[held > 0].min())
+        checks.append(Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}"))
     predicted = None if dataset is None else [_label(tree, cells) for cells in dataset.X.tolist()]
     for given in problem.constraints:
         value = given.module.value(encoded, given, heap)

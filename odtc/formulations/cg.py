@@ -190,6 +190,11 @@ def loops(problem: Problem) -> bool:
     return True
 
 
+def instead(problem: Problem, given) -> str:
+    """The parameter that keeps a constraint, which has no rows here."""
+    return f"-p n_min={int(given.bound)}" if given.name == "leaf_rows" else ""
+
+
 def pricing(problem: Problem, leaf: int) -> Model:
     """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are."""
     columns = columns_of(problem)
@@ -249,8 +254,11 @@ def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve
 def _words(problem: Problem, search: Search) -> str:
     """Over which splits the bound holds, and what is left."""
     paths, F = search.paths, problem.encoded.n_tests
-    whole = all(len(paths.splits[t]) == F for t in problem.topology.branch_nodes.tolist())
+    asked = [paths.splits[t] for t in problem.topology.branch_nodes.tolist()]
+    whole = all(len(some) == F for some in asked)
     splits = f"all {F} tests" if whole else f"the {len(paths.tests)} of {F} tests that were chosen (-p splits=…)"
+    if any(len(some) < len(paths.tests) for some in asked):
+        splits = "the tests chosen for each node (-p splits=…)"
     if search.proven:
         return "" if whole else f"the bound holds for trees over {splits}"
     if search.finished and not problem.params.exact:
