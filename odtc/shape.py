@@ -6,11 +6,12 @@ function of a value and its place, which returns the next shape, so that shapes 
 """
 
 import json
-import math
+import sys
 from pathlib import Path
 
 TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = "a text", "a whole number", "a finite number", "a number", "true or false", "anything"
 LONGEST = 60  # characters of a value that is said
+LARGEST = sys.float_info.max  # JSON's whole numbers have no end, ours are doubles
 
 
 class Misfit(Exception):
@@ -60,8 +61,8 @@ def fit(value, shape, place: str = "") -> None:
     else:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         fits = {TEXT: isinstance(value, str), FLAG: isinstance(value, bool), ANY: True,
-                WHOLE: number and isinstance(value, int), NUMBER: number and abs(value) < 1e308 and math.isfinite(value),
-                REAL: number and (isinstance(value, float) or abs(value) < 1e308)}
+                WHOLE: number and isinstance(value, int), NUMBER: number and abs(value) <= LARGEST,
+                REAL: number and (isinstance(value, float) or abs(value) <= LARGEST)}
         _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
 
 
