@@ -287,6 +287,13 @@ def least_missed(encoded: Encoded, heap: HeapTree, groups: list) -> HeapTree:
     return min((settle(test, encoded, None, heap.beyond) for test in kept), key=lambda tree: tree.loss(encoded))
 
 
+def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
+    """The tree with at most so many branch nodes: without those above two leaves that are missed least, one after another."""
+    while heap.n_branch_nodes > most:
+        heap = least_missed(encoded, heap, above_leaves(heap))
+    return heap
+
+
 def above_leaves(heap: HeapTree) -> list[int]:
     """The branch nodes whose two children predict."""
     t = np.flatnonzero(heap.test >= 0)

@@ -49,6 +49,11 @@ def of_class(encoded: Encoded, name: str) -> np.ndarray:
     return encoded.y == klass(encoded, name)
 
 
+def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> float:
+    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool)."""
+    return float(encoded.weight[among & said].sum() / encoded.weight[among].sum())
+
+
 def counting(encoded: Encoded, weight: np.ndarray, k: int) -> np.ndarray:
     """float64 (rows, classes): the coefficients of Σ_i weight_i [row i is predicted k]."""
     coef = np.zeros((encoded.n_rows, len(encoded.classes)))
@@ -61,12 +66,16 @@ def compared(given: Constraint) -> tuple[str, ...]:
     return (given.keyed("group", "positive")[0],)
 
 
-def reads(encoded: Encoded, given: Constraint, *among: bool | None) -> Constraint:
-    """The constraint on the differences between groups, among the rows of the positive class (True), of the others
-    (False), or all (None). Raises ChoiceError where it says nothing: fewer than two groups have such rows."""
+# The kinds that compare groups say AMONG which rows: of the positive class (True), of the others (False), or all
+# (None); of several, each is compared. All else of them is here.
+
+
+def read(encoded: Encoded, given: Constraint) -> Constraint:
+    """The constraint on the differences between groups. Raises ChoiceError where it says nothing: fewer than two groups
+    have such rows."""
     text, positive = given.keyed("group", "positive")
     k, of = klass(encoded, positive), groups(encoded, text)
-    for which in among:
+    for which in given.module.AMONG:
         have = np.array(of.names)[_mass(encoded, of, k, which).sum(axis=0) > 0]
         if len(have) < 2:
             rows = f"the class {positive!r}" if which else f"other classes than {positive!r}"
@@ -74,11 +83,11 @@ def reads(encoded: Encoded, given: Constraint, *among: bool | None) -> Constrain
     return share(given)
 
 
-def gap(encoded: Encoded, given: Constraint, heap: HeapTree, *among: bool | None) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     """The largest difference of two groups' rates of positive predictions."""
     text, positive = given.keyed("group", "positive")
     k, gaps = klass(encoded, positive), [0.0]
-    for which in among:
+    for which in given.module.AMONG:
         mass = _mass(encoded, groups(encoded, text), k, which)
         mass = mass[:, mass.sum(axis=0) > 0]
         rate = (predicted(encoded, heap) == k) @ mass / mass.sum(axis=0)
@@ -86,11 +95,11 @@ def gap(encoded: Encoded, given: Constraint, heap: HeapTree, *among: bool | None
     return max(gaps)
 
 
-def apart(encoded: Encoded, given: Constraint, *among: bool | None) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     """The lines of odtc.answered for these differences."""
     text, positive = given.keyed("group", "positive")
     k, found = klass(encoded, positive), []
-    for which in among:
+    for which in given.module.AMONG:
         mass = _mass(encoded, groups(encoded, text), k, which)
         total = mass.sum(axis=0)
         for g, h in permutations(np.flatnonzero(total > 0), 2):

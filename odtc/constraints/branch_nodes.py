@@ -4,7 +4,7 @@ What stands below a node that predicts has no branch node unless the formulation
 in which all nodes branch takes its other form.
 """
 
-from odtc.constraint import BRANCHING, Constraint, Knows, above_leaves, cap_branch_nodes, count_bound, least_missed
+from odtc.constraint import BRANCHING, Constraint, Knows, cap_branch_nodes, count_bound, with_at_most
 from odtc.heap import HeapTree
 
 NAME = "branch_nodes"
@@ -32,7 +32,4 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
 
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without the branch nodes above two leaves that are missed least, one after another."""
-    while heap.n_branch_nodes > given.bound:
-        heap = least_missed(encoded, heap, above_leaves(heap))
-    return heap
+    return with_at_most(encoded, heap, given.bound)

@@ -5,26 +5,10 @@ is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEV
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
-import numpy as np
-
 from odtc.answered import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values  # noqa: F401
-from odtc.constraint import Constraint
-from odtc.heap import HeapTree
-from odtc.rate import apart, compared, gap, reads  # noqa: F401
+from odtc.rate import answers, compared, read, value  # noqa: F401
 
 NAME = "equal_opportunity"
 SUMMARY = "equal_opportunity[group=G,positive=CLASS] <= D: groups have the same recall of the class, up to a share D"
 OPS = ("<=",)
 AMONG = (True,)  # rows of the positive class
-
-
-def read(encoded, given: Constraint) -> Constraint:
-    return reads(encoded, given, *AMONG)
-
-
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
-    return gap(encoded, given, heap, *AMONG)
-
-
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    return apart(encoded, given, *AMONG)

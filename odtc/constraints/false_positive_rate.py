@@ -5,7 +5,7 @@ import numpy as np
 from odtc.answered import HINT, KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values  # noqa: F401
 from odtc.constraint import Constraint
 from odtc.heap import HeapTree
-from odtc.rate import counting, klass, of_class, one_class
+from odtc.rate import counting, klass, of_class, one_class, part
 
 NAME = "false_positive_rate"
 SUMMARY = "false_positive_rate[CLASS] <= R: of the rows of other classes at most this share is predicted as the class"
@@ -17,8 +17,7 @@ def read(encoded, given: Constraint) -> Constraint:
 
 
 def value(encoded, given: Constraint, heap: HeapTree) -> float:
-    other, k = ~of_class(encoded, given.args[0]), klass(encoded, given.args[0])
-    return float(encoded.weight[other & (predicted(encoded, heap) == k)].sum() / encoded.weight[other].sum())
+    return part(encoded, ~of_class(encoded, given.args[0]), predicted(encoded, heap) == klass(encoded, given.args[0]))
 
 
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:

@@ -1,6 +1,6 @@
 """At most N leaves, so at most N - 1 branch nodes: Σ_{t,f} b_tf ≤ N - 1."""
 
-from odtc.constraint import BRANCHING, Constraint, Knows, above_leaves, cap_branch_nodes, count_bound, least_missed
+from odtc.constraint import BRANCHING, Constraint, Knows, cap_branch_nodes, count_bound, with_at_most
 from odtc.heap import HeapTree
 
 NAME = "leaves"
@@ -28,7 +28,4 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
 
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
-    """Without the branch nodes above two leaves that are missed least, one after another."""
-    while heap.n_branch_nodes + 1 > given.bound:
-        heap = least_missed(encoded, heap, above_leaves(heap))
-    return heap
+    return with_at_most(encoded, heap, given.bound - 1)

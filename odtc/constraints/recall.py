@@ -8,7 +8,7 @@ import numpy as np
 from odtc.answered import HINT, KNOWS, NEEDS, early, knows, mend, needs, predicted, rows, values  # noqa: F401
 from odtc.constraint import Constraint
 from odtc.heap import HeapTree
-from odtc.rate import counting, klass, of_class, one_class
+from odtc.rate import counting, klass, of_class, one_class, part
 
 NAME = "recall"
 SUMMARY = "recall[CLASS] >= R: of the rows of a class at least this share is predicted as it"
@@ -20,8 +20,7 @@ def read(encoded, given: Constraint) -> Constraint:
 
 
 def value(encoded, given: Constraint, heap: HeapTree) -> float:
-    mine, k = of_class(encoded, given.args[0]), klass(encoded, given.args[0])
-    return float(encoded.weight[mine & (predicted(encoded, heap) == k)].sum() / encoded.weight[mine].sum())
+    return part(encoded, of_class(encoded, given.args[0]), predicted(encoded, heap) == klass(encoded, given.args[0]))
 
 
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
