@@ -7,7 +7,6 @@ ours), and the tree of a point is read from them alone.
 
 import numpy as np
 
-from odtc.errors import TreeError
 from odtc.formulation import Problem
 from odtc.heap import HeapTree, settle
 from odtc.subtree import Search, gains_of
@@ -18,8 +17,7 @@ SURE = 1e-3  # a column this near to a whole number means it
 def laid_out(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
     """The tree, with `full` one in which all branch nodes ask something; raises TreeError for another depth."""
     depth = problem.topology.depth
-    if len(heap.test) != 2 ** (depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {depth}, got {len(heap.test)} places")
+    heap.expect_depth(depth)
     return heap.filled(depth, own=bool(problem.constraints)) if full else heap
 
 

@@ -67,6 +67,21 @@ class HeapTree:
                 return node
             node = np.where(moving, 2 * node + _answers(X, self.beyond, rows, np.where(moving, test, 0)), node)
 
+    def fewest_rows(self, encoded: Encoded) -> int:
+        """The data rows in the leaf that has the fewest, of those that rows reach."""
+        rows = np.bincount(self.reach(encoded.X), encoded.copies)
+        return int(rows[rows > 0].min())
+
+    def expect_depth(self, depth: int) -> None:
+        """Raises TreeError for a tree that is laid out for another depth."""
+        if len(self.test) != 2 ** (depth + 1):
+            raise TreeError(f"expected a tree laid out for depth {depth}, got {len(self.test)} places")
+
+    def expect_rows(self, encoded: Encoded, n_min: int) -> None:
+        """Raises TreeError for a tree that has a leaf with less than `n_min` data rows, but not none."""
+        if (few := self.fewest_rows(encoded)) < n_min:
+            raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few}; give another tree")
+
     def errors(self, encoded: Encoded) -> float:
         """The weight of the rows that the tree gets wrong."""
         return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())

@@ -180,8 +180,7 @@ class Form:
     def point(self, heap: HeapTree) -> dict[str, np.ndarray]:
         """{block: values} of this tree, for every form of the model."""
         encoded, tree = self.encoded, self.tree
-        if len(heap.test) != 2 ** (tree.depth + 1):
-            raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+        heap.expect_depth(tree.depth)
         nB, n, K = len(tree.branch_nodes), encoded.n_rows, len(encoded.classes)
         H, g = np.zeros((nB, self.weighed.n)), np.ones(nB)
         a, s = np.zeros((nB, len(self.cats))), np.zeros((nB, self.cats[-1].columns.stop if self.cats else 0))

@@ -66,7 +66,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
     ))
     if least := getattr(problem.params, "n_min", 0):
-        fewest = int((held := np.bincount(heap.reach(encoded.X), encoded.copies))[held > 0].min())
+        fewest = heap.fewest_rows(encoded)
         checks.append(Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}"))
     predicted = None if dataset is None else [_label(tree, cells) for cells in dataset.X.tolist()]
     for given in problem.constraints:

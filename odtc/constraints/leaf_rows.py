@@ -35,8 +35,7 @@ def early(given: Constraint) -> bool:
 
 
 def value(encoded, given: Constraint, heap: HeapTree) -> float:
-    held = np.bincount(heap.reach(encoded.X), encoded.copies)
-    return float(held[held > 0].min())
+    return float(heap.fewest_rows(encoded))
 
 
 def rows(problem, model, given: Constraint, m, suffix: str) -> None:

@@ -30,7 +30,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.constraint import early
-from odtc.errors import TreeError
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
 from odtc.model import Axis, Model, ModelBuilder
@@ -135,8 +134,7 @@ def build(problem: Problem) -> Model:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
     encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
-    if len(heap.test) != 2 ** (tree.depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    heap.expect_depth(tree.depth)
     if not early(problem):
         heap = heap.filled(tree.depth, own=bool(problem.constraints))
     test, end, K, Q = heap.test[tree.branch_nodes], heap.reach(encoded.X), len(encoded.classes), _n_bits(scales)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.errors import ChoiceError, TreeError
+from odtc.errors import ChoiceError
 from odtc.fairness import Contrast, price
 from odtc.features import Features
 from odtc.formulation import Problem, Role, parameter
@@ -167,12 +167,9 @@ def build(problem: Problem) -> Model:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests and sets of levels with n_min rows in each leaf, as a complete
     feasible point: {block: values}. Raises TreeError for another tree."""
-    encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
-    if len(heap.test) != 2 ** (tree.depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
-    rows = np.bincount(heap.reach(encoded.X), encoded.copies)
-    if (few := rows[rows > 0].min()) < n_min:
-        raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few:.0f}; give another tree")
+    encoded, tree = problem.encoded, problem.topology
+    heap.expect_depth(tree.depth)
+    heap.expect_rows(encoded, problem.params.n_min)
     kind, first = _kinds(encoded)
     x, K, B = Features.of(encoded), len(encoded.classes), len(tree.branch_nodes)
     p, cut, s, w = np.zeros((B, x.n)), np.zeros(B), np.zeros((B, len(x.owner))), np.ones((encoded.n_rows, B), bool)

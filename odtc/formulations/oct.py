@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.errors import ChoiceError, TreeError
+from odtc.errors import ChoiceError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
@@ -149,14 +149,10 @@ def build(problem: Problem) -> Model:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests with n_min rows in each leaf, as a complete feasible
     point: {block: values}. Raises TreeError for another tree."""
-    encoded, tree, n_min, scales = problem.encoded, problem.topology, problem.params.n_min, _numeric(problem)
-    if len(heap.test) != 2 ** (tree.depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
-    end = heap.reach(encoded.X)
-    rows = np.bincount(end, encoded.copies)
-    if (few := rows[rows > 0].min()) < n_min:
-        raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few:.0f}; give another tree")
-    test = heap.test[tree.branch_nodes]
+    encoded, tree, scales = problem.encoded, problem.topology, _numeric(problem)
+    heap.expect_depth(tree.depth)
+    heap.expect_rows(encoded, problem.params.n_min)
+    end, test = heap.reach(encoded.X), heap.test[tree.branch_nodes]
     d = test >= 0
     asked = test if scales is None else scales.scale[test]
     a = d[:, None] & (asked[:, None] == np.arange(encoded.n_tests if scales is None else scales.n))

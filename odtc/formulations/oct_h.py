@@ -135,12 +135,10 @@ def build(problem: Problem) -> Model:
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """A tree that μ and n_min leave as a complete feasible point: {block: values}. Raises TreeError for another."""
-    encoded, tree, n_min, Z = problem.encoded, problem.topology, problem.params.n_min, _weighed(problem).Z
-    if len(heap.test) != 2 ** (tree.depth + 1):
-        raise TreeError(f"expected a tree laid out for depth {tree.depth}, got {len(heap.test)} places")
+    encoded, tree, Z = problem.encoded, problem.topology, _weighed(problem).Z
+    heap.expect_depth(tree.depth)
+    heap.expect_rows(encoded, problem.params.n_min)
     end = heap.reach(encoded.X)
-    if (few := (rows := np.bincount(end, encoded.copies))[rows > 0].min()) < n_min:
-        raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few:.0f}; give another tree")
     a, b, d = np.zeros((len(tree.branch_nodes), Z.shape[1])), np.zeros(len(tree.branch_nodes)), heap.test[tree.branch_nodes] >= 0
     for t in np.flatnonzero(d) + 1:
         a[t - 1], b[t - 1] = _plane(problem, heap, int(t))
