@@ -135,7 +135,8 @@ def _features(run: Run) -> list[tuple[str, str, str, int]]:
     encoded = run.fit.model.problem.encoded if run.fit else None
     counted = [0] * len(run.tree.features)
     for split in encoded.tests if encoded else ():
-        counted[split.feature] += 1
+        for place in split.features:  # a hyperplane asks several
+            counted[place] += 1
     return [(feature.name, feature.kind, ", ".join(feature.levels[:12]) + (", …" if len(feature.levels) > 12 else ""), count if encoded else -1)
             for feature, count in zip(run.tree.features, counted)]
 

@@ -144,6 +144,7 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
 
 @pytest.mark.parametrize("words", [
     ("--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"), ("--select", "balanced"), ("--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
+    ("--encoding", "oblique:pool=5"),
 ])
 def test_the_command_on_the_page_makes_the_run_again(tmp_path, words):
     first = odtc("fit", MONKS / "monks-1.csv", "--model", "dpflow", "--depth", "2", *words, "-o", "one", "--json", folder=tmp_path)
