@@ -26,13 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc import leaf_errors
 from odtc.errors import ChoiceError
 from odtc.fairness import Contrast, price
 from odtc.features import Features
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import Beyond, HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.scale import priced
 
 NAME = "fair"
 TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a price of discrimination"
@@ -51,14 +51,11 @@ class Params:
 
 def build(problem: Problem) -> Model:
     encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
-    if n_min > encoded.copies.sum():
-        raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
+    leaf_errors.expect_n_min(problem)
     kind, first = _kinds(encoded)
-    x, n, K, D = Features.of(encoded), len(first), len(encoded.classes), tree.depth
-    weight, cost, unit, whole = priced(encoded)  # whole losses: a solver rounds its bound up
-    of_class = np.bincount(encoded.y, weight, K)
+    x, n, D = Features.of(encoded), len(first), tree.depth
     B, L = tree.branch_nodes, tree.leaves
-    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", K)
+    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
     node, feature, level = Axis("node", len(B), 1), Axis("feature", x.n), Axis("level", len(x.owner))
     profiles, profile = np.unique(x.rank[first], axis=0, return_inverse=True)  # of the numeric features
     numeric = len(x.size) > 0
@@ -75,10 +72,9 @@ def build(problem: Problem) -> Model:
     w = m.columns("w", row, node, integer=True)  # whole where p, v and s are, but SCIP 10.0 gave points that are not
     z = m.columns("z", row, leaf, role=Role.ROUTE)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
-    count = m.columns("N", leaf, klass, upper=of_class)
-    loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
+    count, loss = leaf_errors.columns(m, encoded, leaf, klass)
 
-    i, t, l, k = np.arange(n)[:, None], B[:, None], L[:, None], np.arange(K)
+    i, t = np.arange(n)[:, None], B[:, None]
     j, a = np.arange(x.n), np.arange(len(x.size))  # all features, and the numeric ones, which come first
 
     # Σ_j p_tj = d_t;   d_t ≤ d_{parent(t)}                            t ∈ B
@@ -137,28 +133,12 @@ def build(problem: Problem) -> Model:
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 
-    # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l                               over rows of the data
+    # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l;   N_kl, Σ_k c_kl = 1 and L_l          (odtc.leaf_errors)
     if n_min:
         used = m.columns("u", leaf, role=Role.USED, integer=True)
-        fill = m.rows("fill", leaf, lower=0)
-        m.add(fill[L], z[i, L], np.bincount(kind, encoded.copies)[:, None])
-        m.add(fill[L], used[L], -n_min)
-        reach = m.rows("reach", row, leaf, upper=0)
-        m.add(reach[i, L], z[i, L])
-        m.add(reach[i, L], used[L], -1)
-
-    # N_kl = Σ_{i: y_i = k} w_i z_il;   Σ_k c_kl = 1
-    # L_l ≥ Σ_j cost_jk N_jl - M_k (1 - c_kl),   M_k = Σ_i w_i cost_{y_i,k}
-    tally, heavy = m.rows("tally", leaf, klass, lower=0, upper=0), np.flatnonzero(weight)[:, None]
-    m.add(tally[l, k], count[l, k], -1)
-    m.add(tally[L, encoded.y[heavy]], z[kind[heavy], L], weight[heavy])
-    label = m.rows("label", leaf, lower=1, upper=1)
-    m.add(label[l], c[l, k])
-    M = of_class @ cost
-    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
-    m.add(wrong[l, own], count[l, other], cost[other, own])
-    m.add(wrong[l, k], loss[l], -1)
-    m.add(wrong[l, big], c[l, big], M[big])
+        leaf_errors.fill(m, z, used, np.bincount(kind, encoded.copies), n_min)
+        leaf_errors.reach(m, z, used)
+    leaf_errors.rows(m, encoded, z, c, count, loss, of=kind)
     if contrast := _contrast(problem, kind, first):
         price(m, contrast, problem.params.rho, z, c, L)
     return m.finish()
@@ -192,16 +172,13 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     w, end = w[first], np.ones(len(first), int)
     for _ in range(tree.depth):
         end = 2 * end + ~w[np.arange(len(end)), end - 1]
-    z, c = end[:, None] == tree.leaves, label[tree.leaves, None] == np.arange(K)
-    weight, cost, _, _ = priced(encoded)
-    count = np.zeros((len(tree.leaves), K))
-    np.add.at(count, (end[kind] - len(tree.leaves), encoded.y), weight)
+    z = end[:, None] == tree.leaves
     numbers = p[:, : len(x.size)]
     profiles = np.unique(x.rank[first], axis=0)[:, None]
     point = {
-        "p": p, "d": p.any(axis=1), "q": (numbers / x.size).sum(axis=1) * cut, "s": s, "w": w, "z": z, "c": c, "N": count,
-        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2), "loss": (count @ cost * c).sum(axis=1), "u": z.any(axis=0),
-    }
+        "p": p, "d": p.any(axis=1), "q": (numbers / x.size).sum(axis=1) * cut, "s": s, "w": w, "z": z,
+        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2), "u": z.any(axis=0),
+    } | leaf_errors.values(encoded, z[kind], label[tree.leaves])
     if contrast := _contrast(problem, kind, first):
         y = label[end][:, None] == np.arange(K)
         point |= {"y": y[contrast.rows], "gap": contrast.gaps(y)}

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.errors import ChoiceError
+from odtc import leaf_errors
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.scale import Scales, priced
+from odtc.scale import Scales
 
 NAME = "oct"
 TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
@@ -46,16 +46,13 @@ class Params:
 
 def build(problem: Problem) -> Model:
     encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
-    if n_min > encoded.copies.sum():
-        raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
-    y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
-    weight, cost, unit, whole = priced(encoded)  # whole losses: a solver rounds its bound up
+    leaf_errors.expect_n_min(problem)
+    n, D = encoded.n_rows, tree.depth
     scales = _numeric(problem)
     x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
     B, L = tree.branch_nodes, tree.leaves
-    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", K)
+    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
     node, level, feature = Axis("node", len(B), 1), Axis("level", D), Axis("feature" if scales else "test", x.shape[1])
-    of_class = np.bincount(y, weight, K)
     m = ModelBuilder(f"{NAME}_d{D}")
 
     # min Σ_t L_t + α L̂ Σ_t d_t
@@ -65,10 +62,9 @@ def build(problem: Problem) -> Model:
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     used = m.columns("l", leaf, role=Role.USED, integer=True)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=bool(scales) or problem.params.binary == "printed")
-    count = m.columns("N", leaf, klass, upper=of_class)
-    loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
+    count, loss = leaf_errors.columns(m, encoded, leaf, klass)
 
-    i, j, t, k = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None], np.arange(K)
+    i, j, t = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None]
     # Leaf t lies on this side of its ancestor on level q, for all (t, q) of a side.
     side = t >> D - 1 - np.arange(D) & 1
     (left, q_left), (right, q_right) = ((at + len(L), q) for at, q in (np.nonzero(side == 0), np.nonzero(side)))
@@ -115,34 +111,14 @@ def build(problem: Problem) -> Model:
     m.add(go[i, B], d[B], -1)
     m.add(go[i, left >> D - q_left], z[i, left])
 
-    # Σ_t z_it = 1;   z_it ≤ l_t                                       t ∈ L, i
+    # Σ_t z_it = 1                                                     i
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
-    reach = m.rows("reach", row, leaf, upper=0)
-    m.add(reach[i, L], z[i, L])
-    m.add(reach[i, L], used[L], -1)
-
-    # Σ_i z_it ≥ N_min l_t, over rows of the data                      t ∈ L
+    # z_it ≤ l_t;   Σ_i z_it ≥ N_min l_t;   N_kt, Σ_k c_kt = l_t and L_t          (odtc.leaf_errors)
+    leaf_errors.reach(m, z, used)
     if n_min:
-        fill = m.rows("fill", leaf, lower=0)
-        m.add(fill[L], z[i, L], encoded.copies[:, None])
-        m.add(fill[L], used[L], -n_min)
-
-    # N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = l_t                 k, t ∈ L
-    tally = m.rows("tally", leaf, klass, lower=0, upper=0)
-    m.add(tally[t, k], count[t, k], -1)
-    heavy = np.flatnonzero(weight)[:, None]
-    m.add(tally[L, y[heavy]], z[heavy, L], weight[heavy])
-    label = m.rows("label", leaf, lower=0, upper=0)
-    m.add(label[t], c[t, k])
-    m.add(label[L], used[L], -1)
-
-    # L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}    k, t ∈ L
-    M = of_class @ cost
-    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
-    m.add(wrong[t, own], count[t, other], cost[other, own])
-    m.add(wrong[t, k], loss[t], -1)
-    m.add(wrong[t, big], c[t, big], M[big])
+        leaf_errors.fill(m, z, used, encoded.copies, n_min)
+    leaf_errors.rows(m, encoded, z, c, count, loss, used)
     return m.finish()
 
 
@@ -156,12 +132,10 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     d = test >= 0
     asked = test if scales is None else scales.scale[test]
     a = d[:, None] & (asked[:, None] == np.arange(encoded.n_tests if scales is None else scales.n))
-    z = tree.rightmost(end)[:, None] == tree.leaves
-    weight, cost, _, _ = priced(encoded)
-    count = z.T @ (weight[:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
-    c = np.zeros(count.shape, bool)
-    c[tree.rightmost(end) - len(tree.leaves), heap.label[end]] = True
-    point = {"a": a, "d": d, "c": c, "l": z.any(axis=0), "z": z, "N": count, "loss": (count @ cost * c).sum(axis=1)}
+    last, label = tree.rightmost(end), np.full(len(tree.leaves), -1)
+    z = last[:, None] == tree.leaves
+    label[last - len(tree.leaves)] = heap.label[end]
+    point = {"a": a, "d": d, "l": z.any(axis=0), "z": z} | leaf_errors.values(encoded, z, label)
     return point if scales is None else point | {"b": np.where(d, (scales.place[test] + 1) / scales.size[asked], 0)}
 
 

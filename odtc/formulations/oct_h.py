@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.errors import ChoiceError, TreeError
+from odtc import leaf_errors
+from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.oblique import Weighed
 from odtc.planes import asked_plane, fewest, gap, laid, parted
-from odtc.scale import priced
 
 NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
@@ -45,12 +45,10 @@ class Params:
 
 def build(problem: Problem) -> Model:
     encoded, tree, mu, n_min, price = problem.encoded, problem.topology, problem.params.mu, problem.params.n_min, branch_price(problem)
-    if n_min > encoded.copies.sum():
-        raise ChoiceError(f"expected n_min of at most the {encoded.copies.sum()} rows of the data, got {n_min}")
-    x, n, K, D = _weighed(problem).Z, encoded.n_rows, len(encoded.classes), tree.depth
-    weight, cost, unit, whole = priced(encoded)
-    of_class, B, L = np.bincount(encoded.y, weight, K), tree.branch_nodes, tree.leaves
-    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", K)
+    leaf_errors.expect_n_min(problem)
+    x, n, D = _weighed(problem).Z, encoded.n_rows, tree.depth
+    B, L = tree.branch_nodes, tree.leaves
+    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
     node, term = Axis("node", len(B), 1), Axis("term", x.shape[1])
     m = ModelBuilder(f"{NAME}_d{D}")
 
@@ -63,9 +61,8 @@ def build(problem: Problem) -> Model:
     used = m.columns("l", leaf, role=Role.USED, integer=True) if n_min else None
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
     v = m.columns("v", row, node, lower=-2.0, upper=2.0)
-    count = m.columns("N", leaf, klass, upper=of_class)
-    loss = m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
-    i, j, t, k, at = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None], np.arange(K), B[:, None]
+    count, loss = leaf_errors.columns(m, encoded, leaf, klass)
+    i, j, at = np.arange(n)[:, None], np.arange(x.shape[1]), B[:, None]
 
     # Σ_j |a_jt| ≤ d_t;   |b_t| ≤ d_t;   d_t ≤ d_{parent(t)}                   t ∈ B
     norm = m.rows("norm", node, upper=0)
@@ -111,25 +108,11 @@ def build(problem: Problem) -> Model:
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 
-    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
+    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.leaf_errors)
     if n_min:
-        fill, reach = m.rows("fill", leaf, lower=0), m.rows("reach", row, leaf, upper=0)
-        m.add(fill[L], z[i, L], encoded.copies[:, None])
-        m.add(fill[L], used[L], -n_min)
-        m.add(reach[i, L], z[i, L])
-        m.add(reach[i, L], used[L], -1)
-
-    # N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1;   L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt)
-    tally, heavy = m.rows("tally", leaf, klass, lower=0, upper=0), np.flatnonzero(weight)[:, None]
-    m.add(tally[t, k], count[t, k], -1)
-    m.add(tally[L, encoded.y[heavy]], z[heavy, L], weight[heavy])
-    label = m.rows("label", leaf, lower=1, upper=1)
-    m.add(label[t], c[t, k])
-    M = of_class @ cost
-    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
-    m.add(wrong[t, own], count[t, other], cost[other, own])
-    m.add(wrong[t, k], loss[t], -1)
-    m.add(wrong[t, big], c[t, big], M[big])
+        leaf_errors.fill(m, z, used, encoded.copies, n_min)
+        leaf_errors.reach(m, z, used)
+    leaf_errors.rows(m, encoded, z, c, count, loss)
     return m.finish()
 
 
@@ -145,11 +128,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     last = tree.rightmost(end)
     z, label = last[:, None] == tree.leaves, np.zeros(len(tree.leaves), int)
     label[last - len(tree.leaves)] = heap.label[end]
-    weight, cost, _, _ = priced(encoded)
-    count = z.T @ (weight[:, None] * (encoded.y[:, None] == np.arange(len(encoded.classes))))
-    c = label[:, None] == np.arange(len(encoded.classes))
-    return {"ap": np.maximum(a, 0), "an": np.maximum(-a, 0), "b": b, "d": d, "s": a != 0, "c": c, "l": z.any(axis=0), "z": z,
-            "v": Z @ a.T - b, "N": count, "loss": (count @ cost * c).sum(axis=1)}
+    return {"ap": np.maximum(a, 0), "an": np.maximum(-a, 0), "b": b, "d": d, "s": a != 0, "l": z.any(axis=0), "z": z,
+            "v": Z @ a.T - b} | leaf_errors.values(encoded, z, label)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:

@@ -74,6 +74,7 @@ LAYERS = [
         "planes",
         "svm1",
         "scale",
+        "leaf_errors",
         "sampling",
         "decision_paths",
         "pricing",
