@@ -26,7 +26,7 @@ from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
 from odtc.topology import Topology
 from odtc.tree import Tree, read_tree
-from odtc.verify import Check, floored, proves, told_of_all, verify_tree
+from odtc.verify import Answered, Check, floored, on_answers, proves, verify_tree
 from odtc.verify import verify as run_checks
 
 COMPILER = "odtc"  # in the place of a solver, where none ran
@@ -391,8 +391,8 @@ def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labell
     if dataset is not None and dataset.selected is not None:
         whole = dataset.selected.whole
         facts |= {"all_rows": _of_all(decoded.tree, whole), "cart_all_rows": _of_all(cart, whole)}
-        told = [(given, *told_of_all(problem.encoded, given, decoded.tree, whole)) for given in problem.constraints if hasattr(given.module, "answers")]
-        facts["all_rows"]["breaks"] = [f"{given}: {words}" for given, words, kept in told if not kept]
+        rows = Answered(problem.encoded, whole, decoded.tree.predict(whole.X))
+        facts["all_rows"]["breaks"] = [f"{given}: {rows.told(given)}" for given in on_answers(problem) if not given.holds(rows.value(given))]
     return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
 
 

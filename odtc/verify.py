@@ -6,13 +6,15 @@ of the data file through the tree with a few lines of plain Python, apart from a
 
 import math
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from odtc.check import TOLERANCE, Check, check_claim, check_point, close
-from odtc.constraint import complete
+from odtc.constraint import Constraint, complete
 from odtc.cut import arranged
 from odtc.dataset import Dataset
+from odtc.encoding import Encoded
 from odtc.formulation import Problem
 from odtc.heap import HeapTree, blank
 from odtc.model import Model
@@ -68,25 +70,58 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     if least := getattr(problem.params, "n_min", 0):
         fewest = heap.fewest_rows(encoded)
         checks.append(Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}"))
-    predicted = None if dataset is None else [_label(tree, cells) for cells in dataset.X.tolist()]
+    answering = on_answers(problem)
+    rows = None if dataset is None else _routed(encoded, tree, dataset)
+    whole = None if dataset is None or dataset.selected is None or not answering else _routed(encoded, tree, dataset.selected.whole)
     for given in problem.constraints:
         value = given.module.value(encoded, given, heap)
         checks.append(Check("constraint", given.holds(value), given.told(value)))
-        if dataset is not None and hasattr(given.module, "answers"):
-            again = _answered(encoded, given, dataset, predicted)
-            where = "on the rows of the data file"
-            if dataset.selected is not None:  # it is a constraint of the rows that the tree is trained on
-                where = "on the selected rows, " + told_of_all(encoded, given, tree, dataset.selected.whole)[0]
+        if rows is not None and given in answering:
+            again = rows.value(given)
+            # Where rows were selected, it is a constraint of those that the tree is trained on.
+            where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
             checks[-1] = Check("constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} {where}")
-    if dataset is not None:
-        checks.append(_against_data(dataset, predicted, encoded.cost.tolist(), errors, loss))
+    if rows is not None:
+        checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
     return checks
 
 
-def told_of_all(encoded, given, tree: Tree, whole: Dataset) -> tuple[str, bool]:
-    """(words, whether it holds): a constraint on answers on all rows that those of the tree were selected from."""
-    value = _answered(encoded, given, whole, [_label(tree, cells) for cells in whole.X.tolist()])
-    return f"{value:.10g} on all {whole.n_rows} rows{'' if given.holds(value) else ', where it is broken'}", given.holds(value)
+def on_answers(problem: Problem) -> list[Constraint]:
+    """The constraints that speak of what rows are predicted, so that they can be told of any rows."""
+    return [given for given in problem.constraints if hasattr(given.module, "answers")]
+
+
+class Answered:
+    """The rows of a data file, each by itself, with the class that a tree predicts of each: int (rows,)."""
+
+    def __init__(self, encoded: Encoded, dataset: Dataset, predicted):
+        self.dataset, self.predicted, self._encoded = dataset, predicted, encoded
+
+    def value(self, given: Constraint) -> float:
+        """The figure of a constraint on answers, of the rows themselves, with the groups that the file tells."""
+        return given.module.value(self._rowwise, given, _Labels(self.predicted))
+
+    def told(self, given: Constraint) -> str:
+        """The figure in words, of all rows that those of the tree were selected from."""
+        value = self.value(given)
+        return f"{value:.10g} on all {self.dataset.n_rows} rows{'' if given.holds(value) else ', where it is broken'}"
+
+    @cached_property
+    def _rowwise(self) -> Encoded:
+        encoded, dataset, n = self._encoded, self.dataset, self.dataset.n_rows
+        X = np.stack([test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1)
+        return replace(encoded, X=X, y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
+                       row_of=np.arange(n), dataset=dataset, groups=())
+
+
+class _Labels:
+    """A tree of which only the class that each row is predicted is known."""
+
+    def __init__(self, label):
+        self.label = np.array(label)
+
+    def reach(self, X):
+        return np.arange(len(self.label))
 
 
 def equivalent_points(encoded) -> float:
@@ -127,6 +162,10 @@ def floored(problem: Problem, solution: Solution) -> Solution:
     return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
 
 
+def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> Answered:
+    return Answered(encoded, dataset, [_label(tree, cells) for cells in dataset.X.tolist()])
+
+
 def _label(tree: Tree, cells) -> int:
     node = tree.root
     while isinstance(node, Branch):
@@ -134,35 +173,15 @@ def _label(tree: Tree, cells) -> int:
     return node.label
 
 
-class _Rowwise:
-    """A tree of which only the class that each row is predicted is known."""
-
-    def __init__(self, label):
-        self.label = np.array(label)
-
-    def reach(self, X):
-        return np.arange(len(self.label))
-
-
-def _answered(encoded, given, dataset: Dataset, predicted: list[int]) -> float:
-    """The figure of a constraint on answers, of the rows of data themselves, with the groups that the file tells."""
-    n = dataset.n_rows
-    X = np.stack([test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1)
-    rows = replace(encoded, X=X, y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
-                   row_of=np.arange(n), dataset=dataset, groups=())
-    return given.module.value(rows, given, _Rowwise(predicted))
-
-
-def _against_data(dataset: Dataset, predicted: list[int], cost: list[list[float]], errors: float, loss: float) -> Check:
-    names = [feature.name for feature in dataset.features]
-    wrong = lost = 0.0
-    for said, label, weight in zip(predicted, dataset.y.tolist(), dataset.weight.tolist()):
+def _against_data(rows: Answered, cost: list[list[float]], errors: float, loss: float) -> Check:
+    dataset, wrong, lost = rows.dataset, 0.0, 0.0
+    for said, label, weight in zip(rows.predicted, dataset.y.tolist(), dataset.weight.tolist()):
         if said != label:
             wrong += weight
             lost += weight * cost[label][said]
     return Check(
         "data", close(wrong, errors) and close(lost, loss),
-        f"{dataset.n_rows} rows of the data file, {len(names)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"
+        f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"
         + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
     )
 
