@@ -3,6 +3,7 @@
 Heavy imports stand inside the commands, so that `odtc --help` is quick.
 """
 
+import errno
 import json
 import os
 import signal
@@ -65,6 +66,7 @@ from odtc.cli_options import (
     Weights,
     completing,
     names,
+    stem_named,
 )
 from odtc.errors import ChoiceError, OdtcError
 
@@ -76,6 +78,7 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
@@ -195,13 +198,13 @@ def build(
         screen.say(words)
     problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside,
                     class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), select)
+    stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     if pipeline.separates(cuts):
         with screen.live("HiGHS", None, []) as (progress, _):
             compiled = pipeline.compile_model(problem, cuts, pipeline.relaxations(progress=progress))
     else:
         compiled = pipeline.compile_model(problem, cuts)
     begun = _start(compiled, start)
-    stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     priced = pipeline.pricing(problem, pricing) if pricing else None
     written = files.write_build(compiled, stem, format, gzip, begun[1] if begun else None, dialect)
     written += files.write_pricing(priced, stem, format, gzip) if priced else []
@@ -231,12 +234,15 @@ def decode(
 ) -> None:
     """Turn a solution file into a tree, checked."""
     from odtc import files, pipeline
+    from odtc.output import expect_room
 
     model, solution, opened = files.open_solution(solution_file, manifest, log)
+    target = o or Path(f"{files.stem_of(solution_file)}.tree.json")
+    expect_room(target, solution_file, opened.path, log)
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
     done = pipeline.finish(model, solution)
-    written = _write_tree(done.decoded, o or Path(f"{files.stem_of(solution_file)}.tree.json"))
+    written = _write_tree(done.decoded, target)
     facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
                           "files": written}
     screen.print_tree_result(done.tree, done.decoded, facts, as_json)
@@ -303,9 +309,11 @@ def export(
 ) -> None:
     """Write a tree as code or text for another program."""
     from odtc.exporter import export as exported
-    from odtc.output import write_bytes, write_text
+    from odtc.output import expect_room, write_bytes, write_text
     from odtc.tree import read_tree
 
+    if o is not None:
+        expect_room(o, tree)
     made = exported(read_tree(tree), to, templates)
     if o is not None:
         write_text(o, made) if isinstance(made, str) else write_bytes(o, made)
@@ -326,10 +334,12 @@ def predict(
 ) -> None:
     """Predict the rows of a file; the columns that the tree asks for are found by name, an unseen category is in no set."""
     from odtc import report
-    from odtc.output import write_text
+    from odtc.output import expect_room, write_text
     from odtc.reader import read_rows
     from odtc.tree import read_tree
 
+    if o is not None:
+        expect_room(o, tree, data)
     loaded = read_tree(tree)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target, require_labels=score, used=loaded.used)
     predicted = loaded.predict(rows.X)
@@ -387,6 +397,8 @@ def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the incumbent is kept
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # a shell's >&- leaves none
+    sys.stderr = sys.stderr or open(os.devnull, "w")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
             stream.reconfigure(errors="backslashreplace")
@@ -406,7 +418,7 @@ def main() -> None:
             command = problem.ctx.command_path if problem.ctx else "odtc"
             screen.say(f"odtc: error: {_one_line(problem.format_message()).rstrip('.')}; see `{command} --help`")
     except BrokenPipeError:  # the reader of our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that Python's own flush at the end is quiet
+        _silence_stdout()
         code = 1
     except (KeyboardInterrupt, typer.Abort):
         screen.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
@@ -415,6 +427,10 @@ def main() -> None:
         screen.say("odtc: error: not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8")
         code = 1
     except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:  # files of ours raise OutputError
+            _silence_stdout()
+            screen.say(f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere")
+            sys.exit(1)
         if os.environ.get("ODTC_TRACEBACK"):
             raise
         screen.say(f"odtc: error: a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
@@ -425,6 +441,11 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code or 0)
     sys.exit(code or 0)
+
+
+def _silence_stdout() -> None:
+    """What is still to be flushed goes nowhere, so that Python's own flush at the end is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _constraints(texts, min_leaf_rows, max_branch_nodes, max_features) -> tuple[str, ...]:
@@ -477,10 +498,7 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
 def _stem(problem, o: str | None, suffix: str = "") -> str:
     """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
     data's name with model and depth."""
-    usual = f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}"
-    if o and (o.endswith(("/", os.sep)) or Path(o).is_dir()):
-        return str(Path(o, usual))
-    return (o or usual).removesuffix(".gz" if suffix and o else "").removesuffix(suffix) or usual
+    return stem_named(o, f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}", suffix)
 
 
 def _one_line(problem) -> str:

@@ -27,19 +27,21 @@ def certify(
     from odtc.certify import certify as prove
     from odtc.formulation import FORMULATIONS
     from odtc.midpoints import words
-    from odtc.output import write_text
+    from odtc.output import expect_room, write_text
 
     reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights, aside=names(aside))
     problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading,
                             class_weight=class_weight, cost=cost)
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
+    tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
+    for target in (path, tree):
+        expect_room(target, data)
     began = time.monotonic()
     facts = prove(problem)
     proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
     done = pipeline.settled(problem, FORMULATIONS.get("dpflow").optimal(problem), proof.objective, time.monotonic() - began)
     screen.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
-    tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
     write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     if as_json:

@@ -24,6 +24,8 @@ def compare(
     """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
     from odtc.compare import compare as compared
 
+    if o is not None:
+        _expect_picture(o)
     found = compared(runs, data)
     files = [_picture(o, _sized(found))] if o else []
     if as_json:
@@ -52,6 +54,7 @@ def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture) ->
     from odtc import plot as pictures
     from odtc.page import open_run
 
+    _expect_picture(o)
     opened = open_run(run)
     if opened.fit is None:
         raise ChoiceError(f"expected a run with its solution, got a tree alone in {run!r}; give the stem that `odtc fit -o` had")
@@ -63,6 +66,7 @@ def size(runs: Runs, o: Picture, data: Annotated[Path | None, typer.Option("--da
     """Accuracy against the number of leaves, with the Pareto front."""
     from odtc.compare import compare as compared
 
+    _expect_picture(o)
     print(_picture(o, _sized(compared(runs, data))))
 
 
@@ -73,6 +77,7 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
 
     from odtc import plot as pictures
 
+    _expect_picture(o)
     try:
         facts = json.loads(file.read_text(encoding="utf-8"))
         points = [(entry["name"], entry["n_leaves"], entry["score"]) for entry in facts["results"] if entry["score"] is not None]
@@ -91,6 +96,7 @@ def regions(tree: TreeFile, data: DataFile, o: Picture,
     from odtc.reader import read_rows
     from odtc.tree import read_tree
 
+    _expect_picture(o)
     loaded = read_tree(tree)
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
     print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax)))
@@ -112,6 +118,15 @@ def _picture(path: Path, draw) -> str:
 
     write_bytes(path, save(draw, path.suffix.lstrip(".").lower()))
     return str(path)
+
+
+def _expect_picture(path: Path) -> None:
+    """Says before the work what would keep a picture from there."""
+    from odtc.output import expect_room
+    from odtc.plot import expect_format
+
+    expect_format(path.suffix.lstrip(".").lower())
+    expect_room(path)
 
 
 def _table(lines, sides: str) -> None:

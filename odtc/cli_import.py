@@ -7,7 +7,6 @@ import typer
 
 from odtc import screen
 from odtc.cli_options import Categorical, Json, Missing, Numeric, Target, Weights, names
-from odtc.errors import ChoiceError
 
 
 def import_(
@@ -25,13 +24,12 @@ def import_(
     from odtc import report
     from odtc.cost import unit_cost
     from odtc.importer import import_tree, read_foreign
-    from odtc.output import write_text
+    from odtc.output import expect_room, write_text
     from odtc.reader import read
     from odtc.render import render_tree
 
     path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
-    if path.exists() and file.exists() and path.samefile(file):
-        raise ChoiceError(f"expected another name for the imported tree than the file that it comes from, {str(file)!r}; name it with -o")
+    expect_room(path, file, data)
     source = read_foreign(file, trust)
     dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     tree = import_tree(source, dataset)

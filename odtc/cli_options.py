@@ -1,5 +1,6 @@
 """The options that stand on several commands of the command line, defined once, and what their words mean."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -58,3 +59,14 @@ def names(text: str | None) -> tuple[str, ...]:
 
     cells = next(csv.reader([text], skipinitialspace=True), []) if text else []
     return tuple(name.strip() for name in cells if name.strip())
+
+
+def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
+    """The stem that -o names, without the suffix of a model file; in a folder, or without -o, the usual one.
+    Raises OutputError where its folder is not there."""
+    from odtc.output import expect_room
+
+    inside = o and (o.endswith(("/", os.sep)) or Path(o).is_dir())
+    stem = str(Path(o, usual)) if inside else (o or usual).removesuffix(".gz" if suffix and o else "").removesuffix(suffix) or usual
+    expect_room(f"{stem}.odt.json")
+    return stem

@@ -18,11 +18,12 @@ def report(
     templates: Templates = None, as_json: Json = False,
 ) -> None:
     """Write a page about a run: the tree to fold and pan, its proof, its metrics; for any browser, without network."""
-    from odtc.output import write_text
-    from odtc.page import open_run, page
+    from odtc.output import expect_room, write_text
+    from odtc.page import ENDINGS, open_run, page
 
     opened = open_run(run, data)
     path = o or Path(Path(run).parent, f"{opened.name}.html")
+    expect_room(path, test, opened.data_path or None, run, *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"))
     write_text(path, page(opened, test, templates))
     facts = opened.facts | {"tree": opened.name, "files": [str(path)]}
     screen.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")

@@ -21,13 +21,14 @@ def select(
     import time
 
     from odtc import read
-    from odtc.output import write_text
+    from odtc.output import expect_room, write_text
     from odtc.selection import as_csv, selected
 
     began = time.monotonic()
     dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
-    part = selected(dataset, scheme, depth)
     path = o or Path(f"{dataset.name}_selected.csv")
+    expect_room(path, data)
+    part = selected(dataset, scheme, depth)
     text, weight = as_csv(part)
     write_text(path, text)
     facts = part.selected.facts | {"n_selected": part.n_rows, "share": part.n_rows / dataset.n_rows, "weights": weight,

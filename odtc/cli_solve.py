@@ -34,6 +34,8 @@ def solve(
     Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
     """
     from odtc import files, lineup, pipeline, report
+    from odtc.manifest import SUFFIX
+    from odtc.output import expect_room
     from odtc.solver import Options
 
     options = Options(time_limit, threads, seed, gap)
@@ -42,6 +44,7 @@ def solve(
         _plan(script, _with_template(solver, solver_template), model_file, options, start, target, program)
         return
     solver, label, racers = who_solves(solver, solver_template, program, threads)
+    expect_room(target, model_file, start, f"{files.stem_of(model_file)}{SUFFIX}")
     opened = files.open_model(model_file, start, lineup.solver_names(solver))
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None

@@ -18,6 +18,7 @@ from odtc.cli_options import (
     Target,
     Weights,
     names,
+    stem_named,
 )
 from odtc.errors import ChoiceError
 
@@ -51,13 +52,13 @@ def tune(
     dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} of {dataset.n_dropped + dataset.n_rows} rows: {screen.why_dropped(dataset)}")
+    stem = stem_named(o, f"{dataset.name}_tuned")
     fold = tune.deal(dataset.y, folds, seed)
     tune.summed([], [], score), tune.best([_any(settings[0])], rule)  # a bad word is said before the work
     with screen.counted(len(settings) * folds, "fits") as done:
         found = tune.run(dataset, settings, fold, jobs, encoding, lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}"), **options)
     results = tune.summed(settings, found, score)
     chosen = tune.best(results, rule)
-    stem = o or f"{dataset.name}_tuned"
     fitted = tune.fit_all(dataset, settings[chosen], encoding, **options)
     written = []
     if fitted.model is not None:

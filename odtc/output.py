@@ -45,6 +45,21 @@ def new_file(path):
         ) from None
 
 
+def expect_room(path, *read) -> None:
+    """Says before the work what would keep a file from `path` after it: there is no such folder, a folder
+    has the name, or one of the files `read` (None among them for one that is not given) stands there,
+    over which nothing is written. Raises OutputError."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "
+                          f"{str(path.parent)!r}; make it, or choose another place with -o")
+    if path.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+    for other in read:
+        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
+            raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")
+
+
 def write_text(path, text: str) -> None:
     """Text as UTF-8; raises OutputError.
 

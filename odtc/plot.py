@@ -19,11 +19,16 @@ FORMATS = ("png", "svg", "pdf")
 STEPS = 300  # of a picture's side, where its regions are asked for
 
 
-def save(draw: Callable, format: str = "png") -> bytes:
-    """The picture that `draw(ax)` makes, as a file; raises ChoiceError for another format."""
+def expect_format(format: str) -> None:
+    """Raises ChoiceError for a picture that cannot be drawn: another format, or no matplotlib."""
     if format not in FORMATS:
         raise ChoiceError(f"expected a picture that ends in .{', .'.join(FORMATS)}, got .{format}")
     need("matplotlib", "plot", "a picture")
+
+
+def save(draw: Callable, format: str = "png") -> bytes:
+    """The picture that `draw(ax)` makes, as a file; raises ChoiceError as `expect_format`."""
+    expect_format(format)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

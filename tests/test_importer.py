@@ -235,7 +235,7 @@ def test_good_text_of_the_same_kind(tmp_path):
     said = command("import", "t.txt", "--data", "a.csv", folder=tmp_path)
     assert said.code == 0 and "2 of 4 rows of a right" in said.out and said.err == "wrote t.tree.json\n"
     assert json.loads((tmp_path / "t.tree.json").read_text())["root"]["left"]["rows"] == [1, 1]
-    assert "name it with -o" in refused(command("import", "t.tree.json", "--data", "a.csv", folder=tmp_path))
+    assert "another with -o" in refused(command("import", "t.tree.json", "--data", "a.csv", folder=tmp_path))
 
 
 @pytest.mark.parametrize(("estimator", "sentence"), [
