@@ -1,11 +1,12 @@
 """Where a command writes: never over a file that it reads, and what cannot be written is said before the work."""
 
 import shutil
+import subprocess
 
 import pytest
 
 from odtc import tune
-from tests.command_line import contents, environment, odtc, refused, started
+from tests.command_line import command, contents, environment, odtc, refused, started
 from tests.test_cli import XOR
 
 
@@ -76,20 +77,12 @@ def test_a_folder_is_filled_by_tune_as_by_fit(work):
 @pytest.mark.parametrize("words", [("show", "m.tree.json"), ("predict", "m.tree.json", "a.csv", "--json"), ("export", "m.tree.json", "--to", "png")])
 def test_a_full_device_behind_stdout_is_no_fault_of_ours(work, words):
     with open("/dev/full", "wb") as full:
-        import subprocess
-
-        from tests.command_line import command
-
         done = subprocess.run(command(*words), cwd=work, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("odtc: error: cannot write") and "No space left" in done.stderr
 
 
 def test_a_closed_stdout_is_none(work):
-    import subprocess
-
-    from tests.command_line import command
-
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "a.csv", "-o", "n")], cwd=work, env=environment(),
                           stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 0 and "error" not in done.stderr and (work / "n.tree.json").exists()
