@@ -65,7 +65,7 @@ from odtc.cli_options import (
     TreeFile,
     Weights,
     completing,
-    names,
+    reading,
     stem_named,
 )
 from odtc.errors import ChoiceError, OdtcError
@@ -116,8 +116,8 @@ def fit(
     solver, label, racers = cli_solve.who_solves(solver, solver_template, program, threads)
     if format:
         FORMATS.get(format)
-    pose = partial(_pose, model=model, depth=depth, target=target, p=p, encoding=encoding, cuts=cuts, categorical=categorical,
-                   numeric=numeric, missing=missing, weights=weights, aside=aside, class_weight=class_weight, cost=cost,
+    how = reading(target, categorical, numeric, missing, weights, aside)
+    pose = partial(_pose, model=model, depth=depth, how=how, p=p, encoding=encoding, cuts=cuts, class_weight=class_weight, cost=cost,
                    constraints=_constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
 
     def once(problem, mark=""):
@@ -161,7 +161,7 @@ def fit(
         return done, stem, written + cli_pool.write_pool(problem, pool, within, ready.left, stem)
 
     if cli_select.again(select):
-        _finish_fit(*cli_select.iterated(pose, data, select, depth, once), as_json)
+        _finish_fit(*cli_select.iterated(pose, data, how, select, depth, once), as_json)
     else:
         _finish_fit(*once(pose(data, select=select)), as_json)
 
@@ -196,7 +196,7 @@ def build(
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     if gzip and (words := files.gzip_words(dialect)):
         screen.say(words)
-    problem = _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside,
+    problem = _pose(data, model, depth, reading(target, categorical, numeric, missing, weights, aside), p, encoding, cuts,
                     class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), select)
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     if pipeline.separates(cuts):
@@ -467,9 +467,8 @@ def _say_start(problem, begun, name: str) -> None:
         screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
 
 
-def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, missing, weights, aside, class_weight, cost, constraints,
-          select=None, fitting=False):
-    """The Problem that the options pose; says how many rows went."""
+def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constraints, select=None, fitting=False):
+    """The Problem that the options pose, from a data file that is read so; says how many rows went."""
     from odtc import pipeline
     from odtc.dataset import Dataset
 
@@ -480,8 +479,7 @@ def _pose(data, model, depth, target, p, encoding, cuts, categorical, numeric, m
             raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
         params[key] = value
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
-    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights, aside=names(aside))
-    problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=reading, fitting=fitting,
+    problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=how, fitting=fitting,
                             class_weight=class_weight, cost=cost, constraints=constraints, select=select)
     if choice := problem.memo.get("choice"):
         screen.say(f"--model auto: {choice.why}")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Aside, Categorical, Constraints, Json, Missing, Numeric, Seed, SolverName, Target, Weights, names
+from odtc.cli_options import Aside, Categorical, Constraints, Json, Missing, Numeric, Seed, SolverName, Target, Weights, names, reading
 from odtc.errors import ChoiceError
 
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'.")
@@ -44,10 +44,9 @@ def models(
 
     chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
     files = study.found_data(names(data))
-    reading = {"target": target, "categorical": names(categorical), "numeric": names(numeric), "missing": missing, "weights": weights,
-               "aside": names(aside)}
+    how = reading(target, categorical, numeric, missing, weights, aside)
     Options(time_limit=lp_limit)
-    settings = study.Settings(solver, Options(time_limit, threads, seed), lp_limit, encoding, start, reading, tuple(constraint))
+    settings = study.Settings(solver, Options(time_limit, threads, seed), lp_limit, encoding, start, how, tuple(constraint))
     installed(solver)
     if start != "none":
         HEURISTICS.get(start.partition(":")[0].strip())

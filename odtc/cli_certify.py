@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Aside, Categorical, ClassWeight, Cost, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, names
+from odtc.cli_options import Aside, Categorical, ClassWeight, Cost, DataFile, Depth, Encoding, Json, Missing, Numeric, Target, Weights, reading
 
 
 def certify(
@@ -29,9 +29,8 @@ def certify(
     from odtc.midpoints import words
     from odtc.output import expect_room, write_text
 
-    reading = dict(target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights, aside=names(aside))
-    problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, reading=reading,
-                            class_weight=class_weight, cost=cost)
+    problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, class_weight=class_weight, cost=cost,
+                            reading=reading(target, categorical, numeric, missing, weights, aside))
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
     for target in (path, tree):

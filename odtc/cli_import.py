@@ -6,7 +6,15 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Categorical, Json, Missing, Numeric, Target, Weights, names
+from odtc.cli_options import (
+    Categorical,
+    Json,
+    Missing,
+    Numeric,
+    Target,
+    Weights,
+    reading,
+)
 
 
 def import_(
@@ -31,7 +39,7 @@ def import_(
     path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
     expect_room(path, file, data)
     source = read_foreign(file, trust)
-    dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    dataset = read(data, **reading(target, categorical, numeric, missing, weights))
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     facts = {"data": dataset.name, "n_rows": dataset.n_rows, "n_rows_dropped": dataset.n_dropped, **report.tree_facts(tree, unit_cost(len(tree.classes))),

@@ -61,6 +61,12 @@ def names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in cells if name.strip())
 
 
+def reading(target, categorical, numeric, missing, weights, aside=None) -> dict:
+    """The options that say how a data file is read, as the keywords of `odtc.read`."""
+    return {"target": target, "categorical": names(categorical), "numeric": names(numeric), "missing": missing, "weights": weights,
+            "aside": names(aside)}
+
+
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     """The stem that -o names, without the suffix of a model file; in a folder, or without -o, the usual one.
     Raises OutputError where its folder is not there."""

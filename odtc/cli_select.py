@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Categorical, DataFile, Depth, Json, Missing, Numeric, Target, Weights, names
+from odtc.cli_options import Categorical, DataFile, Depth, Json, Missing, Numeric, Target, Weights, reading
 
 
 def select(
@@ -25,7 +25,7 @@ def select(
     from odtc.selection import as_csv, selected
 
     began = time.monotonic()
-    dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    dataset = read(data, **reading(target, categorical, numeric, missing, weights))
     path = o or Path(f"{dataset.name}_selected.csv")
     expect_room(path, data)
     part = selected(dataset, scheme, depth)
@@ -48,20 +48,18 @@ def again(scheme: str | None) -> bool:
     return scheme is not None and rounds_of(scheme) > 1
 
 
-def iterated(pose, data: Path, scheme: str, depth: int, once):
-    """The best of the rounds, as `once(problem, mark)` hands it back: (Fit, stem, files). Each round has files of
-    its own, so that those of the best are not written over; the tree stands under the stem itself."""
+def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once):
+    """The best of the rounds, as `once(problem, mark)` hands it back: (Fit, stem, files); `how` are the keywords of
+    `odtc.read`. Each round has files of its own, so that those of the best are not written over; the tree stands under
+    the stem itself."""
     from odtc import read, selection
 
-    given = pose.keywords
-    dataset = read(data, target=given["target"], categorical=names(given["categorical"]), numeric=names(given["numeric"]),
-                   missing=given["missing"], weights=given["weights"], aside=names(given["aside"]))
     rounds = []
 
     def fitted(part):
         rounds.append(once(pose(part), f".select{len(rounds) + 1}"))
         return rounds[-1][0]
 
-    best = selection.iterated(dataset, scheme, depth, fitted, screen.say)
+    best = selection.iterated(read(data, **how), scheme, depth, fitted, screen.say)
     number, (_, stem, written) = next((number, found) for number, found in enumerate(rounds, 1) if found[0] is best)
     return best, stem.removesuffix(f".select{number}"), written

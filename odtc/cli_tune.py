@@ -17,7 +17,7 @@ from odtc.cli_options import (
     Stem,
     Target,
     Weights,
-    names,
+    reading,
     stem_named,
 )
 from odtc.errors import ChoiceError
@@ -49,7 +49,7 @@ def tune(
         raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
     settings = tune.grid([name.strip() for name in model.split(",")], _whole(depths, "--depths"), _params(p), _whole(min_leaf_rows, "--min-leaf-rows") or (None,))
     options = {"solver": solver, "time_limit": time_limit, "threads": 1, "seed": seed}
-    dataset = read(data, target=target, categorical=names(categorical), numeric=names(numeric), missing=missing, weights=weights)
+    dataset = read(data, **reading(target, categorical, numeric, missing, weights))
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} of {dataset.n_dropped + dataset.n_rows} rows: {screen.why_dropped(dataset)}")
     stem = stem_named(o, f"{dataset.name}_tuned")
