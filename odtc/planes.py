@@ -162,6 +162,35 @@ def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> n
     return None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
 
 
+def thinned(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:
+    """The tree with those branch nodes alone whose rows (indices) `fits(rows, left)` lets part so; in place of
+    another stands what loses least of what is below it on either side, for all its rows, or a leaf. The tree itself
+    where all fit."""
+    test, whole = np.full(len(heap.test), -1, np.int32), True
+
+    def best(t, rows):
+        """(loss, (test, left, right) or None for a leaf)"""
+        nonlocal whole
+        leaf = float(encoded.loss[rows].sum(axis=0).min()), None
+        if heap.test[t] < 0 or not len(rows):
+            return leaf
+        right = heap.column(t, encoded)[rows]
+        if not fits(rows, ~right):
+            whole = False
+            return min(leaf, best(2 * t, rows), best(2 * t + 1, rows), key=lambda one: one[0])
+        sides = best(2 * t, rows[~right]), best(2 * t + 1, rows[right])
+        return sides[0][0] + sides[1][0], (heap.test[t], *(side[1] for side in sides))
+
+    def lay(at, found):
+        if found is not None:
+            test[at] = found[0]
+            lay(2 * at, found[1])
+            lay(2 * at + 1, found[2])
+
+    lay(1, best(1, np.arange(encoded.n_rows))[1])
+    return heap if whole else settle(test, encoded, None, heap.beyond)
+
+
 def parted(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
     """(rows, left): who comes to branch node t, and who of them goes to child 2t."""
     rows, path = np.arange(encoded.n_rows), [t >> level for level in range(t.bit_length() - 1, -1, -1)]

@@ -139,9 +139,12 @@ class Form:
         return apart(self.weighed.Z, rows, left, self.most)[2]
 
     def node(self, heap: HeapTree, t: int):
-        """(h, g, None) of the cheapest hyperplane that parts the rows of node t as the tree does, or (0, 0, (number of
-        the category, its levels that go left)) where a set of levels does for less; None where none does."""
-        rows, left = parted(heap, t, self.encoded)
+        """`asked` of the rows of node t, as the tree parts them."""
+        return self.asked(*parted(heap, t, self.encoded))
+
+    def asked(self, rows: np.ndarray, left: np.ndarray):
+        """(h, g, None) of the cheapest hyperplane that parts these rows so, or (0, 0, (number of the category,
+        its levels that go left)) where a set of levels does for less; None where none does."""
         found = self._plane(rows, left)
         free = found is not None and not self.a2 and (not self.soft or self._missed(*found, rows, left).sum() == 0)
         for number, cat in enumerate(self.cats if not free else ()):

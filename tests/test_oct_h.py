@@ -9,10 +9,12 @@ from scipy.optimize import linprog
 
 import odtc
 from odtc import pipeline
+from odtc.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, parse_params
 from odtc.heap import HeapTree
-from odtc.planes import fewest, gap
+from odtc.planes import fewest, gap, thinned
+from odtc.split import Threshold
 from odtc.topology import Topology
 from tests.command_line import odtc as run
 from tests.exhaustive import every_hyperplane
@@ -120,6 +122,25 @@ def test_a_tree_of_a_smaller_gap_is_refused_and_trimmed():
         pipeline.build(data, "oct_h", 1, params={"n_min": 151})
 
 
+@pytest.mark.parametrize("name, params", [("oct_h", {"mu": 0.01}), ("svm1_odt", {"epsilon": 0.01})])
+def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_worse_than_carts(name, params):
+    """A leaf stood in place of such a node and all below it: of a search's tree with 24 errors and a root of a
+    small gap one leaf was left, which the solver began with, and which was handed in at a time limit."""
+    x = np.array([0, 1, 400, 401, 800, 900, 1000]) / 1000
+    dataset = Dataset("thin", x[:, None], np.array([0, 1, 1, 1, 0, 0, 0], np.int32), (Feature("x", "numeric"),), ("u", "v"), np.ones(7))
+    problem = Problem(encode(dataset), Topology(2), name, parse_params(name, params))
+    places = [problem.encoded.find(Threshold(0, at))[0] for at in (0.0005, 0.4005, 0.6)]
+    for below in places[1:]:  # right of the root: a small gap, and a wide one
+        thin = HeapTree(np.array([-1, places[0], -1, below, *[-1] * 4], np.int32), np.array([-1, -1, 0, -1, -1, -1, 1, 0], np.int32))
+        kept = problem.module.trimmed(problem, thin)
+        assert kept.n_branch_nodes == 1 and kept.errors(problem.encoded) == 1
+        problem.module.start(problem, kept)
+    only = thinned(thin, problem.encoded, lambda rows, left: len(rows) < 7 or left.sum() > 1)
+    assert (only.n_branch_nodes, only.errors(problem.encoded)) == (1, 1)
+    assert thinned(thin, problem.encoded, lambda rows, left: True) is thin
+    assert thinned(thin, problem.encoded, lambda rows, left: False).n_branch_nodes == 0
+
+
 def test_elsewhere_later(tmp_path):
     data = EXAMPLES / "iris" / "iris.csv"
     built = run("build", data, "--model", "oct_h", "--depth", "1", "-p", "n_min=40", "--json", "-o", "m", folder=tmp_path)
@@ -127,3 +148,9 @@ def test_elsewhere_later(tmp_path):
     assert run("solve", "m.mps", "--threads", "1", "--time-limit", "30", "--json", folder=tmp_path).facts["start"] == "accepted"
     facts = run("decode", "m.sol", "--json", folder=tmp_path).facts
     assert facts["verified"] and facts["objective"] == pytest.approx(150 - facts["train_correct"])
+
+
+@pytest.mark.parametrize("name, key", [("oct_h", "alpha"), ("oct", "alpha"), ("cg", "reward")])
+def test_a_price_without_end_is_refused(name, key):
+    with pytest.raises(ChoiceError, match=f"{key!r}: expected a number of at least 0 and below inf, got inf"):
+        parse_params(name, {key: "inf"})

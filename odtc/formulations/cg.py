@@ -55,7 +55,7 @@ class Params:
     seed: int = parameter(0, "of the threshold sampling", least=0)
     tail: str = parameter("auto", "levels above the leaves at which paths end (0: at the leaves, as printed; auto: 2, at depth 2 one)", choices=("auto", "0", "1", "2"))
     exact: bool = parameter(False, "fit: branch and price, where the relaxation leaves a gap")
-    reward: float = parameter(0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0)
+    reward: float = parameter(0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0, below=float("inf"))
     n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
     columns: str = parameter("auto", "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json")
     rounds: int = parameter(20, "of column generation, for a file", least=0)

@@ -38,7 +38,7 @@ ANY_COST = True
 
 @dataclass(frozen=True)
 class Params:
-    alpha: float = parameter(0.0, "price of a branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone", least=0)
+    alpha: float = parameter(0.0, "price of a branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone", least=0, below=float("inf"))
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
     binary: str = parameter("auto", "each test as a feature of its own; auto: where each feature has one test; printed: with one row per test",
                             choices=("auto", "true", "false", "printed"))

@@ -17,16 +17,18 @@ and each leaf takes the label that costs least.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from odtc import leaf_errors
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
-from odtc.heap import HeapTree, settle, with_least
+from odtc.heap import HeapTree, with_least
+from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.oblique import Weighed
-from odtc.planes import asked_plane, fewest, gap, laid, parted
+from odtc.planes import asked_plane, fewest, gap, laid, parted, thinned
 
 NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
@@ -39,7 +41,7 @@ ANY_COST = True
 @dataclass(frozen=True)
 class Params:
     mu: float = parameter(0.005, "gap μ between the sides of a node", least=1e-5, below=1)
-    alpha: float = parameter(0.0, "price of a feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone", least=0)
+    alpha: float = parameter(0.0, "price of a feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone", least=0, below=float("inf"))
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
 
 
@@ -133,13 +135,20 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min."""
-    test = heap.test.copy()
-    for t in np.flatnonzero(test >= 0).tolist():
-        if _plane(problem, heap, t, refuse=False) is None:
-            test[t] = -1
-    label = np.where(test == heap.test, heap.label, -1)
-    return with_least(settle(test, problem.encoded, label, heap.beyond), problem.encoded, problem.params.n_min)
+    """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min; or,
+    where that costs more, CART's without them."""
+    encoded = problem.encoded
+
+    def fits(rows, left):
+        return _parting(problem, rows, left) is not None
+
+    def least(tree):
+        return with_least(thinned(tree, encoded, fits), encoded, problem.params.n_min)
+
+    kept = least(heap)
+    if kept.n_branch_nodes == heap.n_branch_nodes:
+        return kept
+    return min(kept, least(HEURISTICS.get("cart").tree(encoded, problem.topology)), key=partial(objective, problem))
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -180,17 +189,20 @@ def _weighed(problem: Problem) -> Weighed:
     return problem.memo["weighed"]
 
 
-def _plane(problem: Problem, heap: HeapTree, t: int, refuse: bool = True) -> tuple[np.ndarray, float] | None:
-    """(a, b) of node t: with a price of the fewest features, else of the widest gap; raises TreeError, or gives None,
-    where that is less than μ."""
-    encoded, mu, Z = problem.encoded, problem.params.mu, _weighed(problem).Z
-    rows, left = parted(heap, t, encoded)
+def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]:
+    """`_parting` of the rows of node t, as the tree parts them; raises TreeError where there is none."""
+    found = _parting(problem, *parted(heap, t, problem.encoded))
+    if found is None:
+        words = heap.split(t, problem.encoded)[0].words(problem.encoded.features)[0]
+        raise TreeError(f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} parts these rows so; "
+                        "lower -p mu, or give another tree")
+    return found
+
+
+def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """(a, b) that part these rows so: with a price of the fewest features, else of the widest gap; None where that is
+    less than μ."""
+    mu, Z = problem.params.mu, _weighed(problem).Z
     of = fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1])
     a, b, wide = gap(Z, rows, left, of) if of is not None else (None, 0.0, 0.0)
-    if wide >= mu:
-        return a, b
-    if refuse:
-        words = heap.split(t, encoded)[0].words(encoded.features)[0]
-        raise TreeError(f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {mu:g} parts these rows so; "
-                        "lower -p mu, or give another tree")
-    return None
+    return (a, b) if wide >= mu else None

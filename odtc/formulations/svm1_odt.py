@@ -22,6 +22,7 @@ the sets alone: rows go where they say, and each leaf takes the label that costs
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
-from odtc.planes import asked_plane, laid
+from odtc.planes import asked_plane, laid, thinned
 from odtc.split import Subset
 from odtc.svm1 import Form, literal
 
@@ -63,7 +64,9 @@ def prepared(problem: Problem) -> Problem:
     form = Form.of(replace(problem, params=replace(problem.params, epsilon=LEAST * problem.params.M)))
     margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
     least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])
-    return replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
+    problem = replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
+    problem.memo["searched"] = [heap]
+    return problem
 
 
 def advice(problem: Problem) -> list[str]:
@@ -151,18 +154,18 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that no hyperplane of this margin can take, nor what is below them."""
-    form = Form.of(problem)
-    test = heap.test.copy()
-    for t in np.flatnonzero(test >= 0).tolist():
-        if form.node(HeapTree(test.copy(), heap.label, heap.beyond), t) is None:
-            test[t] = -1
-    if (test == heap.test).all():
+    """The tree without the branch nodes that no hyperplane of this margin can take; or, where that costs more, CART's
+    without them, or the tree that the margin was taken from."""
+    form, encoded = Form.of(problem), problem.encoded
+
+    def fits(rows, left):
+        return form.asked(rows, left) is not None
+
+    kept = thinned(heap, encoded, fits)
+    if kept is heap:
         return heap
-    kept = [t for t in range(len(test)) if test[t] < 0]
-    label = heap.label.copy()
-    label[kept] = -1
-    return settle(test, problem.encoded, label, heap.beyond)
+    others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.memo.get("searched", ())]
+    return min([kept, *(thinned(other, encoded, fits) for other in others)], key=partial(objective, problem))
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
