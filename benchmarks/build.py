@@ -8,11 +8,11 @@ $ODTC_DATA or ../shared/data.
 """
 
 import argparse
-import os
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.data import data_folder
 from odtc import pipeline
 from odtc.encoding import encode
 from odtc.format import write_model
@@ -20,7 +20,6 @@ from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.reader import read
 from odtc.topology import Topology
 
-ROOT = Path(__file__).resolve().parents[1]
 # CPU seconds of odtlearn 1.1.0's build (FlowOCT, python-mip CBC), PEERS §4e; depth 4 only as wall time there.
 PEER = {3: 20.3, 5: 85.9}
 FORMS = {"default": {}, "bottom=flow": {"bottom": "flow"}, "literal": {"literal": True}}
@@ -32,7 +31,7 @@ def main() -> None:
     words.add_argument("--rounds", type=int, default=5)
     words.add_argument("--depths", default="3,4,5")
     asked = words.parse_args()
-    data = Path(asked.data or Path(os.environ.get("ODTC_DATA", ROOT.parent / "shared" / "data")) / "kr-vs-kp.csv")
+    data = Path(asked.data or data_folder() / "kr-vs-kp.csv")
     if not data.exists():
         raise SystemExit(f"{data} is not there; name a data file with --data")
     began = time.process_time()

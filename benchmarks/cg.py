@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from benchmarks.data import data_file
 from odtc import pipeline, report
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,7 +73,7 @@ def main() -> None:
         return
     done = {key(line): line for line in lines_of(asked.results)}
     for part, name, depth, seed in cells(asked, depths):
-        path = find(name)
+        path = data_file(name)
         if path is None:
             print(f"skipped {name}: not there; name the folder with ODTC_DATA", flush=True)
             continue
@@ -102,11 +103,6 @@ def key(line) -> tuple:
 
 def lines_of(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def find(name: str) -> Path | None:
-    folder = Path(os.environ.get("ODTC_DATA", ROOT.parent / "shared" / "data"))
-    return next((path for path in (folder / f"{name}.csv", folder / f"{name}.csv.gz") if path.exists()), None)
 
 
 def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict:

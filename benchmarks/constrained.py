@@ -16,7 +16,7 @@ import os
 import time
 from pathlib import Path
 
-from benchmarks.dpflow import data_folder
+from benchmarks.data import data_folder
 from odtc import pipeline, read
 from odtc.errors import OdtcError
 

@@ -1,6 +1,6 @@
 """What each cut family does to the root relaxation and to the solve: bound, CPU seconds, nodes.
 
-    python benchmarks/cuts.py [--data monks-1,balance-scale,house-votes-84] [--model flowoct] [--depth 2]
+    python -m benchmarks.cuts [--data monks-1,balance-scale,house-votes-84] [--model flowoct] [--depth 2]
                               [--time-limit 60] [--forms default,bottom=flow] [--families a,b+c,none]
 
 One-hot tests, HiGHS on one thread, CART as the start; "LP" is the relaxation without integrality.
@@ -10,17 +10,15 @@ beside it counts little. The data is looked for in $ODTC_DATA or ../shared/data.
 """
 
 import argparse
-import os
 import resource
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.data import data_folder
 from odtc import cut, pipeline, read
 from odtc.cut import CUTS, ROUNDS
 
-ROOT = Path(__file__).resolve().parents[1]
 SEPARATED = f"paper4:{ROUNDS}=20"
 
 
@@ -33,7 +31,7 @@ def main() -> None:
     words.add_argument("--forms", default="default,bottom=flow")
     words.add_argument("--families", default=None, help="names between commas, '+' joins; by default each, and all")
     asked = words.parse_args()
-    folder = Path(os.environ.get("ODTC_DATA", ROOT.parent / "shared" / "data"))
+    folder = data_folder()
     warm(folder / f"{asked.data.split(',')[0]}.csv")
     print("| data | depth | form | cuts | rows | nonzeros | make s | LP bound | LP s | solve s | nodes | objective | bound |")
     print("|---" * 13 + "|")

@@ -10,18 +10,16 @@ file, reads it back with HiGHS and solves it there. All in one process on one th
 import argparse
 import json
 import math
-import os
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 
 import odtc
+from benchmarks import highs
+from benchmarks.data import data_folder
 from odtc import pipeline
 from odtc.certificate import check
 from odtc.certify import certify
-from odtc.format import write_model
 
 SETS = ("monks-1", "monks-2", "monks-3", "hayes-roth", "house-votes-84", "balance-scale", "tic-tac-toe",
         "car-evaluation_papers", "kr-vs-kp", "soybean-small")
@@ -52,11 +50,6 @@ def main() -> None:
                   + f" | {row['bytes']:,} | {row['check']:.2f} |", flush=True)
     for (depth, key), values in ratios.items():
         print(f"geometric mean at depth {depth}, {key} / pystreed: {math.exp(sum(map(math.log, values)) / len(values)):.2f}")
-
-
-def data_folder() -> Path:
-    """Where the public data sets are."""
-    return Path(os.environ.get("ODTC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def cell(dataset, depth, rounds) -> dict:
@@ -108,18 +101,9 @@ def solved(problem) -> float:
 
 
 def through_file(problem) -> float:
-    import highspy
-
-    model = pipeline.compile_model(problem)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.mps")
-        write_model(model, path, "mps")
-        highs = highspy.Highs()
-        highs.silent()
-        highs.setOptionValue("threads", 1)
-        highs.readModel(str(path))
-        highs.run()
-        return highs.getInfo().objective_function_value
+    solver = highs.through_file(pipeline.compile_model(problem))
+    solver.run()
+    return solver.getInfo().objective_function_value
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Convex-hull selection on large sets, beside one linear program per row.
 
-    python benchmarks/hulls.py [--data skin-segmentation,statlog-shuttle,…] [--depth 2] [--jobs 2] [--sample 20]
+    python -m benchmarks.hulls [--data skin-segmentation,statlog-shuttle,…] [--depth 2] [--jobs 2] [--sample 20]
 
 "select s" is the whole of `odtc.selection.selected` with convex_hull, in wall seconds on `--jobs` processes (which
 are started before); "LP ms" is the mean of (7) of Zhu et al. 2020 for rows drawn at random (seed 0), each against
@@ -10,18 +10,16 @@ range within the cluster. The data is looked for in $ODTC_DATA or ../shared/data
 """
 
 import argparse
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linprog
 
+from benchmarks.data import data_file, data_folder
 from odtc import read
 from odtc.hull import hull
 from odtc.selection import clusters_of, coordinates, first_tree, selected
 
-ROOT = Path(__file__).resolve().parents[1]
 SETS = "skin-segmentation,statlog-shuttle,magic04,letter-recognition,pendigits"
 
 
@@ -32,14 +30,13 @@ def main() -> None:
     words.add_argument("--jobs", type=int, default=2)
     words.add_argument("--sample", type=int, default=20)
     asked = words.parse_args()
-    folder = Path(os.environ.get("ODTC_DATA", ROOT.parent / "shared" / "data"))
     warm(asked.jobs)
     print("| data | rows | columns | clusters | kept | select s | off by | LP ms | all LPs s | ratio |")
     print("|---" * 10 + "|")
     for name in asked.data.split(","):
-        file = next(iter(sorted(folder.glob(f"{name}.csv*"))), None)
+        file = data_file(name)
         if file is None:
-            print(f"| {name} | not in {folder} |")
+            print(f"| {name} | not in {data_folder()} |")
             continue
         line(name, read(file), asked)
 

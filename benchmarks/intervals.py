@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from benchmarks.dpflow import data_folder
+from benchmarks.data import data_folder
 from odtc import pipeline, read
 
 CELLS = "iris:3,iris:4,wine:3,pima-diabetes:2,pima-diabetes:3,ionosphere:3"

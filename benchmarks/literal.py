@@ -10,16 +10,15 @@ FlowOCT's time by dpflow's; where the limit came first it is what the ratio is a
 
 import argparse
 import math
-import tempfile
 import time
-from pathlib import Path
 
 import highspy
 import numpy as np
 
-from benchmarks.dpflow import SETS, data_folder
+from benchmarks.data import data_folder
+from benchmarks.dpflow import SETS
+from benchmarks.highs import through_file
 from odtc import pipeline, read
-from odtc.format import write_model
 
 
 def main() -> None:
@@ -56,24 +55,16 @@ def run(dataset, model: str, depth: int, params: dict, limit: float) -> tuple[fl
     compiled = pipeline.compile_model(problem)
     begun = pipeline.start(compiled, "cart") if model != "dpflow" else None
     seconds = time.process_time() - began
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "model.mps")
-        write_model(compiled, path, "mps")
-        highs = highspy.Highs()
-        highs.silent()
-        highs.setOptionValue("threads", 1)
-        highs.setOptionValue("time_limit", limit)
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.readModel(str(path))
-        if begun:
-            solution = highspy.HighsSolution()
-            solution.col_value = list(begun[1])
-            highs.setSolution(solution)
-        began = time.process_time()
-        highs.run()
-        seconds += time.process_time() - began
-        info = highs.getInfo()
-        x = np.array(highs.getSolution().col_value) if info.primal_solution_status == 2 else None
+    highs = through_file(compiled, time_limit=limit, mip_rel_gap=0.0)
+    if begun:
+        solution = highspy.HighsSolution()
+        solution.col_value = list(begun[1])
+        highs.setSolution(solution)
+    began = time.process_time()
+    highs.run()
+    seconds += time.process_time() - began
+    info = highs.getInfo()
+    x = np.array(highs.getSolution().col_value) if info.primal_solution_status == 2 else None
     if x is not None:
         problem.module.decode(problem, compiled.split(x))
     bound = info.mip_dual_bound if compiled.integrality.any() else info.objective_function_value

@@ -7,22 +7,19 @@ The data file is looked for in $ODTC_DATA or ../shared/data.
 """
 
 import argparse
-import os
 import tempfile
 import time
 from pathlib import Path
 
-import highspy
-
+from benchmarks.data import data_folder
+from benchmarks.highs import opened
 from odtc import pipeline
 from odtc.format import FORMATS, read_model, write_model
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--data", type=Path, default=Path(os.environ.get("ODTC_DATA", ROOT.parent / "shared" / "data")) / "kr-vs-kp.csv")
+    words.add_argument("--data", type=Path, default=data_folder() / "kr-vs-kp.csv")
     words.add_argument("--depth", type=int, default=5)
     asked = words.parse_args()
     model = pipeline.build(asked.data, "flowoct", asked.depth, encoding="onehot")
@@ -32,14 +29,8 @@ def main() -> None:
         for format in FORMATS.names():
             for packed in ("", ".gz"):
                 path = write_model(model, Path(folder) / f"model{FORMATS.get(format).SUFFIX}{packed}", format)
-                ours, theirs = fastest(lambda: read_model(path)), fastest(lambda: by_highs(path))
+                ours, theirs = fastest(lambda: read_model(path)), fastest(lambda: opened(path))
                 print(f"| {format}{packed} | {path.stat().st_size / 1e6:.0f} | {ours:.2f} | {theirs:.2f} | {theirs / ours:.1f}x |", flush=True)
-
-
-def by_highs(path) -> None:
-    h = highspy.Highs()
-    h.setOptionValue("output_flag", False)
-    h.readModel(str(path))
 
 
 def fastest(read) -> float:

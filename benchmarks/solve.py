@@ -8,16 +8,14 @@ Data are looked for in $ODTC_DATA or ../shared/data, the peer's files in ../shar
 """
 
 import argparse
-import os
 import resource
 from pathlib import Path
 
+from benchmarks.data import SHARED, data_folder
 from odtc import pipeline
 from odtc.format import read_model
 from odtc.solver import Options, solve
 
-ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
 # Data set, optimal training errors (PEERS §4a), the peer's file.
 CELLS = [
     ("monks-1", 22, "monk1"), ("monks-2", 57, "monk2"), ("monks-3", 8, "monk3"), ("hayes-roth", 52, "hayes-roth"),
@@ -30,7 +28,7 @@ FORMS = {"default": {}, "bottom=flow": {"bottom": "flow"}, "literal": {"literal"
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--limit", type=float, default=120)
-    words.add_argument("--data", type=Path, default=Path(os.environ.get("ODTC_DATA", SHARED / "data")))
+    words.add_argument("--data", type=Path, default=data_folder())
     words.add_argument("--peers", type=Path, default=SHARED / "peers")
     words.add_argument("--only", default="")
     words.add_argument("--forms", default=",".join(FORMS))

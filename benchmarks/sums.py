@@ -10,13 +10,13 @@ or ../shared/data.
 
 import argparse
 import multiprocessing
-import os
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.data import data_file
 from odtc.encoding import encode
 from odtc.format import write_model
 from odtc.formulation import FORMULATIONS, Problem, parse_params
@@ -26,7 +26,6 @@ from odtc.solution import Job, Options, Termination
 from odtc.solvers import highs
 from odtc.topology import Topology
 
-DATA = Path(os.environ.get("ODTC_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 CELLS = [
     ("iris", "thresholds"), ("iris", "thresholds:bins=8"), ("wine", "thresholds"), ("wine", "thresholds:bins=16"),
     ("wine", "thresholds:bins=8"), ("pima-diabetes", "thresholds"), ("pima-diabetes", "thresholds:bins=16"),
@@ -48,9 +47,9 @@ def main() -> None:
     print("| data | encoding | depth | form | columns | rows | nonzeros | MPS MB | build + write s | root LP | LP s | ended | "
           "optimum or bound | nodes | MIP s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for name, scheme in SMALL if asked.small else CELLS:
-        if asked.only and not {name, f"{name}:{scheme}"} & set(asked.only.split(",")) or not (DATA / f"{name}.csv").exists():
+        if asked.only and not {name, f"{name}:{scheme}"} & set(asked.only.split(",")) or data_file(name) is None:
             continue
-        encoded = encode(read(DATA / f"{name}.csv"), scheme)
+        encoded = encode(read(data_file(name)), scheme)
         for depth in (2,) if asked.small else map(int, asked.depths.split(",")):
             for form in asked.forms.split(","):
                 params = parse_params("flowoct", dict(pair.split("=") for pair in form.split(":")))
