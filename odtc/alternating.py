@@ -6,7 +6,7 @@ that a better hyperplane is one that errs less in a weighted problem of two clas
 optimisation, Carreira-Perpiñán & Tavallali 2018). Candidates are linear models of that problem
 (scikit-learn), and lines through the best one, searched exactly: along v_i + δ s_i ≤ 0 each row changes
 its side once, at δ = -v_i / s_i, so that one sort tells the loss of every δ. Nodes are improved in turn until
-none gets better; then the best tree so far is disturbed at a node, or another one drawn.
+none gets better; then the tree is disturbed, or another one drawn, and left for one that is a little worse at times.
 
 Everything is drawn from the seed, and work is counted, so that the same seed gives the same tree unless
 the time limit comes first.
@@ -20,9 +20,13 @@ import numpy as np
 
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
+FRESH = 20  # of the first trees every other is drawn anew, all others come from the current one
+HEAT = 0.03  # of what a leaf alone loses beyond the floor: how much worse a tree may be on average to be the current one
+AWAY = 40  # trees until the best one is the current one again
 LINES = 24  # random lines of each kind that are searched beside the coordinates
 CELLS = 2_000_000  # of rows by random lines that are searched at once
 MODELS = 0.15  # how often a linear model is a candidate: it takes the time of ten rounds of lines
+FAR = 1e200  # along a line: no row changes its side there
 ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
 
 
@@ -38,7 +42,7 @@ class Planes:
     seen: list = field(default_factory=list)
 
 
-def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = 400, seconds: float = 10.0, seed: int = 0,
+def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = 1000, seconds: float = 10.0, seed: int = 0,
            jobs: int = 1) -> Planes:
     """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to `jobs`
     processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in
@@ -59,19 +63,24 @@ def _floor(loss: np.ndarray) -> float:
 
 def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
     rng, until, floor, best, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), None, []
+    heat = HEAT * float(loss.sum(axis=0).min() - floor)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
         for number in range(restarts):
             tree = _Tree(Z, loss, depth, rng, until)
-            if best is None or number % 2 == 0 and number < restarts // 3:
+            if number % 2 == 0 and number < min(restarts // 3, FRESH) or best is None:
                 tree.draw(1, greedy=seed[1] == 0 and number == 0)
             else:
-                tree.H, tree.g = best.H.copy(), best.g.copy()
-                tree.disturb(best.label)
+                tree.H, tree.g = current.H.copy(), current.g.copy()
+                tree.disturb(current.label)
             tree.settle()
             seen += [(tree.loss, tree.H[t].copy(), float(tree.g[t])) for t in range(1, 2**depth)]
             if best is None or tree.loss <= best.loss:
-                best = tree
+                best = current = tree
+            elif tree.loss <= current.loss + heat * rng.exponential():
+                current = tree
+            if number % AWAY == AWAY - 1:
+                current = best
             if best.loss <= floor + NEAR or time.monotonic() > until:
                 break
     return Planes(best.H, best.g, best.label, best.loss, seen)
@@ -96,8 +105,12 @@ class _Tree:
                 stack += [(2 * t, rows[~right]), (2 * t + 1, rows[right])]
 
     def disturb(self, label: np.ndarray) -> None:
-        """Draws a node and all below it anew, or moves every hyperplane a little, or has other labels at some leaves,
-        for which each node is then improved once."""
+        """Settles for rows that weigh other than they do, which leads furthest for its time; or draws a node and all below
+        it anew, or moves every hyperplane a little, or has other labels at some leaves, for which each node is then
+        improved once."""
+        if self.rng.random() < 0.5:
+            self._settle_noisy()
+            return
         kind = self.rng.integers(3)
         if kind == 0:
             self.draw(int(self.rng.integers(1, 2**self.depth)))
@@ -111,6 +124,14 @@ class _Tree:
             self.label[leaves] = self.rng.integers(self.of.shape[1], size=len(leaves))
             for t in self.rng.permutation(np.arange(1, 2**self.depth)):
                 self._improve(int(t), relabel=False)
+
+    def _settle_noisy(self) -> None:
+        """Settles with losses that are multiplied at random, row by row, a little or much (noising, Charon & Hudry 1993)."""
+        size = (len(self.Z), 1)
+        exact = self.of
+        self.of = exact * (self.rng.exponential(size=size) if self.rng.integers(2) else self.rng.uniform(0.6, 1.4, size=size))
+        self.settle()
+        self.of = exact
 
     def _arriving(self, t: int) -> np.ndarray:
         rows = np.arange(len(self.Z))
@@ -231,12 +252,10 @@ def _better(Z, right, weight, h, g, rng, until):
     for _ in range(ROUNDS):
         if time.monotonic() > until:
             break
-        # Coordinates with the bound, random lines, and the way to the other candidates.
-        aim = [(w - h, c - g) for w, c in candidates]
-        random = [(rng.normal(size=d) * (rng.random(d) < 0.5), rng.normal()) for _ in range(some)]
-        pairs = [(_pair(d, rng), 0.0) for _ in range(some)]
-        ways = np.array([way for way, _ in aim + random + pairs]).reshape(-1, d)
-        shift = np.array([c for _, c in aim + random + pairs])
+        # Coordinates with the bound, random lines of half and of two coordinates, and the way to the other candidates.
+        ways, shift = _ways(d, some, rng)
+        ways = np.vstack([[w - h for w, _ in candidates], ways])
+        shift = np.concatenate([[c - g for _, c in candidates], shift])
         slopes = np.hstack([Z, Z @ ways.T - shift])
         delta, costs = lines(Z @ h - g, slopes, sign, base)
         k = int(costs.argmin())
@@ -256,10 +275,12 @@ def _better(Z, right, weight, h, g, rng, until):
     return h, g, float(weight[(Z @ h > g) != right].sum())
 
 
-def _pair(d: int, rng) -> np.ndarray:
-    way = np.zeros(d)
-    way[rng.integers(d, size=2)] = rng.normal(size=2)
-    return way
+def _ways(d: int, some: int, rng) -> tuple[np.ndarray, np.ndarray]:
+    """(changes of h (2 some, d), of g (2 some,)): along about half of the coordinates and the bound; along two, and no bound."""
+    ways = np.zeros((2 * some, d))
+    ways[:some] = rng.normal(size=(some, d)) * (rng.random((some, d)) < 0.5)
+    ways[np.arange(some, 2 * some)[:, None], rng.integers(d, size=(some, 2))] = rng.normal(size=(some, 2))
+    return ways, np.concatenate([rng.normal(size=some), np.zeros(some)])
 
 
 def _best_axis(Z, sign) -> int:
@@ -278,26 +299,32 @@ def lines(v: np.ndarray, slopes: np.ndarray, sign: np.ndarray, base: float) -> t
     Going right costs a row `sign` more than going left; when all go left it is `base`. Exact: between two
     neighbouring changes of sides the middle is taken; changes too near to be told apart are one.
     """
-    m = slopes.shape[1]
-    moving = np.abs(slopes) > 1e-12
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        at = np.where(moving, -v[:, None] / np.where(moving, slopes, 1.0), np.inf)
-    # At δ = -∞ the rows of positive slope are left, those of negative slope right.
-    begin = base + (sign[:, None] * np.where(moving, slopes < 0, (v > 0)[:, None])).sum(axis=0)
-    change = np.where(moving, np.where(slopes > 0, sign[:, None], -sign[:, None]), 0.0)
-    order = np.argsort(at, axis=0)
-    at = np.take_along_axis(at, order, axis=0)
-    cost = np.vstack([begin, begin + np.cumsum(np.take_along_axis(change, order, axis=0), axis=0)])
-    low = np.vstack([np.full((1, m), -np.inf), at])
-    high = np.vstack([at, np.full((1, m), np.inf)])
-    finite_low, finite_high = np.isfinite(low), np.isfinite(high)
-    with np.errstate(invalid="ignore"):
-        middle = np.where(finite_low & finite_high, (low + high) / 2,
-                          np.where(finite_low, low + np.maximum(1.0, np.abs(low)), np.where(finite_high, high - np.maximum(1.0, np.abs(high)), 0.0)))
-        apart = high - low > 1e-9 * np.maximum(1.0, np.abs(middle))
-    apart |= ~finite_low | ~finite_high
-    apart &= ~((low == np.inf) & (high == np.inf))
-    cost = np.where(apart, cost, np.inf)
-    k = cost.argmin(axis=0)
-    columns = np.arange(m)
-    return middle[k, columns], cost[k, columns]
+    m, n = slopes.shape[1], len(v)
+    # One line a row, so that sorting and summing run through memory in order; no side changes beyond FAR.
+    slopes = np.ascontiguousarray(slopes.T)
+    moving, rising = np.abs(slopes) > 1e-12, slopes > 0
+    at = np.full((m, n), FAR)
+    with np.errstate(over="ignore"):
+        np.divide(-v, slopes, out=at, where=moving)
+    np.clip(at, -FAR, FAR, out=at)
+    change = np.where(rising, sign, -sign)
+    change[~moving] = 0.0
+    order = at.argsort(axis=1)
+    order += n * np.arange(m)[:, None]
+    edge = np.empty((m, n + 2))
+    edge[:, 0], edge[:, -1] = -FAR, FAR
+    edge[:, 1:-1] = at.ravel()[order]
+    # At δ = -∞ the rows of negative slope are right, and those that stay where they are now.
+    cost = np.empty((m, n + 1))
+    cost[:, 0] = base + np.where(moving, ~rising, v > 0) @ sign
+    cost[:, 1:] = change.ravel()[order]
+    np.cumsum(cost, axis=1, out=cost)
+    near = np.diff(edge, axis=1) <= 1e-9 * np.maximum(1.0, np.abs(edge[:, 1:]))
+    near[:, 0] &= edge[:, 1] <= -FAR
+    cost[near] = np.inf
+    k = cost.argmin(axis=1)
+    line = np.arange(m)
+    low, high = edge[line, k], edge[line, k + 1]
+    delta = np.where(low <= -FAR, np.where(high >= FAR, 0.0, high - np.maximum(1.0, np.abs(high))),
+                     np.where(high >= FAR, low + np.maximum(1.0, np.abs(low)), (low + high) / 2))
+    return delta, cost[line, k]

@@ -137,7 +137,7 @@ def test_rows_that_differ_but_are_one_row_are_refused():
 
 def test_bad_options_are_refused_in_a_sentence():
     encoded = encode(odtc.read(EXAMPLES / "iris" / "iris.csv"))
-    with pytest.raises(ChoiceError, match="a job or more for the start 'oblique', got 10, 400, 0 and 0"):
+    with pytest.raises(ChoiceError, match="a job or more for the start 'oblique', got 10, 1000, 0 and 0"):
         grow("oblique:jobs=0", encoded, Topology(2))
 
 

@@ -14,16 +14,16 @@ from odtc.planes import asked_plane, laid
 from odtc.topology import Topology
 
 NAME = "oblique"
-SUMMARY = "hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts=400,seed=0,jobs=1)"
+SUMMARY = "hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts=1000,seed=0,jobs=1)"
 OPTIONS = {
     "seconds": (float, "how long it may search (default 10)"),
-    "restarts": (int, "how many trees it settles, if there is time (default 400)"),
+    "restarts": (int, "how many trees it settles, if there is time (default 1000)"),
     "seed": (int, "of all draws (default 0)"),
     "jobs": (int, "processes side by side, which share the restarts (default 1)"),
 }
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = 400, seed: int = 0,
+def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = 1000, seed: int = 0,
          jobs: int = 1) -> HeapTree:
     """The best tree found, or CART's where that costs no more; a branch node costs `price`. Raises ChoiceError
     where the encoding holds rows for one whose numbers differ."""
