@@ -17,7 +17,7 @@ right) is fitted to all training rows. Each fit has --cv-limit seconds in the fo
                     the limit; margin=soft with alpha1=1000, alpha2=0.1 and ε in {0.01, 0.1}
     oct_h           mu in {0.005, 0.05} x alpha in {0, 0.01}
     oblique_search  leaves of 1 row, or of 5 % of the rows, at least
-    dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows
+    dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows, from --start local_search
     cart            nothing to choose: the greedy tree of the depth, on all rows
 
 svm1_odt and oct_h start from --start oblique, whose search has a quarter of the limit, as has that of the encoding;
@@ -145,7 +145,7 @@ def grid(model: str, n: int, limit: float, large: bool) -> list[dict]:
         return [{"params": {"seconds": limit, "restarts": 10**6}, "constraints": least} for least in leaves]
     if model == "dpflow":
         bins = ",bins=32" if large else ""
-        return [{"encoding": f"oblique:pool={pool},seconds={limit / 4:g}{bins}", "constraints": least} for pool, least in product((25, 100), leaves)]
+        return [{"encoding": f"oblique:pool={pool},seconds={limit / 4:g}{bins}", "start_from": "local_search", "constraints": least} for pool, least in product((25, 100), leaves)]
     start = {"start_from": f"oblique:seconds={limit / 4:g}"}
     if model == "oct_h":
         return [start | {"params": {"mu": mu, "alpha": alpha}} for mu, alpha in product((0.005, 0.05), (0.0, 0.01))]
