@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import sklearn.tree  # noqa: F401  its first import draws at random, which no strategy may, and some trees are trimmed to CART's
 from hypothesis import assume
 from hypothesis import strategies as st
 
