@@ -62,7 +62,8 @@ def _floor(loss: np.ndarray) -> float:
 
 
 def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
-    rng, until, floor, best, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), None, []
+    rng, until, floor, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), []
+    best = current = None
     heat = HEAT * float(loss.sum(axis=0).min() - floor)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
