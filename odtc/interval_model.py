@@ -10,6 +10,7 @@ the tree is its own, and the file proves it.
 """
 
 from fractions import Fraction
+from itertools import takewhile
 from math import gcd
 
 import numpy as np
@@ -159,17 +160,11 @@ def _search(problem) -> Search:
     def ended():
         depth, search = problem.topology.depth, Search(_ranked(problem))
         rows = np.arange(len(search.ranked.rank))
-        if not problem.params.lambda_:
-            # The estimate is of searches that must exclude something; a tree of less depth that costs what none can avoid ends it at once.
-            for less in range(2, depth):
-                if work(_scales(problem), less) > QUICK:
-                    break
-                if search.value(rows, less).cost <= search.ranked.near:
-                    search.value(rows, depth)
-                    return search
-        sums = work(_scales(problem), depth)
-        deadline.expect_end(SUM * sums, f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
-                            "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
+        # A tree of less depth that costs what none can avoid ends the search at once, which the estimate does not know.
+        quick = takewhile(lambda less: work(_scales(problem), less) <= QUICK, range(2, depth))
+        if problem.params.lambda_ or not any(search.value(rows, less).cost <= search.ranked.near for less in quick):
+            deadline.expect_end(SUM * work(_scales(problem), depth), f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
+                                "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
         search.value(rows, depth)
         return search
 
