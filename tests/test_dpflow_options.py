@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import pipeline
 from odtc.constraint import posed
@@ -16,6 +15,7 @@ from odtc.errors import ChoiceError, DataError
 from odtc.formulation import Problem, parse_params
 from odtc.solution import Solution, Termination
 from odtc.topology import Topology
+from tests.arrays import solved
 from tests.exhaustive import cheapest
 from tests.laws.problems import least_kept
 
@@ -86,8 +86,7 @@ def test_the_optimum_with_every_option(part):
         problem = drawn(seed, form)
         told = f"case {seed}: {form}, depth {problem.topology.depth}, {list(map(str, problem.constraints))}, {problem.encoded.scheme}"
         model = pipeline.compile_model(problem, "none")
-        found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-                     bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
+        found = solved(model)
         wanted = truth(problem)
         counted["constrained"] += bool(problem.constraints)
         counted["linear"] += not model.integrality.any()

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 import odtc
 from odtc import cut, pipeline
@@ -20,6 +19,7 @@ from odtc.heap import HeapTree
 from odtc.manifest import read_manifest
 from odtc.split import Oblique, Subset, Threshold
 from odtc.topology import Topology
+from tests.arrays import assert_rows_kept, optimum
 from tests.command_line import odtc as run
 from tests.exhaustive import every_hyperplane
 from tests.laws.problems import heaps, problems
@@ -38,12 +38,6 @@ def small(seed: int, n: int = 8, features=FEATURES, K: int = 2) -> Dataset:
     X = np.column_stack([rng.integers(0, 4, n) / 2 if f.kind == "numeric" else rng.integers(0, len(f.levels), n) for f in features])
     y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)]).astype(np.int32)
     return Dataset(f"d{seed}", X.astype(float), y, features, tuple("uvwxyz"[:K]), np.ones(n))
-
-
-def optimum(model):
-    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-                 bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
-    return found.fun, model.split(found.x)
 
 
 def least_errors(X, y, depth: int) -> int:
@@ -119,8 +113,7 @@ def test_theorem_2_scales_big_m_away(data, M):
     scaled = {name: values / M if name in ("hp", "hn", "g", "pp", "pn", "m") else values for name, values in point.items()}
     model = one.module.build(one)
     x = model.join(scaled)
-    activity = model.A @ x
-    assert (activity >= model.row_lower - 1e-5).all() and (activity <= model.row_upper + 1e-5).all()
+    assert_rows_kept(model, x, 1e-5)
     assert model.objective(x) == pytest.approx(value, rel=1e-5, abs=1e-5)
     trees = [p.module.decode(p, point) for p, point in ((big, point), (one, scaled))]
     assert trees[0].to_tree(big.encoded) == trees[1].to_tree(one.encoded)
@@ -202,8 +195,7 @@ def test_rows_on_a_hyperplane_are_reported_and_never_counted_as_right():
     zero["z"] = (problem.encoded.y[:, None] == np.arange(2)).astype(float)
     zero["label"] = np.eye(2)
     solution = odtc.solution.Solution(model.join(zero), odtc.solution.Termination.OPTIMAL, None, None, 0.0, "none")
-    activity = model.A @ solution.x
-    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()  # the model allows it
+    assert_rows_kept(model, solution.x)
     decoded = pipeline.decode(model, replace(solution, objective=model.objective(solution.x)))
     told = next(check for check in decoded.checks if check.name == "routes")
     assert f"weight {(problem.encoded.y == 1).sum():g} go elsewhere" in told.text

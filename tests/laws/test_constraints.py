@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import constraint, cut, pipeline
 from odtc.constraint import CONSTRAINTS, broken, built, complete, posed
 from odtc.cut import AN_OPTIMUM, CUTS
 from odtc.errors import ChoiceError
 from odtc.manifest import read_manifest, write_manifest
+from tests.arrays import assert_point_of, assert_rows_kept, optimum
 from tests.laws.problems import (
     ALL_FORMS,
     BY_CLASS,
@@ -38,14 +38,6 @@ MANY, FEW = 12, 5  # examples; what one module writes for many kinds has cases e
 
 def case_id(case) -> str:
     return f"{form_id(case[0])}-{case[1]}"
-
-
-def optimum(model):
-    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-                 bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
-    if found.status == 2:  # infeasible
-        return float("inf"), None
-    return found.fun + model.offset, model.split(found.x)
 
 
 @pytest.mark.parametrize("case", [case for case in SUMS if case[1] not in TOGETHER], ids=case_id)
@@ -92,10 +84,7 @@ def expect_point(case, data):
     heap = data.draw(heaps(problem))
     model = built(problem)
     x = complete(problem, model, heap)
-    activity = model.A @ x
-    assert (x >= model.col_lower).all() and (x <= model.col_upper).all()
-    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
-    assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap), abs=1e-9)
+    assert_point_of(problem, model, heap, x)
     back = problem.module.decode(problem, model.split(x))
     if getattr(problem.module, "WEIGHS", False):
         assert_parts_alike(back, heap, problem.encoded)
@@ -142,8 +131,7 @@ def test_cuts_hold_beside_constraints_or_are_refused(data):
     assert all(CUTS.get(name).VALID != AN_OPTIMUM for name in model.cuts)
     assert optimum(model)[0] == pytest.approx(optimum(plain)[0], abs=1e-6)
     x = complete(problem, model, data.draw(heaps(problem)))
-    activity = model.A @ x
-    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    assert_rows_kept(model, x)
     for name in CUTS.names():
         if CUTS.get(name).VALID == AN_OPTIMUM:
             with pytest.raises(ChoiceError, match="keeps some optimum of all trees, which need not keep the constraint"):
@@ -171,8 +159,7 @@ def test_starts_are_mended(start, data):
     assume(begun is not None)  # some of these no tree keeps
     heap, x = begun
     assert not broken(problem, heap) and not broken(problem, problem.module.decode(problem, model.split(x)))
-    activity = model.A @ x
-    assert (activity >= model.row_lower - 1e-9).all() and (activity <= model.row_upper + 1e-9).all()
+    assert_rows_kept(model, x)
 
 
 @pytest.mark.parametrize("form", [("flowoct", {}), ("bendersoct", {"cuts": "none"}), ("cart", {})], ids=form_id)

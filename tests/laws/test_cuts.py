@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc import cut, files, pipeline
 from odtc.cut import AN_OPTIMUM, CUTS, EVERY_TREE
@@ -20,6 +19,7 @@ from odtc.heap import settle
 from odtc.model import Axis, ModelBuilder
 from odtc.point import write_point
 from odtc.topology import Topology
+from tests.arrays import optimum, relaxed, solved
 from tests.command_line import MONKS, odtc
 from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
 from tests.laws.test_optimum import exhaustive_cost
@@ -99,18 +99,10 @@ def test_the_optimum_stays_and_the_bound_never_falls(names, forms, data):
     model = cut.add(problem, plain, names)
     assert model.columns == plain.columns and model.rows[: len(plain.rows)] == plain.rows
     if problem.topology.depth < 3:
-        found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-                     bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality)
-        assert found.fun + model.offset == pytest.approx(exhaustive_cost(problem), abs=1e-6)
-        heap = problem.module.decode(problem, model.split(found.x))
-        assert problem.module.objective(problem, heap) == pytest.approx(found.fun + model.offset, abs=1e-6)
-    assert bound(model) >= bound(plain) - 1e-6
-
-
-def bound(model) -> float:
-    found = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-                 bounds=Bounds(model.col_lower, model.col_upper))
-    return found.fun + model.offset
+        value, point = optimum(model)
+        assert value == pytest.approx(exhaustive_cost(problem), abs=1e-6)
+        assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(value, abs=1e-6)
+    assert relaxed(model) >= relaxed(plain) - 1e-6
 
 
 @pytest.mark.parametrize("form", TAKING, ids=form_id)
@@ -150,8 +142,7 @@ def test_paper4_separates_exactly_the_broken_rows(data):
     problem = data.draw(problems(("flowoct", {"bottom": "flow"}), depths=(1, 2)))
     model = compiled(problem)
     assume(not cut.misfit("paper4", problem, model))  # costs by pair take a form without these flows
-    x = milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-             bounds=Bounds(model.col_lower, model.col_upper)).x
+    x = solved(model, whole=False).x
     if data.draw(st.booleans()):  # any point will do, and most are broken
         x = np.array(data.draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=len(x), max_size=len(x))), float)
     point = model.split(x)
