@@ -27,6 +27,11 @@ class Choice:
     why: str
 
 
+def rough(number: float) -> str:
+    """Two figures of a number, in words that people read: 780, 24,000, 3.1e+12."""
+    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.2g}"
+
+
 def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded: Encoded | None = None) -> Choice:
     """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
     every constraint, where there are kinds of them (by name) that dpflow does not take. On
@@ -38,7 +43,7 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
     if encoded is not None and depth > 1 and not constraints and interval_model.worth(encoded):
         sums = interval_model.work(Scales.of(encoded), depth)
-        size = f"about {sums:.2g} sums at depth {depth} over {n_tests} thresholds"
+        size = f"about {rough(sums)} sums at depth {depth} over {n_tests} thresholds"
         if sums <= MOST_CELLS:
             return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
         return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
@@ -55,7 +60,7 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
     else:
         columns, what, most = levels.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
-    size = f"at most {columns:,} columns and {sums:.2g} sums at depth {depth} over {n_tests} tests"
+    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
     if columns <= most and sums <= MOST_SUMS:
         return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
     return Choice("flowoct", f"flowoct grows with the rows; dpflow could have {size}, more than fit: "

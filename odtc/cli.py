@@ -125,6 +125,9 @@ def fit(
         stem = _stem(problem, o) + mark
         cli_pool.expect_pool(problem, pool, within)
         if hasattr(problem.module, "tree"):
+            for option, given in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
+                if given:
+                    raise ChoiceError(f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; leave the option out")
             return pipeline.learn(problem, labelled), stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
         if keep and not (loops or rounds):
@@ -260,7 +263,7 @@ def verify(
     from odtc import files, pipeline
 
     if (solution_file is None) == (certificate is None):
-        raise ChoiceError("expected a solution file, or --certificate with the file of one")
+        raise ChoiceError("expected a solution file, or --certificate with the file of one, " + ("got neither" if certificate is None else "not both"))
     if certificate is not None:
         cli_certify.verify_certificate(certificate, data, as_json)
         return
@@ -397,8 +400,8 @@ def main() -> None:
     """Runs the command line: errors of odtc are one sentence on stderr and their exit code."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the incumbent is kept
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # a shell's >&- leaves none
-    sys.stderr = sys.stderr or open(os.devnull, "w")
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")  # a shell's >&- leaves none
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
             stream.reconfigure(errors="backslashreplace")
@@ -416,7 +419,7 @@ def main() -> None:
             problem.show()
         else:
             command = problem.ctx.command_path if problem.ctx else "odtc"
-            screen.say(f"odtc: error: {_one_line(problem.format_message()).rstrip('.')}; see `{command} --help`")
+            screen.say(f"odtc: error: {_one_line(_usage(problem)).rstrip('.')}; see `{command} --help`")
     except BrokenPipeError:  # the reader of our output has had enough
         _silence_stdout()
         code = 1
@@ -441,6 +444,16 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code or 0)
     sys.exit(code or 0)
+
+
+def _usage(problem) -> str:
+    """The words of a usage error; of a number that is none, with what was expected and what came, which
+    newer versions of typer leave out."""
+    wrong = problem.__cause__.errors()[0] if hasattr(problem.__cause__, "errors") else {}
+    wanted = {"int_parsing": "a whole number", "float_parsing": "a number"}.get(wrong.get("type"))
+    if wanted is None or problem.param is None:
+        return problem.format_message()
+    return f"Invalid value for {problem.param.opts[0]!r}: expected {wanted}, got {wrong['input']!r}"
 
 
 def _silence_stdout() -> None:

@@ -33,8 +33,8 @@ def certify(
                             reading=reading(target, categorical, numeric, missing, weights, aside))
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
-    for target in (path, tree):
-        expect_room(target, data)
+    for file in (path, tree):
+        expect_room(file, data)
     began = time.monotonic()
     facts = prove(problem)
     proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written

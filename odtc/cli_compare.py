@@ -24,6 +24,8 @@ def compare(
     """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
     from odtc.compare import compare as compared
 
+    if rows < 0:
+        raise ChoiceError(f"--rows: expected a number of rows, 0 or more, got {rows}")
     if o is not None:
         _expect_picture(o)
     found = compared(runs, data)
@@ -73,17 +75,16 @@ def size(runs: Runs, o: Picture, data: Annotated[Path | None, typer.Option("--da
 @plot.command()
 def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
     """Score against the number of leaves of the settings of `odtc tune`, with the Pareto front."""
-    import json
-
     from odtc import plot as pictures
+    from odtc.shape import read_object
 
     _expect_picture(o)
+    facts = read_object(file if file.suffix == ".json" or file.is_file() else Path(f"{file}.tune.json"), "STEM.tune.json of `odtc tune`", ChoiceError)
     try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
         points = [(entry["name"], entry["n_leaves"], entry["score"]) for entry in facts["results"] if entry["score"] is not None]
         title = f"{facts['data']}, {facts['folds']} folds"
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise ChoiceError(f"expected the STEM.tune.json of `odtc tune`, cannot use {str(file)!r} ({type(problem).__name__}: {problem})") from None
+    except (KeyError, TypeError) as problem:
+        raise ChoiceError(f"expected the STEM.tune.json that `odtc tune` wrote, got {str(file)!r}, which has no {problem}") from None
     print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title)))
 
 

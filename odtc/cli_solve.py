@@ -72,11 +72,16 @@ def who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple
     """The solver, or solvers between commas, with a template's; its name in words; and the names of
     those in a race. Says who is left out of one."""
     from odtc import lineup
-    from odtc.solver import find_solver
+    from odtc.solver import find_solver, installed
 
     solver = _with_template(solver, template)
     if not lineup.is_race(solver):
-        return solver, find_solver(solver).NAME, ()
+        module = find_solver(solver)
+        if program is not None:
+            if hasattr(module, "run"):
+                raise ChoiceError(f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such as highs-cli")
+            installed(solver, program)
+        return solver, module.NAME, ()
     lineup.refuse_program(program)
     field = lineup.line_up(solver, threads)
     for note in field.notes:
@@ -88,6 +93,8 @@ def _with_template(solver: str, template: Path | None) -> str:
     """The solver that a template describes instead of another, or beside those of a race."""
     if template is None:
         return solver
+    if template.suffix != ".toml":
+        raise ChoiceError(f"--solver-template: expected a file that ends in .toml, got {str(template)!r}; see examples/my-solver")
     return f"{solver},{template}" if "," in solver else str(template)
 
 

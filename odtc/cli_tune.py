@@ -48,6 +48,7 @@ def tune(
     if not jobs:
         raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
     settings = tune.grid([name.strip() for name in model.split(",")], _whole(depths, "--depths"), _params(p), _whole(min_leaf_rows, "--min-leaf-rows") or (None,))
+    Options(time_limit, 1, seed)
     options = {"solver": solver, "time_limit": time_limit, "threads": 1, "seed": seed}
     dataset = read(data, **reading(target, categorical, numeric, missing, weights))
     if dataset.n_dropped:
@@ -99,7 +100,7 @@ def _params(given: list[str]) -> dict[str, list[str]]:
 
 def _whole(text: str | None, option: str) -> tuple[int, ...]:
     try:
-        return tuple(int(word) for word in text.split(",")) if text else ()
+        return tuple(int(word) for word in text.split(",")) if text is not None else ()
     except ValueError:
         raise ChoiceError(f"{option}: expected whole numbers between commas, got {text!r}") from None
 

@@ -53,7 +53,7 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
         rows = np.ones(K)
         rows[used] = class_weights.sum() / (used.sum() * class_weights[used])
     else:
-        given = class_weight if isinstance(class_weight, Mapping) else _assignments(class_weight)
+        given = class_weight if isinstance(class_weight, Mapping) else _assignments(class_weight, "--class-weight: expected balanced, or CLASS=W,…")
         rows = np.ones(K)
         for name, value in given.items():
             rows[_place(name, classes, "--class-weight")] = _price(value, f"the weight of class {str(name)!r}")
@@ -71,7 +71,7 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
     try:
         text = read_text(path)
     except OSError as problem:
-        raise ChoiceError(f"cannot read {where}: {problem.strerror}; expected a CSV file, or TRUE:PREDICTED=PRICE,…") from None
+        raise ChoiceError(f"cannot read {where}: {problem.strerror}; --cost expects a CSV file, or TRUE:PREDICTED=PRICE,…") from None
     except OdtcError as problem:
         raise ChoiceError(f"{where} cannot be used: {problem}") from None
     try:
@@ -121,24 +121,24 @@ def _checked(matrix, classes: Names) -> np.ndarray:
     return matrix
 
 
-def _assignments(text: str) -> dict[str, str]:
+def _assignments(text: str, wanted: str) -> dict[str, str]:
     """{left of the last "=": right of it} of the parts between commas, which may stand in double quotes, as in CSV."""
     found = {}
     for part in next(csv.reader([str(text)], skipinitialspace=True), []):
         name, equals, value = part.rpartition("=")
         if not equals:
-            raise ChoiceError(f"expected NAME=NUMBER between commas, got {part!r} in {text!r}")
+            raise ChoiceError(f"{wanted} between commas, got {part!r}" + (f" in {text!r}" if part != text else ""))
         if name.strip() in found:
             raise ChoiceError(f"{name.strip()!r} is given twice in {text!r}")
         found[name.strip()] = value.strip()
     if not found:
-        raise ChoiceError(f"expected NAME=NUMBER between commas, got {text!r}")
+        raise ChoiceError(f"{wanted} between commas, got {text!r}")
     return found
 
 
 def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
     pairs = {}
-    for name, value in _assignments(text).items():
+    for name, value in _assignments(text, "--cost: expected TRUE:PREDICTED=PRICE,…").items():
         # A class may have a colon in its name: the colon meant stands between two classes.
         cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]

@@ -26,7 +26,7 @@ import numpy as np
 from odtc.dataset import show_number
 from odtc.errors import ModelError
 from odtc.output import new_file
-from odtc.registry import Registry
+from odtc.registry import Registry, of_this_stem
 
 FORMATS = Registry("format", "odtc.formats", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write", "read"))
 
@@ -84,7 +84,7 @@ def read_model(path):
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: {error.strerror}") from None
+        raise ModelError(f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: {error.strerror}{of_this_stem(path, '.mps', '.lp', '.mps.gz', '.lp.gz')}") from None
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)

@@ -19,7 +19,7 @@ import numpy as np
 from odtc.errors import ChoiceError, SolutionError
 from odtc.model import align
 from odtc.output import new_file
-from odtc.registry import Registry
+from odtc.registry import Registry, of_this_stem
 from odtc.solution import NO_POINT, Termination
 from odtc.words import Words
 
@@ -110,7 +110,7 @@ def read_bytes(path) -> bytes:
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise SolutionError(f"the compressed solution file {str(path)!r} is damaged: {problem}; write it again") from None
     except OSError as problem:
-        raise SolutionError(f"cannot read the solution file {str(path)!r}: {problem.strerror}") from None
+        raise SolutionError(f"cannot read the solution file {str(path)!r}: {problem.strerror}{of_this_stem(path, '.sol')}") from None
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         data.isascii() or data.decode("utf-8")

@@ -139,6 +139,10 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
     if target in frame.columns:
         codes = column.codes(column.cells(frame[target], place).cast(pl.String), classes, CATEGORICAL)
         y = np.nan_to_num(codes, nan=-1).astype(np.int32)
+        if require_labels and (y < 0).all():
+            first = next((cell for cell in column.cells(frame[target], place).cast(pl.String) if cell is not None), None)
+            raise DataError(f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in column {target!r} of {place}, "
+                            f"got {'only missing cells' if first is None else f'none of them in {frame.height} rows, the first {first!r}'}")
     weight = np.ones(frame.height)
     if weights:
         weight = column.weights(column.cells(frame[weights], place), weights, place)

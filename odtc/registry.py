@@ -8,6 +8,7 @@ theirs through the entry point group `odtc.<kind>`.
 import difflib
 import importlib
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 from odtc.errors import ChoiceError
@@ -16,6 +17,12 @@ from odtc.errors import ChoiceError
 def did_you_mean(name: str, known) -> str:
     """" (did you mean 'x'?)" when a known name is near, else an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def of_this_stem(path, *endings: str) -> str:
+    """" (did you mean 'm.sol'?)" where `path` is no file, but is one with one of the endings: a stem was given."""
+    near = [f"{path}{ending}" for ending in endings if Path(f"{path}{ending}").is_file()] if not Path(path).is_file() else []
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

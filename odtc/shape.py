@@ -9,6 +9,8 @@ import json
 import sys
 from pathlib import Path
 
+from odtc.registry import of_this_stem
+
 TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = "a text", "a whole number", "a finite number", "a number", "true or false", "anything"
 LONGEST = 60  # characters of a value that is said
 LARGEST = sys.float_info.max  # JSON's whole numbers have no end, ours are doubles
@@ -23,7 +25,7 @@ def read_object(path, what: str, error: type[Exception]) -> dict:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:
-        raise error(f"cannot read the {what} {str(path)!r}: {problem.strerror}") from None
+        raise error(f"cannot read the {what} {str(path)!r}: {problem.strerror}{of_this_stem(path, '.tree.json')}") from None
     except UnicodeDecodeError as problem:
         raise error(f"expected a {what} in JSON in {str(path)!r}, got bytes that are no text in UTF-8 (byte {problem.start + 1})") from None
     try:

@@ -86,7 +86,9 @@ def deal(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
     """
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if n_folds < 2 or len(counts) < 2 or n_folds > counts[-2]:
-        raise ChoiceError(f"expected from 2 to {counts[-2] if len(counts) > 1 else 0} folds, so that each holds two classes, got {n_folds}")
+        most = int(counts[-2]) if len(counts) > 1 else 0
+        raise ChoiceError(f"--folds: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest class has {most} "
+                          f"row{'s' if most != 1 else ''}), got {n_folds}")
     mixed = np.random.default_rng(seed).permutation(len(y))
     fold = np.empty(len(y), dtype=np.int64)
     fold[mixed[np.argsort(y[mixed], kind="stable")]] = np.arange(len(y)) % n_folds

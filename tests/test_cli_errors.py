@@ -462,3 +462,41 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
 
     monkeypatch.setattr(catalogue, "members", interrupted)
     assert refused(odtc("list", "models")).startswith("interrupted before there was a result")
+
+
+# what a first user met
+
+@pytest.mark.parametrize("words, code, parts", [
+    (["fit", "a.csv", "--depth", "two"], 2, ["--depth", "a whole number", "'two'"]),
+    (["fit", "a.csv", "--time-limit", "soon"], 2, ["--time-limit", "a number", "'soon'"]),
+    (["fit", "a.csv", "--program", "nosuch"], 1, ["--program", "highs", "no executable"]),
+    (["fit", "a.csv", "--solver", "cbc", "--program", "a.csv"], 1, ["--program", "'a.csv'"]),
+    (["fit", "a.csv", "--solver", "cbc", "--program", "./absent"], 1, ["./absent"]),
+    (["solve", "m.mps", "--program", "nosuch", "-o", "o.sol"], 1, ["--program", "highs"]),
+    (["fit", "a.csv", "--solver-template", "a.csv"], 1, ["--solver-template", ".toml", "'a.csv'"]),
+    (["fit", "a.csv", "--class-weight", "even"], 1, ["--class-weight", "balanced", "CLASS=W", "'even'"]),
+    (["fit", "a.csv", "--cost", "no:yes"], 1, ["--cost", "TRUE:PREDICTED=PRICE", "'no:yes'"]),
+    (["fit", "a.csv", "--model", "cart", "--cuts", "paper4"], 1, ["--cuts", "'cart'", "no model"]),
+    (["fit", "a.csv", "--model", "cart", "--format", "mps"], 1, ["--format", "'cart'", "no model"]),
+    (["fit", "a.csv", "--model", "cart", "--keep"], 1, ["--keep", "'cart'", "no model"]),
+    (["tune", "a.csv", "--depths", ""], 1, ["--depths", "whole numbers"]),
+    (["tune", "a.csv", "--depths", ","], 1, ["--depths", "whole numbers"]),
+    (["tune", "a.csv", "--min-leaf-rows", ""], 1, ["--min-leaf-rows", "whole numbers"]),
+    (["tune", "a.csv", "--folds", "77"], 1, ["--folds", "77", "the second largest class has"]),
+    (["tune", "a.csv", "--time-limit", "-1"], 1, ["--time-limit", "above 0"]),
+    (["plot", "tuning", "absent.json", "-o", "p.png"], 1, ["absent.json", "No such file"]),
+    (["plot", "tuning", "m", "-o", "p.png"], 1, ["'m.tune.json'", "odtc tune"]),
+    (["plot", "tuning", "m.tree.json", "-o", "p.png"], 1, ["m.tree.json", "odtc tune"]),
+    (["verify", "m.sol", "--certificate", "m.sol"], 1, ["not both"]),
+    (["compare", "m", "m.tree.json", "--rows", "-1"], 1, ["--rows", "-1"]),
+    (["predict", "m.tree.json", "other.csv", "--score"], 1, ["other.csv", "'YES'", "no, yes"]),
+    (["show", "m"], 1, ["'m'", "m.tree.json"]),
+    (["explain", "m", "a.csv"], 1, ["'m'", "m.tree.json"]),
+    (["verify", "m"], 1, ["'m'", "m.sol"]),
+    (["solve", "m"], 1, ["'m'", "m.mps"]),
+])
+def test_what_a_first_user_met(work, words, code, parts):
+    (work / "other.csv").write_text(XOR.replace("yes", "YES").replace("no", "NO"))
+    sentence = refused_untouched(*words, folder=work, code=code)
+    assert all(part in sentence for part in parts), sentence
+    assert "Errno" not in sentence and "Error:" not in sentence

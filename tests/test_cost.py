@@ -54,12 +54,12 @@ def test_names_with_signs():
 
 
 @pytest.mark.parametrize("words, part", [
-    ({"class_weight": "blanced"}, "NAME=NUMBER"),
+    ({"class_weight": "blanced"}, "CLASS=W"),
     ({"class_weight": "A=2"}, "unknown class 'A' in --class-weight; the classes are a, b, c"),
     ({"class_weight": "a=-1"}, "0 or more as the weight of class 'a', got '-1'"),
     ({"class_weight": "a=nan"}, "finite"),
     ({"class_weight": "a=2,a=3"}, "twice"),
-    ({"class_weight": ""}, "NAME=NUMBER"),
+    ({"class_weight": ""}, "CLASS=W"),
     ({"class_weight": "a=0,b=0,c=0"}, "above 0"),
     ({"cost": "a=2"}, "TRUE:PREDICTED=PRICE"),
     ({"cost": "a:d=2"}, "unknown class 'd'"),
