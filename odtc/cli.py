@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -117,10 +118,16 @@ def fit(
     if format:
         FORMATS.get(format)
     how = reading(target, categorical, numeric, missing, weights, aside)
-    pose = partial(_pose, model=model, depth=depth, how=how, p=p, encoding=encoding, cuts=cuts, class_weight=class_weight, cost=cost,
+    posed = partial(_pose, time_limit=time_limit, model=model, depth=depth, how=how, p=p, encoding=encoding, cuts=cuts, class_weight=class_weight, cost=cost,
                    constraints=_constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
 
-    def once(problem, mark=""):
+    def pose(data, select=None):
+        """The problem, and when its limit began: what it takes to pose is taken of it."""
+        began = time.monotonic()
+        return posed(data, select=select), began
+
+    def once(given, mark=""):
+        problem, began = given
         labelled = pipeline.test_rows(problem, test) if test else None
         stem = _stem(problem, o) + mark
         cli_pool.expect_pool(problem, pool, within)
@@ -128,7 +135,7 @@ def fit(
             for option, given in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
                 if given:
                     raise ChoiceError(f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; leave the option out")
-            return pipeline.learn(problem, labelled), stem, []
+            return pipeline.learn(problem, labelled, pipeline.after(began, time_limit)), stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
         if keep and not (loops or rounds):
             raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
@@ -141,8 +148,8 @@ def fit(
                               f"and `odtc build --model {model}` writes the one that needs no rounds")
         keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
         with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
-            relaxations = pipeline.relaxations(time_limit, progress, log, keeper)
-            ready = pipeline.prepare(problem, cuts, start, relaxations, time_limit)
+            left = pipeline.after(began, time_limit)
+            ready = pipeline.prepare(problem, cuts, start, pipeline.relaxations(left, progress, log, keeper), left)
             if ready.model is not None:
                 _say_start(problem, ready.begun, start)
                 built = files.write_build(ready.model, stem, None if loops else format, gzip)
@@ -480,7 +487,7 @@ def _say_start(problem, begun, name: str) -> None:
         screen.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
 
 
-def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constraints, select=None, fitting=False):
+def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constraints, select=None, fitting=False, time_limit=None):
     """The Problem that the options pose, from a data file that is read so; says how many rows went."""
     from odtc import pipeline
     from odtc.dataset import Dataset
@@ -493,7 +500,7 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
         params[key] = value
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
     problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=how, fitting=fitting,
-                            class_weight=class_weight, cost=cost, constraints=constraints, select=select)
+                            class_weight=class_weight, cost=cost, constraints=constraints, select=select, time_limit=time_limit)
     if choice := problem.memo.get("choice"):
         screen.say(f"--model auto: {choice.why}")
     for words in getattr(problem.module, "advice", lambda problem: ())(problem):

@@ -44,6 +44,12 @@ def left() -> float | None:
     return None if end is None else end - time.monotonic()
 
 
+def share(seconds: float, part: float = 1.0) -> float:
+    """So many seconds; or this part of those until the end, where that is less."""
+    end = left()
+    return seconds if end is None else max(0.0, min(seconds, part * end))
+
+
 def check() -> None:
     """Raises OutOfTime when the end has passed."""
     end = _until.get()

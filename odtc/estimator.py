@@ -1,5 +1,6 @@
 """`OptimalTreeClassifier`: the compiler in the manners of scikit-learn, with the proof beside the tree."""
 
+import time
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
@@ -124,8 +125,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         weight = np.ones(len(X)) if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         dataset = self._dataset(X, codes, weight)
         cost = self._cost(dataset)
+        began = time.monotonic()
         problem = self._pose(dataset, cost)
-        tree, solution = (_leaf_alone(dataset, cost) if problem is None else self._solved(problem, options))
+        tree, solution = (_leaf_alone(dataset, cost) if problem is None else self._solved(problem, options, began))
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
             total = np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class
@@ -254,14 +256,15 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             return None
         kept = tuple(self.constraints) + ((f"leaf_rows >= {self.min_samples_leaf}",) if self.min_samples_leaf > 1 else ())
         return pipeline.pose(dataset, self.model, int(self.max_depth), encoding=self.encoding, params=self.params, fitting=True,
-                             cost=cost, constraints=kept)
+                             cost=cost, constraints=kept, time_limit=self.time_limit)
 
-    def _solved(self, problem, options: dict) -> tuple[Tree, Solution]:
-        """The tree of the problem, and what was proved of it."""
+    def _solved(self, problem, options: dict, began: float) -> tuple[Tree, Solution]:
+        """The tree of the problem, and what was proved of it; the time limit began at this moment."""
+        left = pipeline.after(began, self.time_limit)
         if hasattr(problem.module, "tree"):
-            done = pipeline.learn(problem)
+            done = pipeline.learn(problem, time_limit=left)
             return done.tree, done.solution
-        ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(self.time_limit), self.time_limit)
+        ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(left), left)
         last, solution = None, pipeline.out_of_time(ready)
         if ready.model is not None:
             last, solution = pipeline.run(ready.model, self.solver, start=ready.point, **options | {"time_limit": ready.left})

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc import deadline
 from odtc.dataset import NUMERIC, Feature
 from odtc.encoding import Encoded, midpoints
 from odtc.errors import ChoiceError, DataError
@@ -155,12 +156,13 @@ def widest(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray |
     from scipy.optimize import linprog
 
     n, d = Z.shape
-    if n * d > most:
+    seconds = deadline.share(5.0)
+    if n * d > most or not seconds:
         return None
     side = np.where(left, 1.0, -1.0)[:, None]
     rows = np.unique(np.hstack([side * Z, -side * Z, -side]), axis=0)
     found = linprog(np.append(np.ones(2 * d), 0.0), A_ub=rows, b_ub=-np.ones(len(rows)),
-                    bounds=[(0, None)] * (2 * d) + [(None, None)], method="highs", options={"time_limit": 5.0})
+                    bounds=[(0, None)] * (2 * d) + [(None, None)], method="highs", options={"time_limit": seconds})
     return found.x[:d] - found.x[d : 2 * d] if found.status == 0 else None
 
 

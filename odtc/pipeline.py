@@ -63,15 +63,17 @@ class Fit:
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
          params: dict | None = None, reading: dict | None = None, fitting: bool = False, class_weight=None, cost=None,
-         constraints: tuple[str, ...] = (), select: str | None = None, **keys) -> Problem:
+         constraints: tuple[str, ...] = (), select: str | None = None, time_limit: float | None = None, **keys) -> Problem:
     """Data, a formulation and its parameters as a Problem; the words are those of `build`. The model "auto"
-    is chosen by the size of the data (odtc.choice)."""
-    topology, choice = Topology(depth), None
+    is chosen by the size of the data (odtc.choice). Searches for hyperplanes to ask, and for a margin, end
+    within a part of the time limit."""
+    began, topology, choice = time.monotonic(), Topology(depth), None
     settings = _settings(model, fitting, params, keys) if model != "auto" else None  # a bad one is said before the work
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
     if select is not None:
         dataset = selected(dataset, select, depth)
-    encoded = encode(dataset, encoding)
+    with deadline.within(after(began, time_limit)):
+        encoded = encode(dataset, encoding)
     if model == "auto":
         choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded)
         model = choice.formulation
@@ -80,7 +82,8 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
         of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
     problem = constraint.posed(Problem(encoded, topology, model, settings), constraints)
-    problem = getattr(problem.module, "prepared", lambda problem: problem)(problem)
+    with deadline.within(after(began, time_limit)):
+        problem = getattr(problem.module, "prepared", lambda problem: problem)(problem)
     if choice is not None:
         problem.memo["choice"] = choice
     return problem
@@ -205,6 +208,11 @@ class Prepared:
         return None if self.ends is None else max(0.01, self.ends - time.monotonic())
 
 
+def after(began: float, time_limit: float | None) -> float | None:
+    """What is left of a time limit that began at this moment of time.monotonic(), a moment at least; None without one."""
+    return None if time_limit is None else max(0.01, began + time_limit - time.monotonic())
+
+
 def prepare(problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None) -> Prepared:
     """The model and the start of a problem within a time limit, which holds for the solver, too: what the
     compiler takes of it is no longer left."""
@@ -304,10 +312,12 @@ def loop_of(problem: Problem):
     return module.fit if hasattr(module, "fit") and module.loops(problem) else None
 
 
-def learn(problem: Problem, labelled: Dataset | None = None) -> "Fit":
-    """The tree of a formulation that has no model (CART): checked, and compared with nothing proven."""
+def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None) -> "Fit":
+    """The tree of a formulation that has no model (CART): checked, and compared with nothing proven. A search ends with
+    the time limit."""
     began = time.monotonic()
-    heap = problem.module.tree(problem)
+    with deadline.within(time_limit):
+        heap = problem.module.tree(problem)
     paid = problem.module.objective(problem, heap)
     solution = Solution(None, Termination.UNKNOWN, paid, None, time.monotonic() - began, problem.module.NAME)
     return _without_model(problem, heap, solution, labelled)
@@ -360,11 +370,13 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
         again = partial(fit, model=model, depth=depth, solver=solver, start_from=start_from, test=test, progress=progress, log=log,
                         cuts=cuts, **options, **words)
         return iterated(data if isinstance(data, Dataset) else read(data, **(reading or {})), select, depth, again, log or (lambda text: None))
-    problem = pose(data, model, depth, reading=reading, fitting=True, select=select, **words)
+    began = time.monotonic()
+    problem = pose(data, model, depth, reading=reading, fitting=True, select=select, time_limit=time_limit, **words)
     labelled = test_rows(problem, test) if test is not None else None
+    left = after(began, time_limit)
     if hasattr(problem.module, "tree"):
-        return learn(problem, labelled)
-    ready = prepare(problem, cuts, start_from, relaxations(time_limit, progress, log), time_limit)
+        return learn(problem, labelled, left)
+    ready = prepare(problem, cuts, start_from, relaxations(left, progress, log), left)
     if ready.model is None:
         return unfinished(ready, labelled)
     last, solution = run(ready.model, solver, start=ready.point, progress=progress, log=log, **options | {"time_limit": ready.left})

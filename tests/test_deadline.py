@@ -1,5 +1,6 @@
 """A time limit holds for the compiler too: what is known then is handed in, and says so."""
 
+import importlib
 import signal
 import subprocess
 import sys
@@ -66,6 +67,21 @@ def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
 def test_the_limit_is_not_only_dpflows(wide):
     said = command("fit", "wide.csv", "--depth", 4, "--cuts", "subtree_value", "--time-limit", 0.5, "--json", folder=wide)
     assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["verified"]
+
+
+@pytest.mark.parametrize("words", [
+    ("--model", "dpflow", "--depth", "2", "--encoding", "oblique:pool=4"), ("--model", "svm1_odt", "--depth", "1"),
+    ("--model", "oct_h", "--depth", "1", "--start", "oblique"), ("--model", "oblique_search", "--depth", "1"),
+], ids=str)
+def test_a_search_for_hyperplanes_ends_with_the_limit(wide, monkeypatch, words):
+    """They took their ten seconds whatever the limit said, in the encoding, the margin, the start and the learner."""
+    asked = []
+    for name in ("odtc.heuristics.oblique", "odtc.encodings.oblique"):
+        module = importlib.import_module(name)
+        monkeypatch.setattr(module, "search", lambda *given, own=module.search, **named: asked.append(named["seconds"]) or own(*given, **named))
+    said = command("fit", "wide.csv", *words, "--time-limit", 1, "--json", folder=wide)
+    assert said.code == 0 and said.facts["verified"], said.err
+    assert asked and sum(asked) <= 1
 
 
 def test_without_a_start_there_is_one_sentence(wide):

@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from odtc import deadline
 from odtc.alternating import search
 from odtc.dataset import NUMERIC
 from odtc.encoding import BINS, level_tests, threshold_tests
@@ -38,7 +39,7 @@ def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
     values, of = np.unique(dataset.X, axis=0, return_inverse=True) if pool else (dataset.X[:0], None)
     weighed = Weighed.of(values, dataset.features)
     if pool and weighed.n:
-        found += [(split, False) for split in _planes(weighed, _counts(dataset, of.reshape(-1), len(values)), pool, seconds, seed, bins is None)]
+        found += [(split, False) for split in _planes(weighed, _counts(dataset, of.reshape(-1), len(values)), pool, deadline.share(seconds, 0.5), seed, bins is None)]
     return found
 
 

@@ -29,7 +29,7 @@ def tree(problem: Problem) -> HeapTree:
     """The best tree found, never worse than CART's of the same depth on the training rows."""
     p = problem.params
     return mended(problem, HEURISTICS.get("oblique").tree(
-        problem.encoded, problem.topology, seconds=p.seconds, restarts=p.restarts, seed=p.seed, jobs=p.jobs))
+        problem.encoded, problem.topology, seconds=p.seconds, restarts=p.restarts, seed=p.seed, jobs=p.jobs, part=1.0))
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:

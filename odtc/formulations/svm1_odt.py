@@ -60,7 +60,7 @@ def prepared(problem: Problem) -> Problem:
     other starts have room, too."""
     if problem.params.epsilon:
         return problem
-    heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16)
+    heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16, part=0.25)
     form = Form.of(replace(problem, params=replace(problem.params, epsilon=LEAST * problem.params.M)))
     margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
     least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])

@@ -4,6 +4,7 @@ Each hyperplane found is then the one of least 1-norm that parts the rows of its
 coefficients are rounded where no row of the node moves (odtc.oblique).
 """
 
+from odtc import deadline
 from odtc.alternating import search
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError
@@ -24,16 +25,17 @@ OPTIONS = {
 
 
 def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = 1000, seed: int = 0,
-         jobs: int = 1) -> HeapTree:
-    """The best tree found, or CART's where that costs no more; a branch node costs `price`. Raises ChoiceError
-    where the encoding holds rows for one whose numbers differ."""
+         jobs: int = 1, part: float = 0.5) -> HeapTree:
+    """The best tree found, or CART's where that costs no more; a branch node costs `price`. Where there is a time limit
+    it searches for this part of what is left at most. Raises ChoiceError where the encoding holds rows for one
+    whose numbers differ."""
     if min(restarts, seed) < 0 or jobs < 1 or not seconds >= 0:
         raise ChoiceError(f"expected seconds, restarts and seed of 0 or more and a job or more for the start 'oblique', got "
                           f"{seconds:g}, {restarts}, {seed} and {jobs}")
     weighed = Weighed.encoded(encoded)
     best = HEURISTICS.get("cart").tree(encoded, topology, price)
     if weighed.n and restarts > 0:
-        found = search(weighed.Z, encoded.loss, topology.depth, restarts=restarts, seconds=seconds, seed=seed, jobs=jobs)
+        found = search(weighed.Z, encoded.loss, topology.depth, restarts=restarts, seconds=deadline.share(seconds, part), seed=seed, jobs=jobs)
         heap = laid(encoded, topology, lambda t, rows: asked_plane(weighed, found.H[t], found.g[t], rows, narrow=True))
         heap = pruned(heap, encoded, price) if price else heap
         if heap.loss(encoded) + price * heap.n_branch_nodes < best.loss(encoded) + price * best.n_branch_nodes:
