@@ -3,7 +3,7 @@
 import time
 import warnings
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -17,12 +17,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from odtc import frame, pipeline
+from odtc import frame, parameters, pipeline
 from odtc.cost import cost_matrix
 from odtc.dataset import NUMERIC, Dataset, Feature, show_number
 from odtc.errors import NoSolutionError, SolverError
 from odtc.heap import HeapTree
-from odtc.solution import Options, Solution, Termination
+from odtc.solution import Solution, Termination
 from odtc.tree import Branch, Leaf, Tree
 
 
@@ -50,7 +50,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         Columns that are categories whatever their type is; text and categorical dtypes are so by themselves.
     class_weight : dict {label: weight}, "balanced" or None
     cost : mapping {(true label, predicted label): price}, matrix in the order of `classes_`, or None
-    constraints : sequence of str
+    constraints : str or sequence of str
         As of `odtc list constraints`: "branch_nodes <= 5".
     cuts, start, params, threads, gap :
         As `--cuts`, `--start`, `-p` (a dict), `--threads` and `--gap` of the command line.
@@ -103,15 +103,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         Raises ValueError for data or parameters that do not fit, NoSolutionError where no tree keeps the
         constraints, SolverError for a solver that cannot run.
         """
-        for name, least in (("max_depth", 0), ("min_samples_leaf", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"expected {name} as an integer of at least {least}, got {value!r}")
+        parameters.expect(self)
         share = self.min_weight_fraction_leaf
-        if not isinstance(share, Real) or not 0 <= share <= 0.5:
-            raise ValueError(f"expected min_weight_fraction_leaf as a number from 0 to 0.5, got {share!r}")
         options = {"time_limit": self.time_limit, "threads": self.threads, "seed": self._seed(), "gap": self.gap}
-        Options(**options)
         if y is None:
             raise ValueError("OptimalTreeClassifier requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
@@ -184,6 +178,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         """(X, features) of the training rows, after scikit-learn's own checks of them."""
         given = self.categorical_features
         if frame.is_mixed(X) or not isinstance(given, str):
+            frame.expect_names(X)
             validate_data(self, X, skip_check_array=True)
             series = frame.series_of(X)
             if not series or not len(series[0]):
@@ -191,6 +186,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             return frame.learnt(series, self._names(), self._categorical(given))
         if given != "from_dtype":
             raise ValueError(f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}')
+        frame.expect_names(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return X, tuple(Feature(name, NUMERIC) for name in self._names())
 
@@ -240,6 +236,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(given, str) or given is None:
             return given
         known = set(self.classes_.tolist())
+        strange = [label for label in given if label not in known]
+        if strange and not known <= set(given):  # as in scikit-learn: where all classes have a weight, a fold may lack one
+            raise ValueError(f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of {strange[0]!r}")
         return {_label(label): value for label, value in dict(given).items() if label in known}
 
     def _cost(self, dataset: Dataset) -> np.ndarray:
@@ -254,7 +253,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
         if self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all():
             return None
-        kept = tuple(self.constraints) + ((f"leaf_rows >= {self.min_samples_leaf}",) if self.min_samples_leaf > 1 else ())
+        given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
+        kept = given + ((f"leaf_rows >= {self.min_samples_leaf}",) if self.min_samples_leaf > 1 else ())
         return pipeline.pose(dataset, self.model, int(self.max_depth), encoding=self.encoding, params=self.params, fitting=True,
                              cost=cost, constraints=kept, time_limit=self.time_limit)
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from odtc import column
 from odtc.dataset import BOOLEAN, NUMERIC, Feature
+from odtc.errors import DataError
 
 PLACE = "X"  # what messages call the rows
 
@@ -23,6 +24,18 @@ def is_mixed(X) -> bool:
     return hasattr(X, "dtype") and getattr(X.dtype, "kind", "") in "OUSTb" and getattr(X, "ndim", 0) == 2
 
 
+def expect_names(X) -> None:
+    """Raises DataError for a data frame without columns, or with two of one name."""
+    if not hasattr(X, "columns") or not hasattr(X, "shape"):
+        return
+    names = [str(name) for name in X.columns]
+    if not names:
+        raise DataError(f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"expected different column names, got {twice!r} twice; rename one")
+
+
 def series_of(X) -> list[pl.Series]:
     """The columns of a table as polars series, whose type says what the table declares.
 
@@ -31,9 +44,10 @@ def series_of(X) -> list[pl.Series]:
     if isinstance(X, pl.DataFrame):
         return X.get_columns()
     if hasattr(X, "iloc"):
-        return [_of_cells(X.iloc[:, j].to_numpy(dtype=object), str(X.dtypes.iloc[j]) == "category") for j in range(X.shape[1])]
+        return [_of_cells(X.iloc[:, j].to_numpy(dtype=object), str(X.dtypes.iloc[j]) == "category", f"column {str(X.columns[j])!r} of {PLACE}")
+                for j in range(X.shape[1])]
     cells = np.asarray(X, dtype=object)
-    return [_of_cells(cells[:, j], False) for j in range(cells.shape[1])]
+    return [_of_cells(cells[:, j], False, f"column {j} of {PLACE}") for j in range(cells.shape[1])]
 
 
 def learnt(series: list[pl.Series], names: list[str], categorical: set[int]) -> tuple[np.ndarray, tuple[Feature, ...]]:
@@ -66,25 +80,32 @@ def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
     return column.codes(known.cast(pl.String), feature.levels, feature.kind)
 
 
-def _of_cells(values: np.ndarray, declared: bool) -> pl.Series:
+def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
     """Text where some cell is text, booleans where all are, else numbers; `declared`: a categorical dtype."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
     if declared or any(isinstance(value, str) for value in there):
-        text = pl.Series([None if value is None else _text(value) for value in known], dtype=pl.String)
+        text = pl.Series([None if value is None else _text(value, place) for value in known], dtype=pl.String)
         return text.cast(pl.Categorical) if declared else text
     if there and all(isinstance(value, (bool, np.bool_)) for value in there):
         return pl.Series([None if value is None else bool(value) for value in known], dtype=pl.Boolean)
     if any(hasattr(value, "isoformat") for value in there):
         return pl.Series([None if value is None else str(value) for value in known], dtype=pl.String)
-    return pl.Series([None if value is None else float(value) for value in known], dtype=pl.Float64)
+    return pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
 
 
-def _text(value) -> str:
+def _number(value, place: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}") from None
+
+
+def _text(value, place: str) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float, np.number)) and not hasattr(value, "isoformat"):
-        raise TypeError(f"argument must be a string or a number in every cell of {PLACE}, not {type(value).__name__!r}")
+        raise TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}")
     return str(value)
 
 

@@ -68,6 +68,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     is chosen by the size of the data (odtc.choice). Searches for hyperplanes to ask, and for a margin, end
     within a part of the time limit."""
     began, topology, choice = time.monotonic(), Topology(depth), None
+    constraints = (constraints,) if isinstance(constraints, str) else constraints
     settings = _settings(model, fitting, params, keys) if model != "auto" else None  # a bad one is said before the work
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
     if select is not None:

@@ -44,6 +44,7 @@ LAYERS = [
         "reader",
         "readers",
         "frame",
+        "parameters",
         "cost",
         "alternating",
         "oblique",

@@ -1,0 +1,41 @@
+"""What the parameters of the estimator may be, said in the words of its users."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from os import PathLike
+
+
+def _whole(least: int):
+    return lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+
+
+def _number(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+# (name, whether a value fits, what was expected); what only the data can tell is said where it is met.
+PARAMETERS = (
+    ("max_depth", _whole(0), "an integer of at least 0"),
+    ("min_samples_leaf", _whole(1), "an integer of at least 1"),
+    ("min_weight_fraction_leaf", lambda value: _number(value) and 0 <= value <= 0.5, "a number from 0 to 0.5"),
+    ("model", lambda value: isinstance(value, str), "the name of a formulation (`odtc list models`), or \"auto\""),
+    ("solver", lambda value: isinstance(value, str | PathLike), "the name of a solver (`odtc list solvers`), or several between commas"),
+    ("encoding", lambda value: isinstance(value, str), "the name of an encoding (`odtc list encodings`)"),
+    ("time_limit", lambda value: value is None or _number(value) and 0 < value < 1e9, "seconds above 0, or None"),
+    ("threads", lambda value: value is None or _whole(1)(value) and value <= 1024, "an integer from 1, or None"),
+    ("gap", lambda value: _number(value) and value >= 0, "a number of at least 0"),
+    ("cuts", lambda value: value is None or isinstance(value, str | tuple), "names of cut families between commas (`odtc list cuts`), or None"),
+    ("params", lambda value: value is None or isinstance(value, Mapping), "a dict of parameters of the formulation, or None"),
+    ("constraints", lambda value: isinstance(value, str) or isinstance(value, Sequence) and all(isinstance(text, str) for text in value),
+     "a text like \"leaf_rows >= 5\", or a list of them"),
+    ("class_weight", lambda value: value is None or isinstance(value, str) and value == "balanced" or isinstance(value, Mapping), "a dict {label: weight}, \"balanced\" or None"),
+    ("categorical_features", lambda value: isinstance(value, str | Iterable), "\"from_dtype\" or a list of names or places"),
+)
+
+
+def expect(estimator) -> None:
+    """Raises ValueError for the first parameter that does not fit, whatever the data."""
+    for name, fits, what in PARAMETERS:
+        if not fits(getattr(estimator, name)):
+            raise ValueError(f"expected {name} as {what}, got {getattr(estimator, name)!r}")

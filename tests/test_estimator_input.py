@@ -1,0 +1,48 @@
+"""What `OptimalTreeClassifier` refuses, as its users meet it: a ValueError (TypeError for cells) that names the parameter or the column."""
+
+import pandas as pd
+import pytest
+
+from odtc import OptimalTreeClassifier, pipeline
+from tests.command_line import MONKS
+@pytest.mark.parametrize("given, word", [
+    ({"model": None}, "model"), ({"model": 3}, "model"), ({"solver": None}, "solver"), ({"solver": ["highs"]}, "solver"),
+    ({"encoding": None}, "encoding"), ({"encoding": 3}, "encoding"), ({"cuts": 3}, "cuts"), ({"time_limit": "soon"}, "time_limit"),
+    ({"time_limit": 0}, "time_limit"), ({"threads": "two"}, "threads"), ({"gap": "x"}, "gap"), ({"gap": -1}, "gap"), ({"params": "x"}, "params"),
+    ({"constraints": 3}, "constraints"), ({"constraints": [3]}, "constraints"), ({"class_weight": "even"}, "class_weight"), ({"class_weight": 3}, "class_weight"),
+    ({"class_weight": {"nosuch": 2}}, "class_weight"), ({"class_weight": {0: -2}}, "0 or more"), ({"categorical_features": 3}, "categorical_features"),
+])
+def test_a_parameter_that_does_not_fit_is_a_value_error_that_names_it(given, word):
+    X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1]
+    with pytest.raises(ValueError, match=word) as said:
+        OptimalTreeClassifier(max_depth=1, **given).fit(X, y)
+    assert "--" not in str(said.value)
+
+
+def test_one_constraint_may_stand_without_brackets():
+    X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 1, 1, 1, 1]
+    fitted = OptimalTreeClassifier(max_depth=1, constraints="leaf_rows >= 2").fit(X, y)
+    assert fitted.leaf_rows_.sum(axis=1).min() >= 2
+    assert fitted.objective_ == OptimalTreeClassifier(max_depth=1, constraints=["leaf_rows >= 2"]).fit(X, y).objective_ == 1
+    problem = pipeline.pose(MONKS / "monks-1.csv", "flowoct", 2, constraints="leaf_rows >= 2")
+    assert [str(kept) for kept in problem.constraints] == ["leaf_rows >= 2"]
+
+
+def test_class_weights_of_classes_that_a_fold_lacks_are_left_out():
+    X, y = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", "a", "b"]
+    assert OptimalTreeClassifier(max_depth=1, class_weight={"a": 2, "b": 1, "c": 5}).fit(X, y).is_optimal_
+
+
+@pytest.mark.parametrize("cells", [pd.period_range("2020", periods=4), [[1], [2], [3], [4]], [{1}, {2}, {3}, {4}]])
+def test_cells_that_are_no_values_are_refused_by_their_column(cells):
+    X = pd.DataFrame({"good": [1.0, 2.0, 3.0, 4.0], "odd": pd.Series(cells)})
+    with pytest.raises(TypeError, match="'odd'.*not '(Period|list|set)'"):
+        OptimalTreeClassifier(max_depth=1).fit(X, [0, 1, 0, 1])
+
+
+def test_two_columns_of_one_name_and_none_at_all_are_refused_in_a_sentence():
+    twice = pd.DataFrame([[1.0, 2.0], [2.0, 1.0]], columns=["a", "a"])
+    with pytest.raises(ValueError, match="different column names, got 'a' twice"):
+        OptimalTreeClassifier(max_depth=1).fit(twice, [0, 1])
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        OptimalTreeClassifier(max_depth=1).fit(twice[[]], [0, 1])
