@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc import pipeline
+from odtc.alternating import search
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
+from odtc.encodings.oblique import RESTARTS
 from odtc.errors import ChoiceError, DataError
 from odtc.formulation import Problem, parse_params
+from odtc.oblique import Weighed
 from odtc.scale import Scales
 from odtc.split import Oblique
 from odtc.topology import Topology
@@ -45,6 +48,20 @@ def diagonal() -> Dataset:
     X = np.array([[a, b] for a in range(4) for b in range(4)], float)
     y = (np.abs(X[:, 0] - X[:, 1]) < 0.5).astype(np.int32)
     return Dataset("diagonal", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), ("off", "on"), np.ones(16))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 56])
+def test_a_pool_of_six_holds_the_best_tree_of_depth_2_that_the_search_settles(seed):
+    """Nodes of trees of depth 2 and 3 took turns, so that a small pool held parts of trees."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (14, 2)).astype(float)
+    points, of = np.unique(X, axis=0, return_inverse=True)
+    y = ((points[of.reshape(-1)] @ rng.normal(size=2) > 0.3) ^ (X[:, 0] > X[:, 1] + rng.normal())).astype(np.int32)
+    dataset = Dataset("points", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), ("off", "on"), np.ones(14))
+    encoded = encode(dataset, "oblique:pool=6")
+    loss = np.stack([np.bincount(of.reshape(-1), y == k, len(points)) for k in (1, 0)], axis=1)
+    settled = search(Weighed.of(points, dataset.features).Z, loss, 2, restarts=RESTARTS, seconds=5.0)
+    assert cheapest(encoded.X, encoded.y, encoded.weight, 2) <= settled.loss
 
 
 @pytest.mark.parametrize("name", ["flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow"])

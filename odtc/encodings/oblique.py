@@ -55,10 +55,10 @@ def _planes(weighed: Weighed, counts: np.ndarray, pool: int, seconds: float, see
     loss = counts.sum(axis=1, keepdims=True) - counts
     of_depth = []
     for depth in (2, 3):
-        seen = search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen
-        of_depth.append(sorted(seen, key=lambda one: one[0]))
-    # Deeper trees lose less, so the two depths take turns.
-    planes = [plane for turn in zip_longest(*of_depth) for plane in turn if plane is not None]
+        seen, size = search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen, 2**depth - 1
+        of_depth.append(sorted((seen[at : at + size] for at in range(0, len(seen), size)), key=lambda tree: tree[0][0]))
+    # Deeper trees lose less, so the two depths take turns; tree by tree, as a part of one is worth little.
+    planes = [plane for turn in zip_longest(*of_depth, fillvalue=()) for tree in turn for plane in tree]
     rows, known, own, parallel = np.arange(len(weighed.Z)), set(), [], []
     for _, h, g in planes:
         v = weighed.Z @ h
