@@ -10,6 +10,7 @@ from odtc import interval_model
 from odtc.certificate import EXACT, SCHEMA
 from odtc.errors import ChoiceError
 from odtc.formulation import FORMULATIONS, Problem
+from odtc.split import Oblique
 from odtc.targets import targets
 
 MOST_DIGITS = 6  # of a weight behind its point
@@ -18,12 +19,15 @@ MOST_DIGITS = 6  # of a weight behind its point
 def certify(problem: Problem) -> dict:
     """The certificate of a problem of the model "dpflow", as a JSON object (odtc.certificate).
 
-    Raises ChoiceError where the weights have more digits than whole numbers can hold, and for constraints.
+    Raises ChoiceError where the weights have more digits than whole numbers can hold, and for constraints and hyperplanes.
     """
     if problem.constraints:
         raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}")
     dpflow = FORMULATIONS.get("dpflow")
     encoded = problem.encoded
+    if any(isinstance(split, Oblique) for f in range(encoded.n_tests) for split in (encoded.tests[f], *(other for other, _ in encoded.stands_for[f]))):
+        raise ChoiceError(f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding {encoded.scheme!r} asks "
+                          "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver")
     heap = dpflow.optimal(problem)
     tree = heap.to_tree(encoded)
     weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)

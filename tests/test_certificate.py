@@ -16,6 +16,7 @@ from odtc.certify import certify
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
 from odtc.errors import CertificateError
+from odtc.formulation import FORMULATIONS
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest
@@ -251,3 +252,10 @@ def test_a_column_aside_is_no_test_of_a_certificate(tmp_path):
     assert with_it.facts["objective"] == 0 < without.facts["objective"]
     said = command("verify", "--certificate", "no.certificate.json", folder=tmp_path)
     assert said.code == 0 and "these are all" in said.out, said.out + said.err
+
+
+def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
+    monkeypatch.setattr(FORMULATIONS.get("dpflow"), "optimal", lambda problem: pytest.fail("searched first"))
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{i % 5},{i % 7},{'u' if i % 5 + i % 7 > 5 else 'v'}\n" for i in range(35)))
+    said = command("certify", "d.csv", "--encoding", "oblique", folder=tmp_path)
+    assert said.code == 1 and "a certificate holds tests of one column each" in said.err and "--encoding" in said.err and "'oblique" in said.err
