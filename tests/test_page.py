@@ -101,6 +101,25 @@ def test_what_cannot_be_read_at_once_is_folded_at_first_and_opens_in_its_place(b
         assert shown.evaluate(many) == 127 and shown.complaints() == []
 
 
+def test_long_words_stay_in_their_box_with_their_number_and_many_classes_have_many_colours(browser, tmp_path):
+    classes = tuple(f"class W{'W' * (2 * k)} {k}" for k in range(12))
+    counts = (tuple(float(k == j or j == 0) for k in range(12)) for j in range(12))
+    leaves = [Leaf(k, held, tuple(map(int, held))) for k, held in enumerate(counts)]
+    root = leaves[0]
+    for k in range(1, 12):
+        root = Branch(Threshold(k % 2, round(-1.2345678 - k, 7)), leaves[k], root)
+    tree = Tree(root, (Feature("intercolumnar_distance_of_WIDE_MARGINS", "numeric"), Feature("長い名前" * 9, "numeric")), classes)
+    (tmp_path / "w.tree.json").write_text(json.dumps(tree.to_json()), encoding="utf-8")
+    (tmp_path / "w.html").write_text(page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
+    shown = browser.open((tmp_path / "w.html").as_uri())
+    shown.click("[data-act=open]")
+    said = shown.evaluate("[...document.querySelectorAll('.node')].map(n => [n.querySelector('text').textContent, n.querySelector('text').getBBox().width, n.querySelector('.box').getBBox().width])")
+    assert len(said) == 23 and all(wide <= box for _, wide, box in said), [words for words, wide, box in said if wide > box]
+    asked = [words for words, *_ in said if "≤" in words]
+    assert len(asked) == 11 and all(re.search(r"^.+….* ≤ -\d+\.2345678$", words) for words in asked), asked
+    assert shown.evaluate("new Set([...document.querySelectorAll('#node .dot')].map(dot => dot.style.background)).size") == 12
+
+
 def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browser, tmp_path):
     (tmp_path / "h.tree.json").write_text(json.dumps(HOSTILE.to_json()), encoding="utf-8")
     (tmp_path / "h.html").write_text(page(open_run(tmp_path / "h.tree.json")), encoding="utf-8")

@@ -7,7 +7,8 @@
   NODES.forEach(node => { if (node.parent >= 0) children[node.parent].push(node.id); });
   const counted = NODES.every(node => node.rows.length);
   const sum = list => list.reduce((a, b) => a + b, 0);
-  const colour = k => PALETTE[k % PALETTE.length];
+  // Beyond the palette every class still has a colour of its own, a golden angle from the one before.
+  const colour = k => k < PALETTE.length ? PALETTE[k] : `hsl(${(k * 137.5) % 360} 45% ${k % 2 ? 35 : 62}%)`;
   let chosen = 0, on = new Set(), view = { x: 0, y: 0, scale: 1 }, size = { width: 1, height: 1 };
 
   function element(name, attributes, text) {
@@ -22,7 +23,18 @@
     made.append(...inside);
     return made;
   }
-  const cut = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
+  const pen = document.createElement("canvas").getContext("2d"), family = getComputedStyle(document.body).fontFamily;
+  // The words as they fit into a box: of long ones the middle goes, and the number or level that is compared with stays.
+  function fitted(words, bold) {
+    pen.font = `${bold ? 700 : 400} 14px ${family}`;
+    const fits = text => pen.measureText(text).width <= BOX - 14;
+    if (fits(words)) return words;
+    const end = words.match(/ (?:[≤>=≠] .{1,19}|is missing|is known)$/u), signs = [...words];
+    const tail = end ? end[0] : signs.slice(-6).join("");
+    let kept = signs.length - [...tail].length;
+    while (kept > 1 && !fits(signs.slice(0, kept).join("") + "…" + tail)) kept--;
+    return signs.slice(0, kept).join("") + "…" + tail;
+  }
   const rule = node => node.rule.length ? "If " + node.rule.join(" and ") : "Every row";
 
   // The drawing: leaves and folded nodes stand side by side, a branch midway above its children.
@@ -55,7 +67,7 @@
     if (!node.leaf) group.setAttribute("aria-expanded", !fold);
     group.append(element("title", {}, node.leaf ? rule(node) + ": " + CLASSES[node.label] : node.asks));
     group.append(element("rect", { class: "box", width: BOX, height: HIGH, rx: 8 }));
-    group.append(element("text", { x: BOX / 2, y: 22, "font-weight": node.leaf ? 700 : 400 }, cut(node.leaf ? CLASSES[node.label] : node.asks, 25)));
+    group.append(element("text", { x: BOX / 2, y: 22, "font-weight": node.leaf ? 700 : 400 }, fitted(node.leaf ? CLASSES[node.label] : node.asks, node.leaf)));
     if (counted) {
       const right = node.leaf ? node.rows[node.label] : null;
       group.append(element("text", { class: "small", x: BOX / 2, y: 40 }, n === 0 ? "no rows" : node.leaf ? `${right} of ${n} right` : `${n} rows`));
