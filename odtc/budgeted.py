@@ -6,7 +6,7 @@ To each state flows are added that end there, one per label or folded subtree p 
     min  Σ_p c_p t_p + Σ λ u        Σ_p t_jSp + Σ_f u_jSf = the flow into S at level j
     lower ≤ Σ_p a_p t_p + Σ branch u ≤ upper,     t, u in {0, 1}
 
-Whole flows are trees (odtc.formulations.dpflow), and their sums those of the tree. With a bound the program
+Whole flows are trees (odtc.state_flow), and their sums those of the tree. With a bound the program
 is no longer integral, so its columns are integer: mixtures of trees keep a bound that none of them does. What no
 tree as good as one found needs is left out (odtc.fixing). Without one, where only every leaf must have some rows of
 the data, it is a linear program whose subtrees have such leaves.

@@ -8,8 +8,9 @@ import numpy as np
 import odtc
 from odtc import interval_model
 from odtc.certificate import EXACT, SCHEMA
+from odtc.dynamic_program import attained, known, optimal
 from odtc.errors import ChoiceError
-from odtc.formulation import FORMULATIONS, Problem
+from odtc.formulation import Problem
 from odtc.split import Oblique
 from odtc.targets import targets
 
@@ -23,12 +24,11 @@ def certify(problem: Problem) -> dict:
     """
     if problem.constraints:
         raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}")
-    dpflow = FORMULATIONS.get("dpflow")
     encoded = problem.encoded
     if any(isinstance(split, Oblique) for f in range(encoded.n_tests) for split in (encoded.tests[f], *(other for other, _ in encoded.stands_for[f]))):
         raise ChoiceError(f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding {encoded.scheme!r} asks "
                           "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver")
-    heap = dpflow.optimal(problem)
+    heap = optimal(problem)
     tree = heap.to_tree(encoded)
     weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
     branch = Fraction(str(problem.params.lambda_))
@@ -48,7 +48,7 @@ def certify(problem: Problem) -> dict:
         "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
         "depth": int(problem.topology.depth), "weight_scale": weight_scale,
         "loss": [[int(whole * price) * cost for cost in line] for line in costs], "price": int(scale * branch), "scale": scale,
-        "claim": round(dpflow.objective(problem, heap) * scale),
+        "claim": round(problem.module.objective(problem, heap) * scale),
         "tree": tree.to_json(),
         "targets": [_entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in _targets(problem)],
     }
@@ -60,11 +60,10 @@ def _targets(problem):
         for j, states in enumerate(interval_model.targets(problem)):
             yield np.array([bound for bound, _ in states]), np.array([path for _, path in states], np.int64).reshape(len(states), j)
         return
-    dpflow = FORMULATIONS.get("dpflow")
-    if dpflow.attained(problem) is not None:  # what none can avoid is a bound that needs no target
+    if attained(problem) is not None:  # what none can avoid is a bound that needs no target
         yield np.zeros(0), np.zeros((0, 0), np.int64)
         return
-    graph = dpflow.known(problem)
+    graph = known(problem)
     for level, wanted in zip(graph.levels, targets(graph)):
         kept = np.flatnonzero(wanted > -np.inf)
         yield wanted[kept], level.path[kept]

@@ -25,7 +25,7 @@ def certify(
     from odtc import pipeline
     from odtc.certificate import SUFFIX, check
     from odtc.certify import certify as prove
-    from odtc.formulation import FORMULATIONS
+    from odtc.dynamic_program import optimal
     from odtc.midpoints import words
     from odtc.output import expect_room, write_text
 
@@ -38,7 +38,7 @@ def certify(
     began = time.monotonic()
     facts = prove(problem)
     proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
-    done = pipeline.settled(problem, FORMULATIONS.get("dpflow").optimal(problem), proof.objective, time.monotonic() - began)
+    done = pipeline.settled(problem, optimal(problem), proof.objective, time.monotonic() - began)
     screen.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")

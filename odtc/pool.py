@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc import deadline
+from odtc import deadline, dynamic_program
 from odtc.derivations import Derivations, Found, NoRoom
 from odtc.errors import ChoiceError, ModelError, OutOfTime, TreeError
-from odtc.formulation import FORMULATIONS, Problem
+from odtc.formulation import Problem
 from odtc.heap import HeapTree, blank, settle
 from odtc.shape import ANY, FLAG, NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said
 from odtc.tree import Branch, Tree
@@ -70,14 +70,13 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
     is more than `within` above the best one; as many as are found in `seconds`, in half of the free memory, or
     until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
     expect_pool(problem, most, within)
-    dpflow = FORMULATIONS.get("dpflow")
     trees, values, least, stopped = [], [], 0, ""
     try:
         with deadline.within(seconds):
-            best = Derivations(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem), *dpflow.states(problem))
+            best = Derivations(dynamic_program.rows_of(problem), problem.topology.depth, problem.module.branch_price(problem), *dynamic_program.states(problem))
             while (found := best.get(best.root, len(trees))) is not None:
                 heap = _tree(problem, best, found)
-                value = dpflow.objective(problem, heap)
+                value = problem.module.objective(problem, heap)
                 if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
                     break
                 least = max(least, len(trees) + 1)

@@ -6,7 +6,7 @@ test are one row here. What a set of rows costs under a label, how many rows it 
 that equal rows get one label are sums over its rows, so they come from one product per level; so
 does a hash of the set (four limbs of 27 random bits, exact in float64), by which equal sets are
 found without building them. (The construction: Nijssen & Fromont 2007 for the lattice of itemsets;
-Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.)
+Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.state_flow.)
 """
 
 from dataclasses import dataclass, replace

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.choice import choose
 from odtc.constraint import broken, built, complete, posed
+from odtc.dynamic_program import remembers
 from odtc.errors import ChoiceError
 from odtc.formulation import Problem, parse_params
 from tests.arrays import assert_point_of, optimum
@@ -28,7 +29,7 @@ def both(draw, params):
         found = posed(problem, [draw(texts(form, problem, kind)) for kind in kinds])
     except ChoiceError:  # what this data has no rows for
         assume(False)
-    assume(problem.module.remembers(found))
+    assume(remembers(found))
     return found
 
 

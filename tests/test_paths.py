@@ -12,6 +12,7 @@ from odtc import paths, pipeline
 from odtc.certify import certify
 from odtc.choice import choose
 from odtc.constraint import built, posed
+from odtc.dynamic_program import rows_of
 from odtc.errors import ChoiceError
 from odtc.formulation import FORMULATIONS
 from odtc.pool import near_optimal
@@ -51,7 +52,7 @@ def test_the_same_file_in_several_solvers(solver, text, params):
 def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
     """`within` a number: the arcs of the trees that cost no more are left, and no others."""
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
-    graph = generate(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
+    graph = generate(rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
     bound = graph.values[0][0] + more * 0.5
     cheap = [arcs for cost, arcs in _trees(graph) if cost <= bound + 1e-9]
     assert _arcs(paths.within(graph, bound)) == {arc for tree in cheap for arc in tree}
@@ -62,7 +63,7 @@ def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
 def test_choices_of_few_tests_leave_their_trees(data, more, size):
     """The trees over few groups that cost no more are all left, and every arc that is left is in one of them."""
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
-    graph = generate(dpflow.rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
+    graph = generate(rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
     group = np.arange(problem.encoded.n_tests) % 3
     few = [(cost, arcs) for cost, arcs in _trees(graph) if len({group[test] for _, _, test in arcs}) <= size]
     bound = min(cost for cost, _ in few) + more * 0.5

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc import deadline, derivations, pipeline
+from odtc import deadline, derivations, dynamic_program, pipeline
 from odtc.errors import ModelError
-from odtc.formulation import FORMULATIONS, parse_params
+from odtc.formulation import parse_params
 from odtc.pool import near_optimal, read_pool
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -136,7 +136,7 @@ def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
     def too_many(problem):
         raise ModelError("they do not fit")
 
-    monkeypatch.setattr(FORMULATIONS.get("dpflow"), "states", too_many)
+    monkeypatch.setattr(dynamic_program, "states", too_many)
     said = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "-p", "intervals=true", "--pool", 3, "-o", "m", "--json", folder=many)
     assert said.code == 0 and "the size of the dynamic program came first" in said.err
     assert said.facts["verified"] and (many / "m.tree.json").exists() and not (many / "m.pool.json").exists()

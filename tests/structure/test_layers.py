@@ -90,6 +90,8 @@ LAYERS = [
         "answers",
         "choices",
         "formulation",
+        "dynamic_program",
+        "state_flow",
         "formulations",
         "roles",
         "answered",
