@@ -22,6 +22,7 @@ import numpy as np
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.scale import in_units
+from odtc.short_subtrees import Subtrees
 from odtc.topology import Topology
 
 MOST_PATHS = 4_000_000  # to all nodes together
@@ -77,6 +78,9 @@ class Paths:
         self.kind = np.float32 if self.whole and paid / self.unit < EXACT and self.copies.sum() < EXACT else np.float64
         if least > self.copies.sum():
             raise ChoiceError(f"expected a least number of rows in a leaf of at most {self.copies.sum():.0f}, the rows there are, got {least}")
+        # Costs nearer than this are one.
+        self.near = 1e-9 * max(1.0, float(self.most.sum())) if self.kind == np.float64 else 0.25
+        self.subtrees = Subtrees(self.X, self.loss, self.copies, self.reward, least, self.near, self.kind)
         self._lay_out()
 
     @property
@@ -224,7 +228,7 @@ class Paths:
             step = max(1, PIECE // max(self.n_groups, len(self.splits[e]) * self.loss.shape[1]))
             for begin in range(0, len(some), step):
                 part = slice(begin, begin + step)
-                cost[part], below[part, 1] = self._stumps(self.bits(here.rows[some[part]]), self.splits[e], cost[part])
+                cost[part], below[part, 1] = self.subtrees.stumps(self.bits(here.rows[some[part]]), self.splits[e], cost[part])
         elif self.tail == 2:
             asks = self._asks[e]
             for at, number in enumerate(some.tolist()):
@@ -232,7 +236,7 @@ class Paths:
                 key = asks, here.rows[number].tobytes()
                 if key not in self._known:
                     members = np.flatnonzero(self.bits(here.rows[number : number + 1])[0])
-                    self._known[key] = self._two_levels(members, e, cost[at])
+                    self._known[key] = self.subtrees.two_levels(members, self.splits[e], (self.splits[2 * e], self.splits[2 * e + 1]), cost[at])
                 cost[at], below[at, 1:] = self._known[key]
         self.below[e][some] = below  # first, as a cost says that it is known
         self.cost[e][some] = self.low[e][some] = cost
@@ -242,101 +246,6 @@ class Paths:
         pairs = len(self.splits[e]) * max(1, *(len(self.splits[t]) for t in (2 * e, 2 * e + 1))) if self.tail == 2 else 0
         rows, K = self.n_groups / 2**self.depth, self.loss.shape[1]
         return 1e4 + (len(self.splits[e]) * self.n_groups * K if self.tail == 1 else 0) + (CALL + pairs * (rows + 50) * K if self.tail == 2 else 0)
-
-    def _stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(cost, test) of the best stump for each line of bits, (paths, groups); test -1 where a leaf is as good."""
-        if not len(asked):
-            return leaf, np.full(len(leaf), -1, np.int32)
-        bits, X, K = bits.astype(self.kind), self.X[:, asked].astype(self.kind), self.loss.shape[1]
-        value = None
-        tables = []
-        for k in range(K):
-            weights = bits * self.loss[:, k].astype(self.kind)
-            ones = weights @ X
-            tables.append((ones, weights.sum(axis=1, keepdims=True) - ones))
-        value = np.minimum.reduce([t[0] for t in tables]) + np.minimum.reduce([t[1] for t in tables]) + 2 * self.reward
-        value = np.where(self._fit(bits @ (X * self.copies[:, None].astype(self.kind)), self.count_of(bits)), value, np.inf)
-        best = value.argmin(axis=1)
-        found = value[np.arange(len(best)), best]
-        better = found < leaf - self.near
-        return np.where(better, found, leaf), np.where(better, asked[best], -1).astype(np.int32)
-
-    def count_of(self, bits: np.ndarray) -> np.ndarray:
-        return (bits @ self.copies.astype(self.kind))[..., None]
-
-    def _fit(self, ones: np.ndarray, all_: np.ndarray) -> np.ndarray:
-        """Where both sides have rows enough, at least one each."""
-        least = max(1, self.least)
-        return (ones >= least) & (all_ - ones >= least)
-
-    @property
-    def near(self) -> float:
-        """Costs nearer than this are one."""
-        return 1e-9 * max(1.0, float(self.most.sum())) if self.kind == np.float64 else 0.25
-
-    def _two_levels(self, members: np.ndarray, e: int, leaf: float):
-        """(cost, tests of e, 2e and 2e + 1) of the best subtree for these groups."""
-        tests, asked = np.full(3, -1, np.int32), self.splits[e]
-        loss = self.loss[members]
-        if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
-            return leaf, tests
-        X, loss, copies = self.X[members].astype(self.kind), loss.astype(self.kind), self.copies[members].astype(self.kind)
-        A, whole = X[:, asked], len(asked) == X.shape[1]
-        A = X if whole else A
-        one_loss, total, one_count, count = A.T @ loss, loss.sum(axis=0), A.T @ copies, copies.sum()
-        fits = self._fit(one_count, count)
-        if not fits.any():
-            return leaf, tests
-        value, chosen, tables = np.zeros(len(asked)), [], []
-        same = np.array_equal(self.splits[2 * e], self.splits[2 * e + 1])
-        for side in (1, 0):
-            below = self.splits[2 * e + side]
-            side_loss = one_loss if side else total - one_loss
-            alone = side_loss.min(axis=1) + self.reward
-            if not len(below):
-                value, chosen = value + alone, [np.full(len(asked), -1), *chosen]
-                continue
-            if side or not same:
-                B = X if len(below) == X.shape[1] else X[:, below]
-                tables = self._tables(A, B, loss, copies)
-            best, found = self._stumps_below(tables, side_loss, one_count if side else count - one_count, side)
-            better = found < alone - self.near
-            value = value + np.where(better, found, alone)
-            chosen = [np.where(better, below[best], -1), *chosen]
-        value = np.where(fits, value, np.inf)
-        f = int(value.argmin())
-        if value[f] < leaf - self.near:
-            return value[f], np.array([asked[f], chosen[0][f], chosen[1][f]], np.int32)
-        return leaf, tests
-
-    def _tables(self, A, B, loss, copies) -> list:
-        """(sums over the rows with 1 at A's test and at B's, sums over those with 1 at B's) of what a stump is
-        chosen by: with two classes their difference, else every class; and the rows where they are asked for."""
-        columns = [loss[:, 0] - loss[:, 1]] if loss.shape[1] == 2 else [*loss.T]
-        columns += [copies] if self.reward or self.least > 1 else []
-        return [((A * weight[:, None]).T @ B, weight @ B) for weight in columns]
-
-    def _stumps_below(self, tables, alone, count, side) -> tuple[np.ndarray, np.ndarray]:
-        """Per first test, (place of B's test, cost) of the best stump for the rows of one of its sides, which lose
-        `alone` (tests, classes) and are `count`."""
-        on = [both if side else all_ - both for both, all_ in tables]
-        counted = [on.pop()] if self.reward or self.least > 1 else []
-        if alone.shape[1] == 2:  # min(p, q) = (p + q - |p - q|) / 2, and p + q is the same for all of B
-            whole = (alone[:, 0] - alone[:, 1])[:, None]
-            if not counted:
-                # |d| + |w - d| is |w|, or more at the ends of d: 2 max d - w, and w - 2 min d.
-                high, low = on[0].argmax(axis=1), on[0].argmin(axis=1)
-                line = np.arange(len(high))
-                up, down = 2 * on[0][line, high] - whole[:, 0], whole[:, 0] - 2 * on[0][line, low]
-                gain = np.maximum(np.maximum(up, down), np.abs(whole[:, 0]))
-                return np.where(up >= down, high, low), (alone.sum(axis=1) - gain) / 2
-            value = (alone.sum(axis=1)[:, None] - np.abs(on[0]) - np.abs(whole - on[0])) / 2
-        else:
-            value = np.minimum.reduce(on) + np.minimum.reduce([alone[:, k, None] - table for k, table in enumerate(on)])
-        if counted:
-            value = np.where(self._fit(counted[0], count[:, None]), value + 2 * self.reward, np.inf)
-        best = value.argmin(axis=1)
-        return best, value[np.arange(len(best)), best]
 
 
 def packed(X: np.ndarray) -> np.ndarray:

@@ -77,6 +77,7 @@ LAYERS = [
         "scale",
         "leaf_errors",
         "sampling",
+        "short_subtrees",
         "decision_paths",
         "pricing",
         "columns",
