@@ -16,6 +16,7 @@ from odtc.oblique import Weighed, values, widest
 from odtc.split import Split
 from odtc.topology import Topology
 
+FEW = 500  # rows of a program with many that it begins with, and that are added at once
 TIGHT = 1e-6  # what a hyperplane of a start keeps away from a limit, so that rounding does not cross it
 
 
@@ -116,11 +117,26 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
 
 
 def _solved(cost, A, b, bounds) -> np.ndarray | None:
+    """The least cost·x with A x <= b within the bounds, None where there is none. Of many rows few hold with equality, so
+    those that a point of some of them breaks most are added until it breaks none."""
     from scipy.optimize import linprog
 
     options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options)
-    return found.x if found.status == 0 else None
+    taken = np.zeros(len(A), bool)
+    taken[np.linspace(0, len(A) - 1, FEW).astype(int) if len(A) > 4 * FEW else slice(None)] = True
+    while True:
+        found = linprog(cost, A_ub=A[taken], b_ub=b[taken], bounds=bounds, method="highs", options=options)
+        if found.status == 3 and not taken.all():  # nothing keeps it yet
+            taken[:] = True
+            continue
+        if found.status:
+            return None
+        over = np.where(taken, 0.0, A @ found.x - b)
+        worst = np.argsort(-over)[:FEW]
+        worst = worst[over[worst] > options["primal_feasibility_tolerance"]]
+        if not len(worst):
+            return found.x
+        taken[worst] = True
 
 
 def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
