@@ -22,9 +22,10 @@ from odtc.fixing import Fixed, fixed, joined
 from odtc.flow import Flow, Step, unit
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
+from odtc.lattice import generate
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.pareto import Budgets, label_points, stump_points
-from odtc.states import Rows, generate
+from odtc.states import Rows
 
 ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc import deadline
+from odtc.lattice import stump_costs
 from odtc.memory import available
-from odtc.states import Graph, Rows, stump_costs
+from odtc.states import Graph, Rows
 
 STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each test that may pay there
 TREE_BYTES = 300  # of a tree that is known or open at a state

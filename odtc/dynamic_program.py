@@ -16,7 +16,8 @@ from odtc.constraint import Knows, least_rows, rowed
 from odtc.fixing import Fixed
 from odtc.formulation import Problem
 from odtc.heap import HeapTree, blank, settle
-from odtc.states import Graph, Rows, generate, program, valued
+from odtc.lattice import generate, program, valued
+from odtc.states import Graph, Rows
 from odtc.subtree import graft
 from odtc.targets import reduced
 from odtc.trace import tree_along
@@ -105,7 +106,7 @@ def incumbent(problem: Problem) -> HeapTree | None:
 
 
 def known(problem: Problem) -> Graph:
-    """The program down to the states with two levels left (or the leaves: odtc.states.valued), with the
+    """The program down to the states with two levels left (or the leaves: odtc.lattice.valued), with the
     value of every state, in units of loss."""
     if "dpflow known" not in problem.memo:
         problem.memo["dpflow known"] = valued(rows_of(problem), Shape.of(problem).depth, _price(problem), problem.params.fold)

@@ -23,9 +23,9 @@ from odtc.fixing import Fixed, fixed
 from odtc.flow import Flow, Incumbent, Step, dual, inside, through, unit, without
 from odtc.formulation import Problem, Role
 from odtc.heap import blank, settle
+from odtc.lattice import generate
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.pareto import label_points
-from odtc.states import generate
 
 CHOICES = 2_000  # of tests that are tried
 SOLVED = 40  # of them whose best tree is searched for

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc import deadline
+from odtc.lattice import sides, totals
 from odtc.memory import expect_room
-from odtc.states import Level, Rows, sides, totals
+from odtc.states import Level, Rows
 
 MOST_SHIFTS = 200  # of a sorted group that is compared with its predecessors: to leave dominated vectors in does no harm
 CANDIDATES = 2_000_000  # vectors held at once before the dominated ones go

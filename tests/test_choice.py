@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from odtc.choice import choose
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
-from odtc.states import Rows, generate
+from odtc.lattice import generate
+from odtc.states import Rows
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

@@ -15,10 +15,11 @@ from odtc.certify import certify
 from odtc.errors import ChoiceError, TreeError
 from odtc.format import read_model, write_model
 from odtc.heuristic import grow
+from odtc.lattice import program
 from odtc.model import Axis, ModelBuilder, blocks_from_json, name_list
 from odtc.pool import near_optimal
 from odtc.solver import find_solver, version
-from odtc.states import Rows, program
+from odtc.states import Rows
 from odtc.words import Words
 from tests.laws.problems import problems
 

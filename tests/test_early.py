@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from odtc import early, pipeline
 from odtc.certificate import check
 from odtc.certify import certify
-from odtc.states import Rows, program
+from odtc.lattice import program
+from odtc.states import Rows
 from tests.command_line import MONKS
 
 

@@ -15,9 +15,10 @@ from odtc.constraint import built, posed
 from odtc.dynamic_program import rows_of
 from odtc.errors import ChoiceError
 from odtc.formulation import FORMULATIONS
+from odtc.lattice import generate
 from odtc.pool import near_optimal
 from odtc.solver import find_solver, version
-from odtc.states import Rows, generate
+from odtc.states import Rows
 from tests.command_line import MONKS
 from tests.exhaustive import least_losses
 from tests.laws.problems import problems

@@ -56,6 +56,7 @@ LAYERS = [
         "itemsets",
         "hull",
         "states",
+        "lattice",
         "early",
         "scans",
         "intervals",
