@@ -4,12 +4,14 @@ dpflow needs no integers and any LP solver proves it, but its states grow with F
 the number of tests; flowoct grows with the rows and only linearly with F. So the sizes decide.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from math import comb
 
 from odtc import budgeted, interval_model, joint, levels, paths
 from odtc.constraint import CONSTRAINTS, Knows
 from odtc.encoding import Encoded
+from odtc.errors import OutOfTime
 from odtc.formulation import FORMULATIONS
 from odtc.scale import Scales
 
@@ -46,6 +48,10 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
         size = f"about {rough(sums)} sums at depth {depth} over {n_tests} thresholds"
         if sums <= MOST_CELLS:
             return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
+        with suppress(OutOfTime):
+            if interval_model.ends_at_once(encoded, depth):
+                return Choice("dpflow", f"dpflow over intervals ends at once, as a tree of less than depth {depth} errs only where every tree does; "
+                                        "--model flowoct grows with the rows instead")
         return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
                                  "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it")
     tail, most = levels.short_tail(n_tests, depth), MOST_COLUMNS

@@ -28,6 +28,7 @@ from odtc.scans import Ranked
 
 TRIED = 20  # of the thresholds of a scale at one state
 SUM = 100  # multiplications take as long as one sum of a table
+MOMENT = 1e7  # sums of a search that is tried before a model is chosen: about a second
 QUICK = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
 MANY = 8  # thresholds per scale, on average: with fewer there is little to leave out
 
@@ -58,6 +59,18 @@ def work(scales: Scales, depth: int) -> float:
     rows = len(np.unique(scales.rank, axis=0))
     table = np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum()) + rows * float(scales.n) ** 2
     return table * float(np.minimum(scales.size, TRIED).sum()) ** max(0, depth - 2)
+
+
+def ends_at_once(encoded: Encoded, depth: int) -> bool:
+    """Whether a tree of less depth, quickly found, costs what none can avoid: `work` then says far too much."""
+    scales = Scales.of(encoded)
+    return _less_does(Search(Ranked.of(encoded, scales, 0.0)), scales, depth, MOMENT)
+
+
+def _less_does(search: Search, scales: Scales, depth: int, most: float) -> bool:
+    rows = np.arange(len(search.ranked.rank))
+    quick = takewhile(lambda less: work(scales, less) <= most, range(2, depth))
+    return any(search.value(rows, less).cost <= search.ranked.near for less in quick)
 
 
 def tail(problem: Problem) -> int:
@@ -160,9 +173,7 @@ def _search(problem) -> Search:
     def ended():
         depth, search = problem.topology.depth, Search(_ranked(problem))
         rows = np.arange(len(search.ranked.rank))
-        # A tree of less depth that costs what none can avoid ends the search at once, which the estimate does not know.
-        quick = takewhile(lambda less: work(_scales(problem), less) <= QUICK, range(2, depth))
-        if problem.params.lambda_ or not any(search.value(rows, less).cost <= search.ranked.near for less in quick):
+        if problem.params.lambda_ or not _less_does(search, _scales(problem), depth, QUICK):
             deadline.expect_end(SUM * work(_scales(problem), depth), f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
                                 "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
         search.value(rows, depth)

@@ -76,7 +76,8 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     with deadline.within(after(began, time_limit)):
         encoded = encode(dataset, encoding)
     if model == "auto":
-        choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded)
+        with deadline.within(after(began, time_limit)):
+            choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded)
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:

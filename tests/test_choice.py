@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odtc import pipeline
 from odtc.choice import choose
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
@@ -41,6 +42,17 @@ def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
     assert choose(n_tests, 3, (), encoded).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), encoded).why
     assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), encoded).formulation
     assert choose(n_tests, 5, (), encoded).formulation == "flowoct" and "half a minute" in choose(n_tests, 5, (), encoded).why
+
+
+def test_a_search_over_intervals_that_ends_at_once_is_chosen_whatever_its_size():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(900, 3))
+    y = ((X[:, 0] > 0) & (X[:, 1] > 0.5)).astype(np.int32)  # a tree of depth 2
+    dataset = Dataset("corner", X, y, tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(900))
+    chosen = choose(encode(dataset).n_tests, 5, (), encode(dataset))
+    assert chosen.formulation == "dpflow" and "ends at once" in chosen.why
+    found = pipeline.fit(dataset, "auto", 5)
+    assert (found.facts["model"], found.facts["objective"], found.facts["bound"]) == ("dpflow", 0, 0)
 
 
 def test_command_line(tmp_path):
