@@ -6,6 +6,7 @@ stays on its side and half of the gap between the sides is kept; the bound is th
 middle of the gap. So what is shown is what the tree holds, and routes by.
 """
 
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ class Weighed:
         """Every number that varies, and every level of a category that occurs (of two levels the second).
         `only` names the features to take. A number with missing cells has no place on a side: it is left out, or,
         with `refuse_missing`, a ChoiceError."""
-        terms, columns = [], []
+        terms, columns, missed = [], [], []
         for place, feature in enumerate(features):
             if only is not None and place not in only:
                 continue
@@ -44,11 +45,7 @@ class Weighed:
                 if len(known) < 2:
                     continue
                 if np.isnan(column).any():
-                    if refuse_missing:
-                        raise ChoiceError(
-                            f"a hyperplane cannot weigh the missing cells of {feature.name!r}; read the data with "
-                            "--missing drop, or use a model of univariate splits"
-                        )
+                    missed.append(feature.name)
                     continue
                 terms.append(Term(place, 1.0))
                 columns.append(column)
@@ -57,6 +54,12 @@ class Weighed:
                 for level in levels if len(known) > 1 or np.isnan(column).any() else ():
                     terms.append(Term(place, 1.0, float(level)))
                     columns.append((column == level).astype(float))
+        if missed and refuse_missing:
+            raise ChoiceError(
+                f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their rows (--missing drop) or the "
+                f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, which asks such columns by "
+                "themselves, or --model oblique_search, which leaves them out"
+            )
         raw = np.array(columns).T if columns else np.zeros((len(values), 0))
         low = raw.min(axis=0) if raw.size else np.zeros(0)
         with np.errstate(over="ignore"):

@@ -122,6 +122,21 @@ def test_a_tree_of_a_smaller_gap_is_refused_and_trimmed():
         pipeline.build(data, "oct_h", 1, params={"n_min": 151})
 
 
+@pytest.mark.parametrize("words", [("oct_h",), ("svm1_odt",), ("svm1_odt", "-p", "epsilon=0.01")], ids=str)
+def test_missing_numbers_are_refused_before_a_search_and_what_is_said_to_do_works(words, tmp_path, monkeypatch):
+    lines = ["a,b c,d,y", "1,,1,u", ",2,3,v", "3,1,2,u", "2,5,7,v", "4,2,2,u", "5,5,9,v"]
+    (tmp_path / "m.csv").write_text("\n".join(lines))
+    searched = []
+    monkeypatch.setattr("odtc.heuristics.oblique.search", lambda *given, **named: searched.append(given))
+    said = run("fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", "--missing", "separate", folder=tmp_path)
+    assert said.code == 1 and "of 'a', 'b c': " in said.err and "--aside 'a,b c'" in said.err and not searched
+    monkeypatch.undo()
+    for way in (("--missing", "drop"), ("--missing", "separate", "--aside", "a,b c")):
+        assert run("fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", *way, folder=tmp_path).code == 0
+    for model in (("dpflow", "--encoding", "oblique"), ("oblique_search",)):
+        assert run("fit", "m.csv", "--model", *model, "--depth", 1, "--missing", "separate", folder=tmp_path).code == 0
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_programs_of_many_rows_are_solved_by_few_of_them(seed, monkeypatch):
     """The margins of three nodes took six seconds on letter-recognition, whatever the limit."""

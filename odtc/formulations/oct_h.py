@@ -45,6 +45,12 @@ class Params:
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
 
 
+def prepared(problem: Problem) -> Problem:
+    """The problem itself; what cannot be weighed is said before a search for a start."""
+    _weighed(problem)
+    return problem
+
+
 def build(problem: Problem) -> Model:
     encoded, tree, mu, n_min, price = problem.encoded, problem.topology, problem.params.mu, problem.params.n_min, branch_price(problem)
     leaf_errors.expect_n_min(problem)

@@ -58,10 +58,10 @@ class Params:
 def prepared(problem: Problem) -> Problem:
     """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so that
     other starts have room, too."""
+    form = Form.of(replace(problem, params=replace(problem.params, epsilon=problem.params.epsilon or LEAST * problem.params.M)))
     if problem.params.epsilon:
         return problem
     heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16, part=0.25)
-    form = Form.of(replace(problem, params=replace(problem.params, epsilon=LEAST * problem.params.M)))
     margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
     least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])
     problem = replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
