@@ -93,17 +93,10 @@ class Form:
         for name, turn, sign, lower in (("levelleft", 0, 1.0, -1.0), ("levelright", 1, -1.0, -2.0)):
             side = m.rows(name, row, node, lower=lower)
             m.add(side[r, B], self.goes[B, f], sign)
-            for above, below in self.sides(turn):
+            for above, below in self.tree.sides(turn):
                 m.add(side[i, above], z[i, below], -1.0)
             for a in range(len(self.cats)):
                 m.add(side[i, B], self.asks[B, a], -1.0)
-
-    def sides(self, turn: int):
-        """(branch nodes, leaves), equally long: each leaf with each node that it is left (turn 0) or right of."""
-        L, D = self.tree.leaves, self.tree.depth
-        for at in range(D):
-            goes = (L >> D - 1 - at & 1) == turn
-            yield (L >> D - at)[goes], L[goes]
 
     def ordinal(self, m: ModelBuilder, z: Block, c: Block, whole: bool) -> None:
         """(1b)-(1e): labels as numbers 1 … K; u continuous in [1, K] by Theorem 1, unless `whole`."""
@@ -212,7 +205,7 @@ class Form:
         numbers = (a.sum(axis=1) == 0)[None, :]
         here = np.zeros((n, nB))
         for turn in (0, 1):
-            for above, below in self.sides(turn):
+            for above, below in self.tree.sides(turn):
                 np.add.at(here, (slice(None), above - 1), z[:, below - len(tree.leaves)])
         missed = np.maximum(0.0, self.eps * here - np.abs(v)) * numbers
         return {
@@ -258,7 +251,7 @@ def literal(m: ModelBuilder, form: Form) -> None:
     m.add(value[i, B], pn[i, B])
     # (1g), (1i)   p⁺_ib <= M (1 - z_il)  right of b,  p⁻_ib  left;   (1h), (1j)   p⁻_ib + m_ib >= ε (z_il - Σ_j a_bj),  p⁺_ib  left
     for turn, off, on in ((1, pp, pn), (0, pn, pp)):
-        for above, below in form.sides(turn):
+        for above, below in form.tree.sides(turn):
             depth = int(above[0]).bit_length()
             axes = row, Axis("leaf", len(below))
             at = np.arange(len(below))

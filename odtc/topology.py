@@ -4,6 +4,7 @@ Branch nodes are 1 .. 2^D - 1, leaves 2^D .. 2^(D+1) - 1; the children of t are 
 and 2t + 1 (right), its parent is t // 2.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,13 @@ class Topology:
         for _ in range(self.depth):
             nodes = np.where(nodes < 2**self.depth, 2 * nodes + 1, nodes)
         return nodes
+
+    def sides(self, turn: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(branch nodes, leaves), equally long, level by level: each leaf with each node that it is left (turn 0) or right
+        (1) of."""
+        for level in range(self.depth):
+            goes = self.leaves[(self.leaves >> self.depth - 1 - level & 1) == turn]
+            yield goes >> self.depth - level, goes
 
     @property
     def bottom(self) -> np.ndarray:

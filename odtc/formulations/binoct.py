@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.branching import only_below
 from odtc.constraint import early
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, blank, settle
@@ -83,14 +84,11 @@ def build(problem: Problem) -> Model:
     # Σ_j f_tj = d_t ≤ 1 instead;   Σ_r Σ_{l left of t} l_rl ≤ n d_t;   d_t ≤ d_{t // 2}
     if d is not None:
         m.add(ask[B], d[B], -1)
-        stay, level = m.rows("stay", node, upper=0), np.arange(D)
+        stay = m.rows("stay", node, upper=0)
         m.add(stay[B], d[B], -n)
-        leaf_of, q = np.nonzero(L[:, None] >> D - 1 - level & 1 ^ 1)
-        m.add(stay[L[leaf_of] >> D - q], l[i, L[leaf_of]])
-        if D > 1:
-            under = m.rows("under", Axis("node", len(B) - 1, 2), upper=0)
-            m.add(under[B[1:]], d[B[1:]])
-            m.add(under[B[1:]], d[B[1:] // 2], -1)
+        for above, below in tree.sides(0):
+            m.add(stay[above], l[i, below])
+        only_below(m, d, "under")
 
     # Σ_l l_rl = 1;   Σ_k p_lk = 1
     place = m.rows("place", row, lower=1, upper=1)

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc import leaf_errors
+from odtc.branching import only_below
 from odtc.errors import ChoiceError
 from odtc.fairness import Contrast, price
 from odtc.features import Features
@@ -81,10 +82,7 @@ def build(problem: Problem) -> Model:
     choose = m.rows("choose", node, lower=0, upper=0)
     m.add(choose[t], p[t, j])
     m.add(choose[B], d[B], -1)
-    if D > 1:
-        after = m.rows("after", Axis("node", len(B) - 1, 2), upper=0)
-        m.add(after[B[1:]], d[B[1:]])
-        m.add(after[B[1:]], d[B[1:] // 2], -1)
+    only_below(m, d, "after")
 
     # q_t ≤ Σ_j p_tj (1 - ε_j)                                         j numeric, ε_j = 1 / thresholds of j
     # q_t - Σ_j p_tj (x_ij - ε_j) ≤ v_it ≤ q_t + Σ_j p_tj (1 - x_ij)
@@ -126,10 +124,9 @@ def build(problem: Problem) -> Model:
     left, right = m.rows("left", row, node, upper=0), m.rows("right", row, node, upper=1)
     m.add(left[i, B], w[i, B], -1)
     m.add(right[i, B], w[i, B])
-    for at in range(D):
-        above_leaf, goes = L >> D - at, L >> D - 1 - at & 1
-        for rows, turn in ((left, 0), (right, 1)):
-            m.add(rows[i, above_leaf[goes == turn]], z[i, L[goes == turn]])
+    for rows, turn in ((left, 0), (right, 1)):
+        for at, below in tree.sides(turn):
+            m.add(rows[i, at], z[i, below])
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 

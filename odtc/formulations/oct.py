@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc import leaf_errors
+from odtc.branching import only_below
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, blank, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
@@ -73,10 +74,7 @@ def build(problem: Problem) -> Model:
     split = m.rows("split", node, lower=0, upper=0)
     m.add(split[B[:, None]], a[B[:, None], j])
     m.add(split[B], d[B], -1)
-    if D > 1:
-        after = m.rows("after", Axis("node", len(B) - 1, 2), upper=0)
-        m.add(after[B[1:]], d[B[1:]])
-        m.add(after[B[1:]], d[B[1:] // 2], -1)
+    only_below(m, d, "after")
 
     # Σ_j ε_j a_jt ≤ b_t ≤ d_t                                         t ∈ B
     # The left half is ours: without it a split could send every row right and be no test.

@@ -22,6 +22,7 @@ from functools import partial
 import numpy as np
 
 from odtc import leaf_errors
+from odtc.branching import only_below
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.heap import HeapTree, with_least
@@ -81,10 +82,7 @@ def build(problem: Problem) -> Model:
         bound = m.rows(name, node, upper=0)
         m.add(bound[B], b[B], sign)
         m.add(bound[B], d[B], -1)
-    if D > 1:
-        after = m.rows("after", Axis("node", len(B) - 1, 2), upper=0)
-        m.add(after[B[1:]], d[B[1:]])
-        m.add(after[B[1:]], d[B[1:] // 2], -1)
+    only_below(m, d, "after")
 
     # |a_jt| ≤ s_jt ≤ d_t;   Σ_j s_jt ≥ d_t
     if s is not None:
@@ -109,10 +107,9 @@ def build(problem: Problem) -> Model:
     right, left = m.rows("right", row, node, lower=-2.0), m.rows("left", row, node, upper=2.0)
     m.add(right[i, B], v[i, B])
     m.add(left[i, B], v[i, B])
-    for q in range(D):
-        above, goes = L >> D - q, (L >> D - 1 - q & 1).astype(bool)
-        m.add(right[i, above[goes]], z[i, L[goes]], -2.0)
-        m.add(left[i, above[~goes]], z[i, L[~goes]], 2 + mu)
+    for rows, turn, most in ((right, 1, -2.0), (left, 0, 2 + mu)):
+        for above, below in tree.sides(turn):
+            m.add(rows[i, above], z[i, below], most)
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 

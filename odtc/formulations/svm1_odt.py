@@ -122,7 +122,7 @@ def build(problem: Problem) -> Model:
         for stem, margin in ((name, eps), (f"{name}weak", 0.0)) if soft else ((name, eps),):
             side = m.rows(stem, row, node, lower=-1.0)
             m.add(side[i, B], v[i, B], sign)
-            for above, below in form.sides(turn):
+            for above, below in form.tree.sides(turn):
                 m.add(side[i, above], z[i, below], -(1 + margin))
             if soft and margin:
                 m.add(side[i, B], miss[i, B])

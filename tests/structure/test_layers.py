@@ -77,6 +77,7 @@ LAYERS = [
         "svm1",
         "scale",
         "leaf_errors",
+        "branching",
         "sampling",
         "short_subtrees",
         "decision_paths",
