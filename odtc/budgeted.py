@@ -25,6 +25,7 @@ from odtc.heap import HeapTree, blank, settle
 from odtc.lattice import generate
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.pareto import Budgets, label_points, stump_points
+from odtc.regularised import branch_price
 from odtc.states import Rows
 
 ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
@@ -79,7 +80,7 @@ def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
     budgets, encoded = budgets_of(problem), problem.encoded
     n, K, r = budgets.answers.shape
     rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None)
-    branch = np.append(problem.params.lambda_ / (1 - problem.params.lambda_), budgets.branch)
+    branch = np.append(branch_price(problem), budgets.branch)
     scale = np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0)) + branch * 2**problem.topology.depth
     return rows, branch, budgets, scale
 

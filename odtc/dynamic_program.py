@@ -17,6 +17,7 @@ from odtc.fixing import Fixed
 from odtc.formulation import Problem
 from odtc.heap import HeapTree, blank, settle
 from odtc.lattice import generate, program, valued
+from odtc.regularised import branch_price
 from odtc.states import Graph, Rows
 from odtc.subtree import graft
 from odtc.targets import reduced
@@ -95,7 +96,7 @@ def fixed_flow(problem: Problem) -> Fixed:
 def sight(problem: Problem) -> paths.Sight:
     """The program whose states remember, none of them folded away."""
     if "dpflow sight" not in problem.memo:
-        graph = program(rows_of(problem), problem.topology.depth, _price(problem), problem.params.fold)
+        graph = program(rows_of(problem), problem.topology.depth, branch_price(problem), problem.params.fold)
         problem.memo["dpflow sight"] = paths.sight(problem, graph, sees(problem))
     return problem.memo["dpflow sight"]
 
@@ -109,7 +110,7 @@ def known(problem: Problem) -> Graph:
     """The program down to the states with two levels left (or the leaves: odtc.lattice.valued), with the
     value of every state, in units of loss."""
     if "dpflow known" not in problem.memo:
-        problem.memo["dpflow known"] = valued(rows_of(problem), Shape.of(problem).depth, _price(problem), problem.params.fold)
+        problem.memo["dpflow known"] = valued(rows_of(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold)
     return problem.memo["dpflow known"]
 
 
@@ -132,7 +133,7 @@ def written(problem: Problem) -> Graph:
         elif shape.tail == 2:
             graph = known(problem).folded(shape.levels)
         else:
-            graph = program(rows_of(problem), shape.depth, _price(problem), problem.params.fold, shape.tail)
+            graph = program(rows_of(problem), shape.depth, branch_price(problem), problem.params.fold, shape.tail)
         problem.memo["dpflow program"] = reduced(graph) if problem.params.proof else graph
     return problem.memo["dpflow program"]
 
@@ -141,7 +142,7 @@ def skeleton(problem: Problem) -> Graph:
     """The same states and arcs, without the cost of what is folded where it is not known already."""
     if "dpflow program" in problem.memo:
         return written(problem)
-    return generate(rows_of(problem), Shape.of(problem).levels, _price(problem), problem.params.fold)
+    return generate(rows_of(problem), Shape.of(problem).levels, branch_price(problem), problem.params.fold)
 
 
 def states(problem: Problem) -> tuple[Graph | None, int]:
@@ -152,7 +153,7 @@ def states(problem: Problem) -> tuple[Graph | None, int]:
         return problem.memo["dpflow program"], depth
     if rows.least == 1 and depth <= 2:
         return None, 0
-    graph = known(problem) if shape.depth == depth else valued(rows, depth, _price(problem), problem.params.fold)
+    graph = known(problem) if shape.depth == depth else valued(rows, depth, branch_price(problem), problem.params.fold)
     return graph, depth if rows.least > 1 else depth - 2
 
 
@@ -168,7 +169,3 @@ def optimal(problem: Problem) -> HeapTree:
     shape = Shape(depth, 0 if rows_of(problem).least > 1 else min(2, depth - 1))
     graph = known(problem).folded(shape.levels)
     return tree_along(problem, graph, graph.best, shape.tail, depth)
-
-
-def _price(problem: Problem) -> float:
-    return problem.module.branch_price(problem)

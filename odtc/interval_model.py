@@ -23,6 +23,7 @@ from odtc.heap import HeapTree, blank, settle
 from odtc.interval_program import Layer, layers
 from odtc.intervals import FIRST, Search
 from odtc.model import Axis, Model, ModelBuilder
+from odtc.regularised import branch_price
 from odtc.scale import MOST, Scales, in_units
 from odtc.scans import Ranked
 
@@ -164,8 +165,7 @@ def _scales(problem) -> Scales:
 
 
 def _ranked(problem) -> Ranked:
-    lam = problem.params.lambda_
-    return _once(problem, "ranked", lambda: Ranked.of(problem.encoded, _scales(problem), lam / (1 - lam)))
+    return _once(problem, "ranked", lambda: Ranked.of(problem.encoded, _scales(problem), branch_price(problem)))
 
 
 def _search(problem) -> Search:

@@ -39,6 +39,7 @@ from odtc.errors import TreeError
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, settle, with_least
 from odtc.model import Axis, Model, ModelBuilder
+from odtc.regularised import branch_price, objective
 from odtc.trace import lay_best, tree_along
 
 
@@ -90,7 +91,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost *= 1 - problem.params.lambda_
-    if abs(cost - (paid := problem.module.objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.loss.sum())):
+    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.loss.sum())):
         raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
                         "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
     return point
@@ -105,7 +106,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
         return paths.along(problem, sight(problem).graph, None if broken(problem, heap) else heap, shape.levels)
     if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
-    price, test = problem.module.branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
+    price, test = branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
     def walk(t, members, level):
         loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
@@ -122,8 +123,8 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     heap = settle(test, encoded)
     if not remembers(problem):
         return heap
-    better, wrong, cost = incumbent(problem), broken(problem, heap), problem.module.objective
-    return better if better is not None and (wrong or cost(problem, heap) > cost(problem, better)) else heap
+    better, wrong = incumbent(problem), broken(problem, heap)
+    return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:

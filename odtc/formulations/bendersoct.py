@@ -26,6 +26,7 @@ from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.mincut import Pool, are_walks, min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
+from odtc.regularised import branch_price, objective  # noqa: F401
 from odtc.solution import Round, Solution, Termination
 
 NAME = "bendersoct"
@@ -274,14 +275,3 @@ def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTr
         if not broken(problem, tree) and (best is None or objective(problem, tree) < objective(problem, best)):
             best = tree
     return best
-
-
-def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · loss + λ · branch nodes, (8.1) as a minimum."""
-    lam = problem.params.lambda_
-    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
-
-
-def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the loss that pays for one branch node."""
-    return problem.params.lambda_ / (1 - problem.params.lambda_)

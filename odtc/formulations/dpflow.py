@@ -34,6 +34,7 @@ from odtc.dynamic_program import (
 from odtc.formulation import Problem, parameter
 from odtc.heap import HeapTree
 from odtc.model import Model
+from odtc.regularised import branch_price, objective  # noqa: F401
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
@@ -118,14 +119,3 @@ def notes(problem: Problem) -> dict:
     left = found.n_left if isinstance(found, joint.Joint) else found.flow.n_columns
     return {"fixed": {"columns": found.n_columns - left, "of": found.n_columns,
                       "bound": float(share(problem, found.bound)), "incumbent": cost}}
-
-
-def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · loss + λ · branch nodes."""
-    lam = problem.params.lambda_
-    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
-
-
-def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the loss that pays for one branch node."""
-    return problem.params.lambda_ / (1 - problem.params.lambda_)

@@ -33,6 +33,7 @@ from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree
 from odtc.mincut import walk_sets
 from odtc.model import Axis, Model, ModelBuilder
+from odtc.regularised import branch_price, objective  # noqa: F401
 
 NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"
@@ -249,15 +250,3 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, from b, w and p alone; flows may be fractional."""
     shape = Shape.of(problem)
     return tree_of(problem, point, shape.label, shape.stump)
-
-
-def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · loss + λ · branch nodes, (1.1) as a minimum."""
-    lam = problem.params.lambda_
-    return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
-
-
-def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the loss that pays for one branch node."""
-    return problem.params.lambda_ / (1 - problem.params.lambda_)
-

@@ -78,6 +78,7 @@ LAYERS = [
         "scale",
         "leaf_errors",
         "branching",
+        "regularised",
         "sampling",
         "short_subtrees",
         "decision_paths",
