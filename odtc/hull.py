@@ -123,7 +123,7 @@ class _Search:
 
     def _seed(self) -> None:
         n, d = self.points.shape
-        if 1 < d <= QHULL and n > d + 2 and self.tolerance <= TOLERANCE:
+        if 1 < d <= QHULL and n > d + 2 and self.tolerance <= TOLERANCE and self._thickness() > 100 * TOLERANCE:
             from scipy.spatial import ConvexHull, QhullError
 
             try:
@@ -134,6 +134,12 @@ class _Search:
         axes = np.concatenate([np.eye(d), -np.eye(d)])
         # A little noise, so that no two points are equally far.
         self._farthest(np.concatenate([axes + 1e-4 * self.random.standard_normal(axes.shape), self.random.standard_normal((8 * d, d))]))
+
+    def _thickness(self) -> float:
+        """How far the points reach in the direction in which they vary least: in points that are flat but for rounding
+        Qhull takes the rounding for a shape, and its corners for extreme points."""
+        from_mean = self.points - self.points.mean(axis=0)
+        return float(np.ptp(from_mean @ np.linalg.eigh(from_mean.T @ from_mean)[1][:, 0]))
 
     def _keep(self, new: np.ndarray) -> None:
         self.extreme[new] = True

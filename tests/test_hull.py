@@ -85,3 +85,12 @@ def test_the_same_points_have_the_same_hull():
 def test_of_equal_points_one_is_kept():
     found = hull(np.ones((4, 3)))
     assert found.extreme.tolist() == [True, False, False, False] and (found.of[found.weight > 0] == 0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_points_that_are_flat_but_for_rounding_keep_the_corners_alone(seed):
+    """Shares of a total, far from 0: Qhull took what rounding left of them for a shape, and nearly all for corners."""
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(3), 60)
+    found = hull(1e5 + shares @ rng.normal(size=(3, 3)))
+    assert set(np.flatnonzero(found.extreme)) == set(ConvexHull(shares[:, :2]).vertices)
