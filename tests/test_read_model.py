@@ -19,7 +19,6 @@ from odtc.errors import ModelError
 from odtc.format import FORMATS, read_model, write_model
 from odtc.model import Model, NamedBlock, name_list
 from tests import highs_reader
-from tests.laws.problems import ALL_FORMS, form_id, problems
 from tests.laws.test_formats import assert_same_model
 
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -55,23 +54,7 @@ def read(data: bytes, folder: Path, name: str = "model") -> Model:
     return read_model(path)
 
 
-# What odtc writes.
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-@pytest.mark.parametrize("format", FORMATS.names())
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
-@given(data=st.data())
-@settings(max_examples=4, **EACH)
-def test_a_file_read_back_is_the_model(form, format, suffix, data, tmp_path):
-    problem = data.draw(problems(form))
-    model = problem.module.build(problem)
-    path = write_model(model, tmp_path / f"model{FORMATS.get(format).SUFFIX}{suffix}", format)
-    again = read_model(path)
-    assert_same_model(model, again, format)
-    assert again.name == model.name
-    content = gzip.decompress(path.read_bytes()) if suffix else path.read_bytes()
-    assert_same_model(model, FORMATS.get(format).read(content, "x"), format)
+# What odtc writes of its own models: law 5 (tests/laws/test_formats.py).
 
 
 numbers = st.floats(-1e19, 1e19, allow_subnormal=False).map(lambda v: v + 0.0)
