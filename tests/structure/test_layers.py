@@ -146,6 +146,7 @@ LAYERS = [
         "report",
         "verify",
         "midpoints",
+        "lower_bound",
         "certificate",
         "choice",
         "pool",
