@@ -4,7 +4,7 @@ import io
 
 from odtc.exporter import need
 from odtc.render import places
-from odtc.tree import Tree
+from odtc.tree import Tree, tree_of
 
 # The colours of Okabe and Ito, which colour-blind people tell apart.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
@@ -20,15 +20,15 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
     need("matplotlib", "plot", "plot_tree")
     import matplotlib.pyplot as plt
 
-    shown = [place for place in places(_tree_of(tree)) if max_depth is None or len(place.path) <= max_depth]
-    return _drawn(_tree_of(tree), shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
+    shown = [place for place in places(_fitted(tree)) if max_depth is None or len(place.path) <= max_depth]
+    return _drawn(_fitted(tree), shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
 
 
 def export_text(tree) -> str:
     """The drawing for the terminal of a `Tree`, or of a fitted OptimalTreeClassifier."""
     from odtc.render import render_tree
 
-    return render_tree(_tree_of(tree))
+    return render_tree(_fitted(tree))
 
 
 def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
@@ -45,14 +45,13 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
     return buffer.getvalue()
 
 
-def _tree_of(given) -> Tree:
-    if isinstance(given, Tree):
-        return given
+def _fitted(given) -> Tree:
+    """The tree of a tree or estimator; raises scikit-learn's NotFittedError as its own `plot_tree` does."""
     if hasattr(given, "fit"):
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(given)
-    return given.tree_
+    return tree_of(given)
 
 
 def _drawn(tree: Tree, shown, axes, filled, proportion, fontsize) -> list:

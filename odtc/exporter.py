@@ -10,7 +10,7 @@ from odtc.registry import Registry, did_you_mean
 from odtc.render import exporters as templates_by_name
 from odtc.render import render_tree
 from odtc.render import suffix as template_suffix
-from odtc.tree import Tree
+from odtc.tree import Tree, tree_of
 
 EXPORTERS = Registry("exporter", "odtc.exporters", ("sklearn", "onnx", "png"), ("NAME", "SUMMARY", "SUFFIX", "write"))
 
@@ -26,9 +26,9 @@ def suffix(to: str, templates=None) -> str:
 
 
 def export(tree: Tree, to: str, templates=None) -> str | bytes:
-    """The tree by the exporter `to`: text of a template, which goes first, or the bytes of a module. Raises
+    """The tree, or that of a fitted OptimalTreeClassifier, by the exporter `to`: text of a template, which goes first, or the bytes of a module. Raises
     ChoiceError for an unknown exporter or a tree that it cannot say, OutputError for a template that fails."""
-    return EXPORTERS.get(to).write(tree) if _is_module(to, templates) else render_tree(tree, to, templates)
+    return EXPORTERS.get(to).write(tree_of(tree)) if _is_module(to, templates) else render_tree(tree, to, templates)
 
 
 def need(package: str, extra: str, what: str):

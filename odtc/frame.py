@@ -50,6 +50,12 @@ def series_of(X) -> list[pl.Series]:
     return [_of_cells(cells[:, j], False, f"column {j} of {PLACE}") for j in range(cells.shape[1])]
 
 
+def table_of(X) -> pl.DataFrame:
+    """A data frame of pandas or polars as polars' own. Raises DataError for columns of one name."""
+    expect_names(X)
+    return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
+
+
 def learnt(series: list[pl.Series], names: list[str], categorical: set[int]) -> tuple[np.ndarray, tuple[Feature, ...]]:
     """(X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
     columns have; `categorical` are places whose kind is not to be guessed. Raises DataError."""

@@ -254,6 +254,8 @@ def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable
     (columns,); `path` and `program` as in odtc.solver.solve. The bound is never below what equivalent
     points leave (odtc.verify.floor), where the model's problem is known. Raises SolverError, ChoiceError.
     """
+    if not isinstance(model, Model):
+        raise ChoiceError(f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model file")
     found = _solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path, program=program, **options)
     return floored(model.problem, found) if model.problem is not None else found
 
@@ -271,6 +273,9 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
 
     Raises NoSolutionError where the solver found no point.
     """
+    if getattr(model, "problem", None) is None or not isinstance(solution, Solution):
+        raise ChoiceError(f"expected a model of odtc.build and its solution, got {type(model).__name__} and {type(solution).__name__}; "
+                          "`odtc decode FILE` reads a solution file")
     problem = model.problem
     if not solution.has_solution:
         raise NoSolutionError(no_solution_text(solution))

@@ -16,6 +16,7 @@ import polars as pl
 from odtc import column
 from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.errors import ChoiceError, DataError
+from odtc.frame import table_of
 from odtc.registry import Registry, did_you_mean
 
 READERS = Registry("reader", "odtc.readers", ("csv", "parquet", "arff"), ("NAME", "SUFFIXES", "SUMMARY", "read"))
@@ -23,13 +24,19 @@ POLICIES = ("drop", "error", "separate")
 
 
 def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:
-    """The Dataset of a file, its format chosen by suffix; the words of `from_frame` apply.
+    """The Dataset of a file, its format chosen by suffix, or of a data frame of pandas or polars; the words
+    of `from_frame` apply.
 
     The target is the last column (that is not `weights`) unless named. Raises DataError for
     what is wrong with the file, ChoiceError for an option that is.
     """
-    path = Path(path)
     _check_policy(missing)
+    if hasattr(path, "columns") and hasattr(path, "shape"):
+        return from_frame(table_of(path), name or "data", target, categorical, numeric, missing, weights, None, aside)
+    try:
+        path = Path(path)
+    except TypeError:
+        raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
     frame = _load(path)
     source = {"path": str(path), "sha256": fingerprint(path)}
     return from_frame(frame, name or _stem(path), target, categorical, numeric, missing, weights, source, aside)

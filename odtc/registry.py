@@ -41,6 +41,8 @@ class Registry:
 
     def get(self, name: str) -> ModuleType:
         """The module of this name; raises ChoiceError, with the nearest name, for an unknown one."""
+        if not isinstance(name, str):
+            raise ChoiceError(f"expected the name of a {self.kind} as a text, got {name!r}; known: {', '.join(self.names())}")
         if name in self.module_names:
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
         else:

@@ -27,7 +27,7 @@ from odtc.errors import ChoiceError, OutputError
 from odtc.filters import FILTERS
 from odtc.registry import did_you_mean
 from odtc.split import Oblique, Split, Subset, Threshold
-from odtc.tree import Branch, Node, Tree
+from odtc.tree import Branch, Node, Tree, tree_of
 
 # What `odtc.column` takes for a missing cell, so that an exported tree does; a test compares them.
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
@@ -112,11 +112,11 @@ def suffix(to: str, templates: str | Path | None = None) -> str:
 
 
 def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
-    """The tree as text by the exporter `to`.
+    """The tree, or that of a fitted OptimalTreeClassifier, as text by the exporter `to`.
 
     Raises ChoiceError for an unknown exporter and OutputError for a template that fails.
     """
-    path = _exporter_file(to, templates)
+    path, tree = _exporter_file(to, templates), tree_of(tree)
     leaves = tree.leaves()
     counted = all(leaf.rows for leaf in leaves)
     facts = {

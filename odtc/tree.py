@@ -181,6 +181,15 @@ def _shape(facts, place: str) -> dict:
     return {"classes": [TEXT], "features": [feature_shape], "target": TEXT, "missing": ("drop", "error", "separate"), "root": node}
 
 
+def tree_of(given) -> Tree:
+    """A Tree, or the tree of a fitted OptimalTreeClassifier. Raises TreeError for anything else."""
+    tree = given if isinstance(given, Tree) else getattr(given, "tree_", None)
+    if not isinstance(tree, Tree):
+        hint = "`odtc.import_tree` makes a tree of scikit-learn one of ours" if tree is not None else "call fit first" if hasattr(given, "fit") else "read one with odtc.read_tree"
+        raise TreeError(f"expected a tree of odtc or a fitted OptimalTreeClassifier, got {type(given).__name__}; {hint}")
+    return tree
+
+
 def read_tree(path) -> Tree:
     """A tree from the JSON file that `decode` or `fit` wrote; raises TreeError."""
     facts = read_object(path, "tree", TreeError)
