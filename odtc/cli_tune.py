@@ -6,7 +6,11 @@ import typer
 
 from odtc import screen
 from odtc.cli_options import (
+    Aside,
     Categorical,
+    ClassWeight,
+    Constraints,
+    Cost,
     DataFile,
     Encoding,
     Json,
@@ -35,7 +39,8 @@ def tune(
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")] = 1,
     time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds of each fit; by default none.")] = None,
     solver: SolverName = "highs", seed: Seed = 0, encoding: Encoding = "auto", target: Target = None, categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, o: Stem = None, as_json: Json = False,
+    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
+    class_weight: ClassWeight = None, cost: Cost = None, constraint: Constraints = [], o: Stem = None, as_json: Json = False,
 ) -> None:
     """Try a grid of depths and parameters by cross-validation, and fit the best on all rows: STEM.tree.json, STEM.tune.json."""
     import json
@@ -49,8 +54,8 @@ def tune(
         raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
     settings = tune.grid([name.strip() for name in model.split(",")], _whole(depths, "--depths"), _params(p), _whole(min_leaf_rows, "--min-leaf-rows") or (None,))
     Options(time_limit, 1, seed)
-    options = {"solver": solver, "time_limit": time_limit, "threads": 1, "seed": seed}
-    dataset = read(data, **reading(target, categorical, numeric, missing, weights))
+    options = {"solver": solver, "time_limit": time_limit, "threads": 1, "seed": seed, "class_weight": class_weight, "cost": cost, "constraints": tuple(constraint)}
+    dataset = read(data, **reading(target, categorical, numeric, missing, weights, aside))
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} of {dataset.n_dropped + dataset.n_rows} rows: {screen.why_dropped(dataset)}")
     stem = stem_named(o, f"{dataset.name}_tuned")

@@ -144,9 +144,10 @@ def best(results: list[Result], rule: str = "best") -> int:
     return min(near, key=lambda place: results[place].n_leaves)
 
 
-def fit_all(dataset: Dataset, setting: Setting, encoding: str = "auto", **options) -> pipeline.Fit:
-    """The setting on all rows."""
-    return pipeline.fit(dataset, setting.model, setting.depth, encoding=encoding, params=dict(setting.params), constraints=setting.constraints, **options)
+def fit_all(dataset: Dataset, setting: Setting, encoding: str = "auto", constraints: tuple[str, ...] = (), **options) -> pipeline.Fit:
+    """The setting on all rows, under its own constraints and those of all settings."""
+    return pipeline.fit(dataset, setting.model, setting.depth, encoding=encoding, params=dict(setting.params),
+                        constraints=(*constraints, *setting.constraints), **options)
 
 
 def _fitted(dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k: int, encoding: str, options: dict) -> Fold:

@@ -91,3 +91,18 @@ def test_weights_and_missing_cells_stay_with_their_rows():
     data = Dataset("m", X, y, (Feature("x", NUMERIC), Feature("z", NUMERIC)), ("no", "yes"), np.arange(1.0, 9.0), missing="separate")
     (found,) = tune.run(data, [Setting("dpflow", 1)], tune.deal(y, 2), solver="highs")
     assert all(one.accuracy is not None for one in found)
+
+
+def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_path):
+    # In each half of x one row of ten is "rare": counted by rows no split pays, at a price of 20 one does.
+    rows = [(x, g, "rare" if x >= 30 and x % 5 == 0 else "usual") for x in range(40) for g in "uv"]
+    (tmp_path / "d.csv").write_text("x,g,y\n" + "".join(f"{x},{g},{y}\n" for x, g, y in rows))
+    words = ("tune", "d.csv", "--depths", "1", "--folds", "2", "--model", "flowoct", "--encoding", "auto:bins=4", "--json")
+    plain, priced, balanced, kept = (odtc(*words, *more, "-o", f"t{k}", folder=tmp_path).facts for k, more in enumerate((
+        (), ("--cost", "rare:usual=20"), ("--class-weight", "balanced", "--aside", "g"), ("--constraint", "recall[rare] >= 0.9"))))
+    recalls = [facts["results"][0]["folds"][0]["balanced_accuracy"] for facts in (plain, priced, balanced, kept)]
+    assert recalls[0] == 0.5 and min(recalls[1:]) > 0.8
+    assert plain["fit"]["n_leaves"] == 1 and all(facts["fit"]["n_leaves"] == 2 for facts in (priced, balanced, kept))
+    assert kept["fit"]["constraints"] and priced["fit"]["cost"] is not None
+    said = odtc(*words[:-1], "--class-weight", "nosuch=2", folder=tmp_path)
+    assert said.code == 1 and "unknown class 'nosuch' in --class-weight" in said.err
