@@ -123,7 +123,7 @@ def main() -> None:
     keys = [{"set": cell, "seed": int(seed), "model": model} | limits for seed, cell, model in product(asked.seeds.split(","), named, models)]
     found = [record for record in had(asked.out) if any(key.items() <= record.items() for key in keys)]
     todo = [] if asked.table else [key for key in keys if not any(key.items() <= record.items() for record in found)]
-    for record in Parallel(asked.jobs, return_as="generator_unordered")(delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo):
+    for record in Parallel(asked.jobs, return_as="generator_unordered", batch_size=1)(delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo):
         found.append(record)
         with asked.out.open("a") as stream:
             stream.write(json.dumps(record) + "\n")

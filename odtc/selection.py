@@ -70,7 +70,7 @@ def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None
     getattr(module, "expect", lambda dimensions: None)(Z.shape[1], **options)
     clusters = clusters_of(dataset, tree, Z, placed)
     jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
-    kept = Parallel(jobs)(delayed(module.select)(cluster, **options) for cluster in clusters)
+    kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
 
     rows = np.concatenate([np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))])
     heavy = np.concatenate([np.zeros((~placed).sum(), bool), *(part.heavy for part in kept)])

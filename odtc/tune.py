@@ -110,7 +110,8 @@ def run(dataset: Dataset, settings: list[Setting], fold: np.ndarray, jobs: int =
 
 
 def _results(tasks, jobs: int) -> Iterator[Fold]:
-    return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+    # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at its end.
+    return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
 
 
 def summed(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:

@@ -1,5 +1,8 @@
 """`odtc tune`: fair folds, scores as counted by hand, the choice by its rules, and a refitted tree that verifies."""
 
+import time
+
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,6 +54,24 @@ def test_a_grid_of_the_command_line(folder):
     assert [entry["score"] for entry in again["results"]] == scores
     table = odtc("tune", "rows.csv", "--model", "cart", "--depths", "2", "--folds", "2", "-o", "c", folder=folder)
     assert table.code == 0 and "*  cart, depth 2" in table.out and (folder / "c.tree.json").exists()
+
+
+def _meets(folder, number) -> bool:
+    """Tasks come in pairs: the first waits for the second, a short while."""
+    if number < 0:
+        return True
+    (folder / str(number)).touch()
+    until = time.monotonic() + 5.0
+    while number % 2 == 0 and not (folder / str(number + 1)).exists() and time.monotonic() < until:
+        time.sleep(0.005)
+    return time.monotonic() < until
+
+
+def test_no_fit_waits_behind_another_while_a_worker_has_none(tmp_path):
+    """After many quick fits joblib gave dozens of slow ones to one worker as a batch, said nothing until the last of
+    them, and left the other worker without any: a run stood still."""
+    tasks = (joblib.delayed(_meets)(tmp_path, number) for number in [*[-1] * 700, *range(24)])
+    assert all(tune._results(tasks, 2))
 
 
 def test_a_score_is_that_of_the_rows_left_out(folder):
