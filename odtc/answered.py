@@ -28,7 +28,7 @@ from odtc.encoding import Encoded
 from odtc.formulation import Problem, Role
 from odtc.heap import HeapTree, settle
 from odtc.model import Axis, Block, Model, ModelBuilder
-from odtc.roles import Need, Needs, columns, nodes
+from odtc.roles import Need, Needs, columns, node_axis, nodes, route_of
 
 WHOLE = 2**53  # up to here float64 holds every whole number
 LARGEST = 1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
@@ -201,7 +201,7 @@ def _written(problem: Problem, given) -> list[Line]:
 def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(coef (terms, rows of z), line (terms,), class (terms,), constant (lines,)): the lines as sums of terms
     coef · z c, one for each class of a line that has a coefficient, less what a row counts whatever it is predicted."""
-    of, found, constant = getattr(problem.module, "route_of", lambda problem: np.arange(problem.encoded.n_rows))(problem), [], []
+    of, found, constant = route_of(problem), [], []
     for number, line in enumerate(mine):
         # What a row counts as this class, or nothing, is taken from all classes: as leaves fewest of them.
         shift = min([np.zeros(len(line.coef)), *line.coef.T], key=lambda shift: (line.coef != shift[:, None]).any(axis=0).sum())
@@ -222,7 +222,7 @@ def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder,
         return
     up, down = np.maximum(coef, 0).sum(axis=1), np.maximum(-coef, 0).sum(axis=1)
     t, term = nodes(z), np.arange(len(line))
-    axes = Axis("term", len(line)), Axis("node", len(t), int(t[0]))
+    axes = Axis("term", len(line)), node_axis(t)
     v = m.columns(f"product{suffix}", *axes, lower=-down[:, None], upper=up[:, None])
     m.add(answer[line[:, None]], v[term[:, None], t])
     # Σ_i coef_ik z_it + U_k c_tk - v_tk ≤ U_k;   v_tk + D_k c_tk ≥ 0

@@ -1,13 +1,13 @@
 """Which nodes branch in a model that has a column d_t for it, where a tree may predict above its last level."""
 
-from odtc.model import Axis, Block, ModelBuilder
-from odtc.roles import nodes
+from odtc.model import Block, ModelBuilder
+from odtc.roles import node_axis, nodes
 
 
 def only_below(m: ModelBuilder, d: Block, name: str) -> None:
     """d_t ≤ d_{parent(t)}: below a node that does not branch none does.        t a branch node, not the root"""
     t = nodes(d)[1:]
     if len(t):
-        rows = m.rows(name, Axis("node", len(t), int(t[0])), upper=0)
+        rows = m.rows(name, node_axis(t), upper=0)
         m.add(rows[t], d[t])
         m.add(rows[t], d[t // 2], -1)

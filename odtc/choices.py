@@ -9,9 +9,29 @@ import numpy as np
 
 from odtc.formulation import Problem
 from odtc.heap import HeapTree, settle
+from odtc.model import Block, ModelBuilder
+from odtc.roles import node_axis
 from odtc.subtree import Search, gains_of
+from odtc.topology import Topology
 
 SURE = 1e-3  # a column this near to a whole number means it
+
+
+def choice_rows(m: ModelBuilder, tree: Topology, b: Block, w: Block | None, full: bool, stump: bool) -> None:
+    """Each branch node asks one test or, unless the tree is `full`, predicts one class; each leaf predicts one class, but
+    where p says so (`stump`)."""
+    B, L, f = tree.branch_nodes[:, None], tree.leaves[:, None], np.arange(b.axes[1].size)
+
+    # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2), (8.3)
+    fork = m.rows("fork", node_axis(B), lower=1, upper=1)
+    m.add(fork[B], b[B, f])
+    if not full:
+        m.add(fork[B], w[B, np.arange(w.axes[1].size)])
+
+    # Σ_k w_tk = 1                                     t ∈ L                            (1.3), (8.4)
+    if not stump:
+        leaf = m.rows("leaf", node_axis(L), lower=1, upper=1)
+        m.add(leaf[L], w[L, np.arange(w.axes[1].size)])
 
 
 def laid_out(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:

@@ -17,6 +17,7 @@ from odtc.errors import ChoiceError
 from odtc.features import asked
 from odtc.model import Axis, Block, ModelBuilder
 from odtc.registry import did_you_mean
+from odtc.roles import node_axis
 
 ROUNDED = 1e-12  # a smaller difference of two shares is one of rounding
 
@@ -77,7 +78,7 @@ def price(m: ModelBuilder, contrast: Contrast, rho: float, z: Block, c: Block, l
     y = m.columns("y", case, klass)
     gap = m.columns("gap", pair, klass, cost=rho * contrast.share[:, None])
     r, k, l = np.arange(n), np.arange(K), leaves
-    said = m.rows("said", case, Axis("node", len(l), int(l[0])), klass, upper=1)
+    said = m.rows("said", case, node_axis(l), klass, upper=1)
     m.add(said[r[:, None, None], l[:, None], k], z[rows[:, None, None], l[:, None]])
     m.add(said[r[:, None, None], l[:, None], k], c[l[:, None], k])
     m.add(said[r[:, None, None], l[:, None], k], y[r[:, None, None], k], -1)

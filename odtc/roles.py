@@ -10,7 +10,7 @@ from itertools import chain, count
 import numpy as np
 
 from odtc.formulation import Problem, Role, params_to_json
-from odtc.model import Block, Model
+from odtc.model import Axis, Block, Model
 
 LONGEST = 40  # characters of a parameter that is said
 
@@ -47,6 +47,17 @@ def nodes(block: Block) -> np.ndarray:
         if axis.name == "node":
             return axis.first + np.arange(axis.size)
     return np.zeros(0, int)
+
+
+def node_axis(t: np.ndarray) -> Axis:
+    """The axis of these nodes, which follow upon each other."""
+    return Axis("node", t.size, int(t.flat[0]))
+
+
+def route_of(problem: Problem) -> np.ndarray:
+    """int64 (rows,): which row of the columns of the role ROUTE each encoded row is."""
+    own = getattr(problem.module, "route_of", None)
+    return own(problem) if own else np.arange(problem.encoded.n_rows)
 
 
 def lacking(problem: Problem, model: Model, needs: Needs) -> str:

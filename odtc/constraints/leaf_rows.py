@@ -14,7 +14,7 @@ from odtc.errors import ChoiceError
 from odtc.formulation import Role
 from odtc.heap import HeapTree, with_least
 from odtc.model import Axis
-from odtc.roles import Need, columns, nodes
+from odtc.roles import Need, columns, node_axis, nodes, route_of
 
 NAME = "leaf_rows"
 SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf"
@@ -40,8 +40,8 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 
 def rows(problem, model, given: Constraint, m, suffix: str) -> None:
     z, t = _ends(problem, model), nodes(_ends(problem, model))
-    copies = np.bincount(getattr(problem.module, "route_of", lambda problem: np.arange(problem.encoded.n_rows))(problem), problem.encoded.copies)
-    i, row, node = np.arange(len(copies))[:, None], Axis("row", len(copies)), Axis("node", len(t), int(t[0]))
+    copies = np.bincount(route_of(problem), problem.encoded.copies)
+    i, row, node = np.arange(len(copies))[:, None], Axis("row", len(copies)), node_axis(t)
     used = columns(problem, model, Role.USED)
     fill = m.rows(f"fill{suffix}", node, lower=0)
     if used is None:

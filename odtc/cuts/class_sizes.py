@@ -12,7 +12,7 @@ import numpy as np
 from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name, nodes
+from odtc.roles import Need, columns, fresh_name, node_axis, nodes
 
 NAME = "class_sizes"
 SUMMARY = "leaves predict one class each, so classes beyond their number are wrong (SVM1-ODT, Proposition 1)"
@@ -28,7 +28,7 @@ def rows(problem, model, point=None):
     sizes = np.sort(sizes[sizes > 0])
     heavy, K = np.flatnonzero(encoded.weight), len(sizes)
     w, i, leaf = encoded.weight[heavy], heavy[:, None], nodes(z)
-    axis = Axis("node", len(leaf), int(leaf[0]))
+    axis = node_axis(leaf)
     of_c, one = ((leaf,), c[i], w[:, None]), ((np.zeros(1, int),), c[heavy], w)
     found = [CutRows(fresh_name(model, "largest"), (axis,), (of_c, ((leaf,), z[i, leaf], -w[:, None])), lower=-sizes[-1])]
     if K >= most:

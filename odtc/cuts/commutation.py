@@ -14,7 +14,7 @@ from odtc.cut import AN_OPTIMUM, CutRows, asked
 from odtc.formulation import Role
 from odtc.heap import HeapTree
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name
+from odtc.roles import Need, columns, fresh_name, node_axis
 
 NAME = "commutation"
 SUMMARY = "of two trees that only ask two tests in another order, one is cut off"
@@ -27,7 +27,7 @@ def rows(problem, model, point=None):
     if not len(inner) or not len(g):
         return ()
     b = columns(problem, model, Role.BRANCH, "branch_nodes")
-    n, axes = inner[:, None], (Axis("node", len(inner), int(inner[0])), Axis("test", len(g), int(g[0])))
+    n, axes = inner[:, None], (node_axis(inner), Axis("test", len(g), int(g[0])))
     low, high = np.nonzero(g[:, None] < np.arange(F))
     entries = (
         ((n, g), b[2 * n, g], 1.0),

@@ -12,7 +12,7 @@ import numpy as np
 from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name, nodes
+from odtc.roles import Need, columns, fresh_name, node_axis, nodes
 
 NAME = "equivalent_points"
 SUMMARY = "of rows with equal tests and different labels at most one class is right"
@@ -42,4 +42,4 @@ def rows(problem, model, point=None):
         if len(below):
             entries.append(((at, below), b[below // 2, f], -1.0))
     upper = np.broadcast_to(np.where(t == 1, 1.0, 0.0), (len(first), len(t)))
-    return (CutRows(name, (axis, Axis("node", len(t), int(t[0]))), tuple(entries), upper=upper),)
+    return (CutRows(name, (axis, node_axis(t)), tuple(entries), upper=upper),)

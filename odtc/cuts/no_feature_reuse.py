@@ -11,7 +11,7 @@ import numpy as np
 from odtc.cut import AN_OPTIMUM, CutRows, asked
 from odtc.formulation import Role
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name
+from odtc.roles import Need, columns, fresh_name, node_axis
 
 NAME = "no_feature_reuse"
 SUMMARY = "no test is asked twice on a path"
@@ -24,6 +24,6 @@ def rows(problem, model, point=None):
     if tree.depth == 1 or not len(f):
         return ()
     b, bottom = columns(problem, model, Role.BRANCH, "branch_nodes"), tree.bottom[:, None]
-    axes = Axis("node", len(bottom), int(bottom[0, 0])), Axis("test", len(f), int(f[0]))
+    axes = node_axis(bottom), Axis("test", len(f), int(f[0]))
     entries = (((bottom[:, :, None], f[:, None]), b[bottom[:, :, None] >> np.arange(tree.depth), f[:, None]], 1.0),)
     return (CutRows(fresh_name(model, "once"), axes, entries, upper=1.0),)

@@ -16,7 +16,7 @@ import numpy as np
 from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name
+from odtc.roles import Need, columns, fresh_name, node_axis
 
 NAME = "paper4"
 SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"
@@ -61,7 +61,7 @@ def _static(problem, model):
         entries.append((labels, z[order[at][:, None], 2 * bottom + 1 - value], 1.0))
     test = np.repeat(np.tile(np.arange(F), 2), count.reshape(-1))[:, None]
     entries.append(((bottom, np.arange(total)[:, None]), b[bottom, test], 1.0))
-    axes = Axis("node", len(bottom), int(bottom[0])), Axis("set", total)
+    axes = node_axis(bottom), Axis("set", total)
     return (CutRows(fresh_name(model, "cover"), axes, tuple(entries), upper=1.0),)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from odtc.cut import AN_OPTIMUM, CutRows, asked
 from odtc.formulation import Role
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name
+from odtc.roles import Need, columns, fresh_name, node_axis
 
 NAME = "sibling_labels"
 SUMMARY = "two leaves of one branch node predict different classes"
@@ -27,7 +27,7 @@ def rows(problem, model, point=None):
     if not len(f):
         return ()
     b, p = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.STUMP, "bottom")
-    node, klass = Axis("node", len(t), int(t.flat[0])), Axis("class", len(k))
+    node, klass = node_axis(t), Axis("class", len(k))
     if p is not None:
         axes = node, Axis("test", len(f), int(f.flat[0])), klass
         entries = (

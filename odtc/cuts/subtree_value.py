@@ -17,7 +17,7 @@ import numpy as np
 from odtc.cut import EVERY_TREE, CutRows
 from odtc.formulation import Role
 from odtc.model import Axis
-from odtc.roles import Need, columns, fresh_name, nodes
+from odtc.roles import Need, columns, fresh_name, node_axis, nodes
 from odtc.subtree import Search, gains_of, merged
 
 NAME = "subtree_value"
@@ -55,7 +55,7 @@ def rows(problem, model, point=None):
             entries.append(((np.array([m]),), b[inside[:, None], f], -price))
     if not len(below):
         return ()
-    return (CutRows(fresh_name(model, "worth"), (Axis("node", len(below), int(below[0])),), tuple(entries), upper=0.0),)
+    return (CutRows(fresh_name(model, "worth"), (node_axis(below),), tuple(entries), upper=0.0),)
 
 
 def _whole(problem, model, b, price, worth, values):

@@ -20,13 +20,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.choices import SURE, asked, laid_out, point_of, tree_of
+from odtc.choices import SURE, asked, choice_rows, laid_out, point_of, tree_of
 from odtc.constraint import Knows, broken, complete, early, knows
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree, settle
 from odtc.mincut import Pool, are_walks, min_cuts, walk_sets, walk_values, walks
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.regularised import branch_price, objective  # noqa: F401
+from odtc.roles import node_axis
 from odtc.solution import Round, Solution, Termination
 
 NAME = "bendersoct"
@@ -71,47 +72,35 @@ class Graph:
 def build(problem: Problem) -> Model:
     encoded, tree, lam, graph = problem.encoded, problem.topology, problem.params.lambda_, Graph.of(problem)
     X, y, n, F, K = encoded.X, encoded.y, encoded.n_rows, encoded.n_tests, len(encoded.classes)
-    B, L, bottom = tree.branch_nodes, tree.leaves, tree.bottom
+    B, bottom = tree.branch_nodes, tree.bottom
     row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
-    def nodes(which):
-        return Axis("node", len(which), int(which[0]))
-
     # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
     price, whole = price_of_errors(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
-    b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=True)
-    if len(graph.label):
-        w = m.columns("w", nodes(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump)
+    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    w = m.columns("w", node_axis(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump) if len(graph.label) else None
     if graph.stump:
-        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP, integer=whole)
+        p = m.columns("p", node_axis(bottom), test, side, klass, role=Role.STUMP, integer=whole)
     g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * price)
     m.constant((1 - lam) * float(price.sum()))
 
-    # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (8.3)
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
-    fork = m.rows("fork", nodes(B), lower=1, upper=1)
-    m.add(fork[B[:, None]], b[B[:, None], f])
-    if not graph.full:
-        m.add(fork[B[:, None]], w[B[:, None], k])
+    choice_rows(m, tree, b, w, graph.full, graph.stump)  # (8.3), (8.4)
 
-    # Σ_k w_tk = 1                                     t ∈ L                            (8.4)
-    # Σ_k p_tfsk = b_tf                                t bottom, f, s                   instead, with stumps
+    # Σ_k p_tfsk = b_tf                                t bottom, f, s                   instead of (8.4), with stumps
     if graph.stump:
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
-        pick = m.rows("pick", nodes(bottom), test, side, lower=0, upper=0)
+        pick = m.rows("pick", node_axis(bottom), test, side, lower=0, upper=0)
         m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
         m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
-    else:
-        leaf = m.rows("leaf", nodes(L), lower=1, upper=1)
-        m.add(leaf[L[:, None]], w[L[:, None], k])
 
     # g_i ≤ Σ_{t∈S} w_{t,y_i} + Σ_{t∈S: 2t∉S} Σ_{f: x_if=0} b_tf + Σ_{t∈S: 2t+1∉S} Σ_{f: x_if=1} b_tf
     #                                                  i, S a walk from node 1 to v     (8.2)
     # v the last node of its walk, or one that may predict.
     if problem.params.cuts == "path":
         ends = graph.ends
-        path = m.rows("path", row, nodes(ends), upper=0, lazy=True)
+        path = m.rows("path", row, node_axis(ends), upper=0, lazy=True)
         m.add(path[i, ends], g[i])
         value = [[labels[:, None] for labels in np.nonzero(X == bit)] for bit in (0, 1)]  # the (i, f) of either value
         for up in range(tree.depth + 1):

@@ -27,13 +27,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.answers import BY, BranchSums, StumpSums
-from odtc.choices import laid_out, point_of, tree_of
+from odtc.choices import choice_rows, laid_out, point_of, tree_of
 from odtc.constraint import Knows, early, knows
 from odtc.formulation import Problem, Role, parameter, price_of_errors
 from odtc.heap import HeapTree
 from odtc.mincut import walk_sets
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.regularised import branch_price, objective  # noqa: F401
+from odtc.roles import node_axis
 
 NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"
@@ -97,43 +98,30 @@ def build(problem: Problem) -> Model:
     row, test, klass, side = Axis("row", n), Axis("test", F), Axis("class", K), Axis("side", 2)
     m = ModelBuilder(f"{NAME}_d{tree.depth}")
 
-    def nodes(which):
-        return Axis("node", len(which), int(which[0]))
-
     # min (1-λ) Σ_i w_i (1 - Σ_t z^i_{t,sink}) + λ Σ_tf b_tf,  w_i the price of an error  (1.1)
     # min (1-λ) Σ_i Σ_t Σ_k loss_ik z^i_{t,k} + λ Σ_tf b_tf                               with all rows
     gain = 0 if shape.every else -(1 - lam) * price_of_errors(problem)[:, None]
-    b = m.columns("b", nodes(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None])
-    if len(shape.label):
-        w = m.columns("w", nodes(shape.label), klass, role=Role.LABEL, integer=whole)
+    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=np.isin(B, shape.whole)[:, None])
+    w = m.columns("w", node_axis(shape.label), klass, role=Role.LABEL, integer=whole) if len(shape.label) else None
     sends, right = sums(problem)
     if len(forks):
-        sends.add(m, b, nodes(forks))
+        sends.add(m, b, node_axis(forks))
     if shape.stump or shape.tight:
-        p = m.columns("p", nodes(bottom), test, side, klass, role=Role.STUMP if shape.stump else "", integer=whole and shape.stump)
-        right.add(m, p, nodes(bottom))
+        p = m.columns("p", node_axis(bottom), test, side, klass, role=Role.STUMP if shape.stump else "", integer=whole and shape.stump)
+        right.add(m, p, node_axis(bottom))
     if len(shape.flow):
         pays = np.isin(shape.flow, shape.paid)
-        z = m.columns("z", row, nodes(shape.flow), role="" if shape.every else Role.FLOW, cost=lambda: gain * pays)
+        z = m.columns("z", row, node_axis(shape.flow), role="" if shape.every else Role.FLOW, cost=lambda: gain * pays)
     if shape.every:
-        zs = m.columns("zs", row, nodes(shape.sink), klass, role=Role.PREDICTED, cost=lambda: (1 - lam) * encoded.loss[:, None])
+        zs = m.columns("zs", row, node_axis(shape.sink), klass, role=Role.PREDICTED, cost=lambda: (1 - lam) * encoded.loss[:, None])
     elif len(shape.sink):
-        zs = m.columns("zs", row, nodes(shape.sink), role=Role.SINK, cost=gain)
+        zs = m.columns("zs", row, node_axis(shape.sink), role=Role.SINK, cost=gain)
     if not shape.every:
         m.constant((1 - lam) * float(price_of_errors(problem).sum()))
 
     i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
 
-    # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2)
-    fork = m.rows("fork", nodes(B), lower=1, upper=1)
-    m.add(fork[B[:, None]], b[B[:, None], f])
-    if not shape.full:
-        m.add(fork[B[:, None]], w[B[:, None], k])
-
-    # Σ_k w_tk = 1                                     t ∈ L                            (1.3)
-    if not shape.stump:
-        leaf = m.rows("leaf", nodes(L), lower=1, upper=1)
-        m.add(leaf[L[:, None]], w[L[:, None], k])
+    choice_rows(m, tree, b, w, shape.full, shape.stump)  # (1.2), (1.3)
 
     def ends(rows, at, t, coef=1.0):
         """coef · z_{t,sink} in rows[i, at], over the sinks of all classes where there are such."""
@@ -154,7 +142,7 @@ def build(problem: Problem) -> Model:
     # Without the flow into the root, (1.2), (1.7)-(1.9) already bound the sum there by 1.
     t = forks[np.isin(forks, shape.flow)]
     if len(t):
-        keep = m.rows("keep", row, nodes(t), lower=0, upper=0)
+        keep = m.rows("keep", row, node_axis(t), lower=0, upper=0)
         m.add(keep[i, t], z[i, t])
         into(keep, t, 2 * t, -1)
         into(keep, t, 2 * t + 1, -1)
@@ -164,13 +152,13 @@ def build(problem: Problem) -> Model:
     # z_{a(t),t} = z_{t,sink}                          t ∈ L, i                         (1.5)
     # z_{s,1} ≤ 1                                      i   (= 1 with all rows)          (1.6)
     if params.literal:
-        arrive = m.rows("arrive", row, nodes(L), lower=0, upper=0)
+        arrive = m.rows("arrive", row, node_axis(L), lower=0, upper=0)
         m.add(arrive[i, L], z[i, L])
         ends(arrive, L, L, -1)
         source = m.rows("source", row, lower=1 if shape.every else -np.inf, upper=1)
         m.add(source[i], z[i, 1])
     elif shape.every:
-        source, root = m.rows("source", row, nodes(B[:1]), lower=1, upper=1), B[:1]
+        source, root = m.rows("source", row, node_axis(B[:1]), lower=1, upper=1), B[:1]
         into(source, root, 2 * root)
         into(source, root, 2 * root + 1)
         if not shape.full:
@@ -179,7 +167,7 @@ def build(problem: Problem) -> Model:
     # z_{t,2t}   ≤ Σ_{f: x_if = 0} b_tf                t ∈ B, i                         (1.7)
     # z_{t,2t+1} ≤ Σ_{f: x_if = 1} b_tf                t ∈ B, i                         (1.8)
     for value, name in enumerate(("left", "right") if len(forks) else ()):
-        turn = m.rows(name, row, nodes(forks), upper=0)
+        turn = m.rows(name, row, node_axis(forks), upper=0)
         into(turn, forks, 2 * forks + value)
         for at, cells, coef in sends.entries(value, forks):
             m.add(turn[at, forks], cells, -coef)
@@ -188,12 +176,12 @@ def build(problem: Problem) -> Model:
     # z_{t,k}    ≤ w_tk                                t ∈ B ∪ L, i, k                  with all rows
     if shape.every:
         t = shape.sink[:, None]
-        hit = m.rows("sink", row, nodes(shape.sink), klass, upper=0)
+        hit = m.rows("sink", row, node_axis(shape.sink), klass, upper=0)
         m.add(hit[i[:, None], t, k], zs[i[:, None], t, k])
         m.add(hit[i[:, None], t, k], w[t, k], -1)
     for name, t, flow in (("sink", () if shape.every else shape.sink, "zs"), ("hit", () if shape.stump else shape.paid, "z")):
         if len(t):
-            hit = m.rows(name, row, nodes(t), upper=0)
+            hit = m.rows(name, row, node_axis(t), upper=0)
             m.add(hit[i, t], (zs if flow == "zs" else z)[i, t])
             m.add(hit[i, t], w[t, y[:, None]], -1)
 
@@ -202,10 +190,10 @@ def build(problem: Problem) -> Model:
     # z_{2t,y_i} + z_{2t+1,y_i} ≤ Σ_f p_{t,f,x_if,y_i}                  beside them, with all rows
     if shape.stump or shape.tight:
         t, s = bottom[:, None, None, None], np.arange(2)[:, None]
-        pick = m.rows("pick", nodes(bottom), test, side, lower=0, upper=0)
+        pick = m.rows("pick", node_axis(bottom), test, side, lower=0, upper=0)
         m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
         m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
-        stump = m.rows("stump", row, nodes(bottom), upper=0)
+        stump = m.rows("stump", row, node_axis(bottom), upper=0)
         if shape.stump:
             m.add(stump[i, bottom], z[i, bottom])
         else:
