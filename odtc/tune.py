@@ -14,6 +14,7 @@ import numpy as np
 from odtc import pipeline
 from odtc.dataset import Dataset
 from odtc.errors import ChoiceError, NoSolutionError
+from odtc.formulation import parse_params
 from odtc.topology import Topology
 
 SCHEMA = "odtc.tune/1"
@@ -69,13 +70,17 @@ class Result:
 
 
 def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> list[Setting]:
-    """All settings, in order; raises ChoiceError for a depth or a number of rows that is none."""
+    """All settings, in order; raises ChoiceError for a depth or a number of rows that is none, for an unknown model, and
+    for a parameter that a model has not or a value that it does not take."""
     for depth in depths:
         Topology(depth)
     for least in leaf_rows:
         if least is not None and least < 1:
             raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
     values = [[(key, value) for value in given] for key, given in params.items()]
+    for model, chosen in product(models, product(*values)):
+        if model != "auto":
+            parse_params(model, dict(chosen))
     return [Setting(model, depth, chosen, least) for model, depth, least, chosen in product(models, depths, leaf_rows, product(*values))]
 
 
@@ -161,4 +166,4 @@ def _fitted(dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k
     right = done.tree.predict(test.X) == test.y
     of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
     gap = done.facts["gap"]
-    return Fold(number, k, float(right.mean()), float(np.mean(of_class)), done.tree.n_leaves, gap is not None and gap <= 1e-9, done.facts["seconds"])
+    return Fold(number, k, float(right.mean()), float(np.mean(of_class)), done.tree.n_leaves, gap is not None and float(gap) <= 1e-9, done.facts["seconds"])

@@ -52,6 +52,8 @@ def test_a_grid_of_the_command_line(folder):
     assert odtc("plot", "tuning", "t.tune.json", "-o", "t.svg", folder=folder).code == 0
     again = odtc("tune", "rows.csv", "--model", "dpflow", "--depths", "1,2", "-p", "lambda=0,0.05", "--folds", "3", "--jobs", "2", "--json", "-o", "t", folder=folder).facts
     assert [entry["score"] for entry in again["results"]] == scores
+    priced = odtc("tune", "rows.csv", "--model", "oct_h", "--depths", "1", "-p", "alpha=0.01", "--folds", "2", "-o", "h", folder=folder)
+    assert priced.code == 0, priced.err  # whose objective was a number of numpy's, which JSON has not
     table = odtc("tune", "rows.csv", "--model", "cart", "--depths", "2", "--folds", "2", "-o", "c", folder=folder)
     assert table.code == 0 and "*  cart, depth 2" in table.out and (folder / "c.tree.json").exists()
 
@@ -100,10 +102,11 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
 @pytest.mark.parametrize(("words", "sentence"), [
     (("--depths", "two"), "whole numbers between commas, got 'two'"), (("-p", "lambda"), "KEY=VALUE,VALUE"), (("--folds", "99"), "expected from 2 to"),
     (("--score", "f1"), "unknown score 'f1'"), (("--rule", "2se"), "unknown rule '2se'"), (("--jobs", "0"), "--jobs"), (("--min-leaf-rows", "0"), "at least 1 row"),
+    (("--model", "cart,nosuch"), "unknown model 'nosuch'"), (("--model", "svm1_odt", "-p", "epsilon=0.01,2"), "'epsilon': expected a number"),
 ])
 def test_a_bad_option_is_said_before_the_work(folder, words, sentence):
     said = odtc("tune", "rows.csv", *words, "-o", "bad", folder=folder)
-    assert said.code == 1 and sentence in said.err and not list(folder.glob("bad*"))
+    assert said.code == 1 and sentence in said.err and "fits:" not in said.err and not list(folder.glob("bad*"))
 
 
 def test_weights_and_missing_cells_stay_with_their_rows():

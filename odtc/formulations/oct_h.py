@@ -178,7 +178,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     """Loss + α L̂ · the fewest features with which hyperplanes part the rows so, node by node."""
     price = branch_price(problem)
     planes = [_plane(problem, heap, t)[0] for t in np.flatnonzero(heap.test >= 0).tolist()] if price else []
-    return heap.loss(problem.encoded) + price * sum(np.count_nonzero(a) for a in planes)
+    return heap.loss(problem.encoded) + price * float(sum(np.count_nonzero(a) for a in planes))
 
 
 def branch_price(problem: Problem) -> float:
