@@ -6,6 +6,7 @@ import typer
 
 from odtc import screen
 from odtc.cli_options import Json
+from odtc.errors import SolverError
 
 
 def doctor(
@@ -16,7 +17,7 @@ def doctor(
     from odtc import doctor as facts
     from odtc.solver import SOLVERS
 
-    names = [name.strip() for name in solver.split(",")] if solver else list(SOLVERS.names())
+    names = [name.strip() for name in solver.split(",")] if solver is not None else list(SOLVERS.names())
     for name in names:
         SOLVERS.get(name)
     about, packages, answers = facts.system(), facts.packages(), []
@@ -39,6 +40,8 @@ def doctor(
     else:
         found = sum(answer.state != "not found" for answer in answers)
         print(f"\n{found - sum(not item.passed for item in answers)} of {found} solvers found here solve the tiny model" + (f"; look at {', '.join(bad)}" if bad else ""))
+    if solver and (absent := [answer.solver for answer in answers if answer.state == "not found"]):
+        raise SolverError(f"not on this machine: {', '.join(absent)}; install what the table says, or leave --solver out")
     if bad:
         raise typer.Exit(1)
 

@@ -45,7 +45,7 @@ def explain(
     for number in row:
         if not 1 <= number <= rows.n_rows:
             raise ChoiceError(f"--row: expected a number from 1 to {rows.n_rows}, the rows of {str(data)!r}, got {number}")
-    paths = [(number, path_of(loaded, rows.X[number - 1])) for number in row]
+    paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
     if as_json:
         screen.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]})
         return

@@ -1,5 +1,6 @@
 """`odtc solve`: one solver, or several side by side, on a model's file; and who solves, for `odtc fit` too."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -65,7 +66,7 @@ def solve(
     sense = " (maximised)" if opened.model.maximised else ""
     print(f"{solution.termination}: objective {solution.objective:.10g}{sense}{screen.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
     screen.print_race(facts)
-    print(f"{target}  (odtc decode {target})")
+    print(f"{target}  (odtc decode {shlex.quote(str(target))})")
 
 
 def who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple[str, ...]]:
@@ -100,8 +101,6 @@ def _with_template(solver: str, template: Path | None) -> str:
 
 def _plan(kind, solver, model_file, options, start, target, program) -> None:
     """The commands that would be run, or a job script beside the model, instead of a run."""
-    import shlex
-
     from odtc import files, lineup, script
     from odtc.output import write_text
     from odtc.solver import find_solver

@@ -1,6 +1,8 @@
 """Pictures of a tree by matplotlib, in the manners of scikit-learn's `plot_tree`."""
 
+import contextlib
 import io
+import warnings
 
 from odtc.exporter import need
 from odtc.render import places
@@ -41,8 +43,17 @@ def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
     FigureCanvasAgg(figure)
     _drawn(tree, places(tree), figure.add_subplot(), True, False, 9)
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=format, dpi=dpi, metadata={"Software": None} if format == "png" else None)
+    with drawing_any_sign():
+        figure.savefig(buffer, format=format, dpi=dpi, metadata={"Software": None} if format == "png" else None)
     return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def drawing_any_sign():
+    """A sign that the font has not is drawn as a box, without matplotlib's warning for each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        yield
 
 
 def _fitted(given) -> Tree:

@@ -276,7 +276,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             solution = replace(solution, x=None, objective=problem.module.objective(problem, heap))
             tree = heap.to_tree(problem.encoded)
         elif not solution.has_solution:
-            raise NoSolutionError(pipeline.no_solution_text(solution))
+            raise NoSolutionError(pipeline.no_solution_text(solution, constraints=tuple(map(str, problem.constraints))))
         else:
             done = pipeline.decode(last, solution)
             if not done.verified:

@@ -29,10 +29,11 @@ class Path:
                 "path": [{"cells": dict(step.cells), "answer": step.answer, "side": step.side, "rows": list(step.rows)} for step in self.steps]}
 
 
-def explain(tree: Tree, row: np.ndarray) -> Path:
-    """The path of a row, float64 (features,), coded like `Dataset.X`; raises DataError where the tree refuses it."""
+def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
+    """The path of a row, float64 (features,), coded like `Dataset.X`; raises DataError, which calls the row by its
+    number, where the tree refuses it."""
     row = np.asarray(row, dtype=np.float64)
-    tree.apply(row[None, :])
+    tree.apply(row[None, :], number)
     node, steps = tree.root, []
     while isinstance(node, Branch):
         left = bool(node.split.left(row[None, :])[0])

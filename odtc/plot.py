@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from odtc.dataset import NUMERIC, Dataset
-from odtc.drawing import PALETTE
+from odtc.drawing import PALETTE, drawing_any_sign
 from odtc.errors import ChoiceError
 from odtc.exporter import need
 from odtc.split import Subset
@@ -36,7 +36,8 @@ def save(draw: Callable, format: str = "png") -> bytes:
     FigureCanvasAgg(figure)
     draw(figure.add_subplot())
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=format, dpi=150)
+    with drawing_any_sign():
+        figure.savefig(buffer, format=format, dpi=150)
     return buffer.getvalue()
 
 
@@ -84,6 +85,8 @@ def on_front(points) -> list[int]:
 def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
     """What the tree predicts over two columns of numbers, all others as in the median row (the commonest
     level), with the rows as points. Raises ChoiceError for a column that is none of numbers."""
+    if across == up:
+        raise ChoiceError(f"expected two columns of numbers, got {across!r} for both --x and --y")
     places = [_numbers(tree, name) for name in (across, up)]
     typical = np.array([_typical(feature.kind, rows.X[:, j]) for j, feature in enumerate(tree.features)])
     alone = {node.split.feature for node, _ in tree.walk() if isinstance(node, Branch) and isinstance(node.split, Subset)}

@@ -82,8 +82,9 @@ class Tree:
         """The places of the features that its splits ask for."""
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
-    def apply(self, X: np.ndarray) -> np.ndarray:
-        """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,).
+    def apply(self, X: np.ndarray, first: int = 1) -> np.ndarray:
+        """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,). `first` is what an error
+        calls the first row.
 
         X is float64 of shape (rows, features), coded like `Dataset.X`. Raises DataError for a
         missing number at a threshold or a hyperplane, unless the tree was trained with missing="separate".
@@ -101,7 +102,7 @@ class Tree:
                 absent = np.isnan(X[rows, feature])
                 if absent.any():
                     raise DataError(
-                        f"row {rows[absent][0] + 1} has no value for {self.features[feature].name!r}, which this tree "
+                        f"row {rows[absent][0] + first} has no value for {self.features[feature].name!r}, which this tree "
                         f"{'compares with a threshold' if len(node.split.features) == 1 else 'weighs'}; "
                         "fill it in, or train with --missing separate"
                     )

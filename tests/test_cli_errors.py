@@ -500,3 +500,31 @@ def test_what_a_first_user_met(work, words, code, parts):
     sentence = refused_untouched(*words, folder=work, code=code)
     assert all(part in sentence for part in parts), sentence
     assert "Errno" not in sentence and "Error:" not in sentence
+
+
+def test_an_explained_row_that_is_refused_is_called_by_its_own_number(work):
+    (work / "n.csv").write_text("n,y\n1,a\n2,a\n3,b\n4,b\n")
+    assert odtc("fit", "n.csv", "--depth", "1", "-o", "num", folder=work).code == 0
+    (work / "gap.csv").write_text("n,y\n1,a\n2,a\n,b\n4,b\n")
+    assert "row 3 has no value for 'n'" in refused_untouched("explain", "num.tree.json", "gap.csv", "--row", "3", folder=work)
+    assert "row 3 has no value for 'n'" in refused_untouched("predict", "num.tree.json", "gap.csv", folder=work)
+
+
+def test_constraints_that_no_tree_keeps_are_named(work):
+    words = ("fit", "a.csv", "--depth", "1", "--constraint", "accuracy >= 1", "--constraint", "leaf_rows >= 1", "-o", "kept")
+    said = odtc(*words, folder=work)
+    assert said.code == 3 and "keeps all the constraints accuracy >= 1; leaf_rows >= 1: relax one" in said.err
+
+
+def test_a_solver_asked_for_by_name_that_is_not_here_fails_the_doctor(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = odtc("doctor", "--solver", "cuopt", folder=tmp_path)
+    assert said.code == 1 and "cuopt" in said.err and "'cuopt_cli'" in said.out
+
+
+def test_signs_that_a_font_has_not_are_drawn_without_words(work):
+    text = (work / "m.tree.json").read_text().replace('"colour"', '"色 \\ud83c\\udf89"')
+    (work / "signs.tree.json").write_text(text)
+    said = odtc("export", "signs.tree.json", "--to", "png", "-o", "signs.png", folder=work)
+    assert (said.code, said.err) == (0, "") and (work / "signs.png").read_bytes().startswith(b"\x89PNG")
+    assert "both --x and --y" in refused_untouched("plot", "regions", "m.tree.json", "a.csv", "--x", "size", "--y", "size", "-o", "r.png", folder=work)
