@@ -105,10 +105,10 @@ def test_a_tree_goes_to_scikit_learn_and_back():
     assert fitted.get_depth() == 2 and fitted.tree_.n_node_samples.tolist() == [7, 4, 3, 2, 1]
 
 
-@pytest.mark.parametrize("split", [Subset(1, (1.0,)), Oblique((Term(0, 1.0),), 2.0)])
-def test_scikit_learn_cannot_have_categories_or_hyperplanes(split):
+@pytest.mark.parametrize(("split", "instead"), [(Subset(1, (1.0,)), "numbers alone"), (Oblique((Term(0, 1.0),), 2.0), "tests of one column each")])
+def test_scikit_learn_cannot_have_categories_or_hyperplanes(split, instead):
     features = (X, Feature("colour", "categorical", ("blue", "red")))
-    with pytest.raises(ChoiceError, match="compares numbers with thresholds, and this tree asks"):
+    with pytest.raises(ChoiceError, match=f"compares numbers with thresholds, and this tree asks .*; train on {instead}, or"):
         export(Tree(Branch(split, Leaf(0), Leaf(1)), features, ("a", "b")), "sklearn")
 
 

@@ -80,8 +80,9 @@ def _compared(node: Branch, tree: Tree):
         rest = Branch(Subset(split.feature, tuple(others)), node.left, node.right) if others else node.right
         within = Branch(Threshold(split.feature, first), node.left, rest)
         return split.feature, nextafter(first, -inf), node.right, within, 1
-    raise ChoiceError(f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train on numbers "
-                      "alone, or export to python, onnx or pmml")
+    instead = "tests of one column each" if split.kind == "oblique" else "numbers alone"
+    raise ChoiceError(f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train on {instead}, "
+                      "or export to python, onnx or pmml")
 
 
 def _depth(records) -> int:
