@@ -13,7 +13,7 @@ import numpy as np
 from odtc.cost import unit_cost
 from odtc.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, DataError
-from odtc.registry import Registry, did_you_mean
+from odtc.registry import Registry
 from odtc.split import Missing, Split, Subset, Threshold
 
 ENCODINGS = Registry(
