@@ -102,7 +102,7 @@ def fit(
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
     solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
-    format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.", autocompletion=completing("formats"))] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol.")] = False,
     pool: cli_pool.PoolSize = None, within: cli_pool.Within = None, o: Stem = None, as_json: Json = False,
@@ -190,7 +190,7 @@ def build(
     class_weight: ClassWeight = None, cost: Cost = None,
     constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
     max_features: MaxFeatures = None, select: Select = None,
-    format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.")] = "mps",
+    format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.", autocompletion=completing("formats"))] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None, pricing: Pricing = None, o: Stem = None, as_json: Json = False,
 ) -> None:
@@ -366,8 +366,18 @@ def predict(
         screen.print_json({"n_rows": rows.n_rows, "predictions": [loaded.classes[k] for k in predicted], "files": [str(o)] if o else []})
 
 
+def _kinds(incomplete: str) -> list[str]:
+    from odtc.catalogue import REGISTRIES
+
+    return [kind for kind in REGISTRIES if kind.startswith(incomplete)]
+
+
+def _members(incomplete: str) -> list[str]:
+    return [name for kind in _kinds("") for name in completing(kind)(incomplete)]
+
+
 @app.command("list")
-def list_(kind: Annotated[str, typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…")],
+def list_(kind: Annotated[str, typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…", autocompletion=_kinds)],
           as_json: Json = False) -> None:
     """List what there is of a kind, one a line."""
     from odtc.catalogue import members
@@ -384,7 +394,7 @@ def list_(kind: Annotated[str, typer.Argument(metavar="models|cuts|encodings|sol
 
 
 @app.command()
-def info(name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
+def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_members)]) -> None:
     """Describe a model, encoding, solver, format or exporter, with its parameters."""
     from odtc.catalogue import describe
 

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Json
+from odtc.cli_options import Json, completing
 from odtc.errors import SolverError
 
 
 def doctor(
-    solver: Annotated[str | None, typer.Option("--solver", metavar="NAME[,NAME…]", help="Try only these.")] = None,
+    solver: Annotated[str | None, typer.Option("--solver", metavar="NAME[,NAME…]", help="Try only these.", autocompletion=completing("solvers"))] = None,
     as_json: Json = False,
 ) -> None:
     """Say what is installed and whether each solver found solves a tiny model right. Exit 1 if something does not work."""

@@ -17,6 +17,11 @@ def completing(kind: str):
     return complete
 
 
+def among(*words: str):
+    """What a shell completes to, where only these words can stand."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
 DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
 ModelName = Annotated[str, typer.Option("--model", metavar="NAME|auto", help="Formulation; see `odtc list models`. auto: by the size of the data.", autocompletion=completing("models"))]
 Depth = Annotated[int, typer.Option("--depth", help="Depth of the tree.")]
@@ -28,16 +33,16 @@ Pricing = Annotated[str | None, typer.Option("--pricing", metavar="leaf=N", help
 Start = Annotated[str, typer.Option("--start", metavar="NAME|none|TREE.json", help="MIP start; see `odtc list starts`.", autocompletion=completing("starts"))]
 Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
 Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
-Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.")]
+Missing = Annotated[str, typer.Option("--missing", metavar="drop|error|separate", help="What to do with missing cells.", autocompletion=among("drop", "error", "separate"))]
 Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
 Aside = Annotated[str | None, typer.Option("--aside", metavar="A,B", help="Columns that no test asks, but constraints may name.")]
-ClassWeight = Annotated[str | None, typer.Option("--class-weight", metavar="balanced|CLASS=W,…", help="What an error on a row of each class costs.")]
-Constraints = Annotated[list[str], typer.Option("--constraint", metavar="'NAME[…] OP NUMBER'", help="What the tree must keep, as 'leaf_rows >= 5'; see `odtc list constraints`.")]
+ClassWeight = Annotated[str | None, typer.Option("--class-weight", metavar="balanced|CLASS=W,…", help="What an error on a row of each class costs.", autocompletion=among("balanced"))]
+Constraints = Annotated[list[str], typer.Option("--constraint", metavar="'NAME[…] OP NUMBER'", help="What the tree must keep, as 'leaf_rows >= 5'; see `odtc list constraints`.", autocompletion=completing("constraints"))]
 MinLeafRows = Annotated[int | None, typer.Option("--min-leaf-rows", metavar="N", help="Short for 'leaf_rows >= N'.")]
 MaxBranchNodes = Annotated[int | None, typer.Option("--max-branch-nodes", metavar="N", help="Short for 'branch_nodes <= N'.")]
 MaxFeatures = Annotated[int | None, typer.Option("--max-features", metavar="N", help="Short for 'features <= N'.")]
 Cost = Annotated[str | None, typer.Option("--cost", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", help="What each wrong prediction costs.")]
-Select = Annotated[str | None, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="Train on selected rows; see `odtc list selections`.")]
+Select = Annotated[str | None, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="Train on selected rows; see `odtc list selections`.", autocompletion=completing("selections"))]
 Stem = Annotated[str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")]
 SolverName = Annotated[str, typer.Option("--solver", metavar="NAME[,NAME…]", help="See `odtc list solvers`; several run side by side, and the first proof ends it.", autocompletion=completing("solvers"))]
 SolverTemplate = Annotated[Path | None, typer.Option("--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver.")]

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import Categorical, DataFile, Depth, Json, Missing, Numeric, Target, Weights, reading
+from odtc.cli_options import Categorical, DataFile, Depth, Json, Missing, Numeric, Target, Weights, completing, reading
 
 
 def select(
     data: DataFile,
-    scheme: Annotated[str, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list selections`.")] = "convex_hull",
+    scheme: Annotated[str, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list selections`.", autocompletion=completing("selections"))] = "convex_hull",
     depth: Depth = 2, target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop",
     weights: Weights = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")] = None,

@@ -16,6 +16,7 @@ from odtc.cli_options import (
     SolverTemplate,
     Threads,
     TimeLimit,
+    among,
 )
 from odtc.errors import ChoiceError
 
@@ -26,7 +27,7 @@ def solve(
     time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
     start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
-    script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.")] = None,
+    script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.", autocompletion=among("sh", "slurm"))] = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
     as_json: Json = False,
 ) -> None:

@@ -21,6 +21,8 @@ from odtc.cli_options import (
     Stem,
     Target,
     Weights,
+    among,
+    completing,
     reading,
     stem_named,
 )
@@ -29,13 +31,13 @@ from odtc.errors import ChoiceError
 
 def tune(
     data: DataFile,
-    model: Annotated[str, typer.Option("--model", metavar="NAME[,NAME…]", help="Formulations; see `odtc list models`, or auto.")] = "auto",
+    model: Annotated[str, typer.Option("--model", metavar="NAME[,NAME…]", help="Formulations; see `odtc list models`, or auto.", autocompletion=completing("models"))] = "auto",
     depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "1,2,3",
     p: Annotated[list[str], typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter of the formulations.")] = [],
     min_leaf_rows: Annotated[str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")] = None,
     folds: Annotated[int, typer.Option("--folds", help="Parts of the data, each left out once.")] = 5,
-    score: Annotated[str, typer.Option("--score", metavar="accuracy|balanced_accuracy")] = "accuracy",
-    rule: Annotated[str, typer.Option("--rule", metavar="best|1se", help="1se: the smallest trees within one standard error of the best.")] = "best",
+    score: Annotated[str, typer.Option("--score", metavar="accuracy|balanced_accuracy", autocompletion=among("accuracy", "balanced_accuracy"))] = "accuracy",
+    rule: Annotated[str, typer.Option("--rule", metavar="best|1se", help="1se: the smallest trees within one standard error of the best.", autocompletion=among("best", "1se"))] = "best",
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")] = 1,
     time_limit: Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds of each fit; by default none.")] = None,
     solver: SolverName = "highs", seed: Seed = 0, encoding: Encoding = "auto", target: Target = None, categorical: Categorical = None,

@@ -592,6 +592,9 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
 
 @pytest.mark.parametrize(("line", "last", "expected"), [
     ("odtc fit --model fl", 3, "flowoct"), ("odtc fit --solver highs,gl", 3, "highs,glpk"), ("odtc export --to pm", 3, "pmml"), ("odtc doc", 1, "doctor"),
+    ("odtc list mo", 2, "models"), ("odtc info dpf", 2, "dpflow"), ("odtc fit --missing s", 3, "separate"), ("odtc build --format fix", 3, "fixed-mps"),
+    ("odtc fit --constraint leaf_", 3, "leaf_rows"), ("odtc fit --select conv", 3, "convex_hull"), ("odtc tune --model dp", 3, "dpflow"),
+    ("odtc tune --rule 1", 3, "1se"), ("odtc doctor --solver gl", 3, "glpk"), ("odtc solve --script sl", 3, "slurm"),
 ])
 def test_the_shell_completes_commands_and_names(line, last, expected):
     words = {"_ODTC_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(last)}
