@@ -132,10 +132,12 @@ def fit(
         stem = _stem(problem, o) + mark
         cli_pool.expect_pool(problem, pool, within)
         if hasattr(problem.module, "tree"):
-            for option, given in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
-                if given:
+            for option, stands in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
+                if stands:
                     raise ChoiceError(f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; leave the option out")
-            return pipeline.learn(problem, labelled, pipeline.after(began, time_limit)), stem, []
+            learnt = pipeline.learn(problem, labelled, pipeline.after(began, time_limit))
+            files.forget_solution(stem)
+            return learnt, stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
         if keep and not (loops or rounds):
             raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")

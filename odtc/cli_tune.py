@@ -71,6 +71,8 @@ def tune(
     written = []
     if fitted.model is not None:
         written += [*files.write_build(fitted.model, stem, None), *files.write_solution(fitted.model, fitted.solution, Options(time_limit, 1, seed), f"{stem}.sol")]
+    else:
+        files.forget_solution(stem)
     facts = {"schema": tune.SCHEMA, "data": dataset.name, "n_rows": dataset.n_rows, "folds": folds, "seed": seed, "score": score, "rule": rule,
              "best": chosen, "results": [result.to_json() for result in results]}
     write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")

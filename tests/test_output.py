@@ -87,3 +87,12 @@ def test_a_closed_stdout_is_none(work):
                           stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 0 and "error" not in done.stderr and (work / "n.tree.json").exists()
     assert started("show", "n.tree.json", folder=work).out
+
+
+@pytest.mark.parametrize("words", [("fit", "a.csv", "--model", "cart"), ("tune", "a.csv", "--model", "cart", "--depths", "1", "--folds", "2")], ids=lambda words: words[0])
+def test_a_tree_without_a_model_leaves_no_older_solution_of_its_name(work, words):
+    assert (work / "m.sol").exists()
+    assert odtc(*words, "-o", "m", folder=work).code == 0
+    assert not (work / "m.sol").exists() and not (work / "m.run.json").exists()
+    facts = odtc("compare", "m", "m.tree.json", "--json", folder=work).facts["trees"]
+    assert facts[0]["model"] is None and facts[0]["n_leaves"] == facts[1]["n_leaves"]
