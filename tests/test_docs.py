@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from odtc.registry import Registry
+from tests.browser import CHROMIUM, Browser
 from tests.test_readme import PYTHON, ROOT, environment, folder  # noqa: F401
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -35,6 +36,16 @@ def test_the_site_builds_and_holds_every_member(site):
     text = (site / "commands" / "index.html").read_text(encoding="utf-8")
     assert "odtc plot regions" in text and "--time-limit" in text
     assert not list(site.rglob("hooks*"))
+
+
+@pytest.mark.parametrize("width", [400, 1100])
+def test_nothing_on_a_page_is_cut_off_at_the_side(site, width):
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    wide = "[...document.querySelectorAll('.rst-content table, .rst-content pre, .rst-content pre code')].filter(e => e.scrollWidth > e.clientWidth + 2).map(e => e.textContent.trim().slice(0, 50))"
+    with Browser() as browser:
+        for name in ("formulations", "commands", "trees", "solvers", "files"):
+            assert browser.open((site / name / "index.html").as_uri(), width=width).evaluate(wide) == [], name
 
 
 def test_every_command_of_the_documentation_is_one():
