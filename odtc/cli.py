@@ -69,6 +69,7 @@ from odtc.cli_options import (
     reading,
     stem_named,
 )
+from odtc.column import numbers_of
 from odtc.errors import ChoiceError, OdtcError
 
 app = typer.Typer(
@@ -518,6 +519,10 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
     for words in getattr(problem.module, "advice", lambda problem: ())(problem):
         screen.say(words)
     dataset = problem.encoded.dataset
+    measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
+    if measured and any(value != int(value) for value in measured):
+        screen.say(f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
+                   "for few classes put them into ranges, or name another column with --target")
     if dataset.n_dropped:
         screen.say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {screen.why_dropped(dataset)}")
     if dataset.selected is not None and not isinstance(data, Dataset):

@@ -56,7 +56,7 @@ def certify(
 def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     """The check of a certificate against its data file, read anew."""
     from odtc.certificate import check, read_certificate
-    from odtc.errors import CertificateError
+    from odtc.errors import CertificateError, ChoiceError, DataError
     from odtc.midpoints import words
     from odtc.reader import fingerprint, read
 
@@ -65,8 +65,12 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     if data is None and "path" not in source:
         raise CertificateError(f"the certificate {str(path)!r} does not say of which data file it is; name it with --data")
     file = data or path.resolve().parent / source["path"]
-    rows = read(file, source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights"),
-                aside=tuple(source.get("aside", ())))
+    try:
+        rows = read(file, source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights"),
+                    aside=tuple(source.get("aside", ())))
+    except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
+        raise CertificateError(f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target {source['target']!r} "
+                               f"({str(problem).partition(';')[0]}); name its data with --data") from None
     try:
         proof = check(facts, rows)
     except CertificateError as problem:

@@ -65,6 +65,8 @@ class Registry:
         module, options = self.get(name.strip()), {}
         for part in rest.split(",") if colon else ():
             key, _, value = (piece.strip() for piece in part.partition("="))
+            if not key:
+                raise ChoiceError(f"expected KEY=VALUE behind each colon and comma of the {self.kind} {text!r}, got nothing; leave the sign out")
             if key not in module.OPTIONS:
                 known = ", ".join(module.OPTIONS) or "it has none"
                 raise ChoiceError(f"unknown option {key!r} of the {self.kind} {name!r}{did_you_mean(key, module.OPTIONS)}; known: {known}")

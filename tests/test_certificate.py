@@ -19,6 +19,7 @@ from odtc.errors import CertificateError
 from odtc.formulation import FORMULATIONS
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
+from tests.command_line import refused as sentence
 from tests.exhaustive import cheapest
 from tests.laws.problems import problems
 
@@ -252,6 +253,15 @@ def test_a_column_aside_is_no_test_of_a_certificate(tmp_path):
     assert with_it.facts["objective"] == 0 < without.facts["objective"]
     said = command("verify", "--certificate", "no.certificate.json", folder=tmp_path)
     assert said.code == 0 and "these are all" in said.out, said.out + said.err
+
+
+def test_data_of_another_certificate_are_told_so(tmp_path):
+    (tmp_path / "d.csv").write_text("a,b,y\n0,0,n\n1,0,p\n0,1,p\n1,1,p\n")
+    (tmp_path / "e.csv").write_text("a,b,z\n0,0,n\n1,0,p\n")
+    assert command("certify", "d.csv", "--depth", 1, "-o", "c.json", folder=tmp_path).code == 0
+    said = sentence(command("verify", "--certificate", "c.json", "--data", "e.csv", folder=tmp_path))
+    assert "'e.csv' is not the data of the certificate 'c.json', which expects the target 'y'" in said
+    assert said.endswith("name its data with --data")
 
 
 def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):

@@ -528,3 +528,16 @@ def test_signs_that_a_font_has_not_are_drawn_without_words(work):
     said = odtc("export", "signs.tree.json", "--to", "png", "-o", "signs.png", folder=work)
     assert (said.code, said.err) == (0, "") and (work / "signs.png").read_bytes().startswith(b"\x89PNG")
     assert "both --x and --y" in refused_untouched("plot", "regions", "m.tree.json", "a.csv", "--x", "size", "--y", "size", "-o", "r.png", folder=work)
+
+
+def test_a_comma_behind_the_last_option_is_named(done):
+    sentence = refused_untouched("fit", "a.csv", "--encoding", "auto:bins=3,", folder=done)
+    assert "expected KEY=VALUE behind each colon and comma of the encoding 'auto:bins=3,', got nothing" in sentence
+
+
+def test_a_measured_number_as_the_target_is_told(tmp_path):
+    (tmp_path / "m.csv").write_text("x,y\n" + "".join(f"{i % 12},{i % 12 / 4}\n" for i in range(48)))
+    said = odtc("fit", "m.csv", "--model", "cart", folder=tmp_path)
+    assert said.code == 0 and "the target 'y' has 12 different numbers, and each is a class of its own" in said.err
+    (tmp_path / "w.csv").write_text("x,y\n" + "".join(f"{i % 12},{i % 12}\n" for i in range(48)))
+    assert "different numbers" not in odtc("fit", "w.csv", "--model", "cart", folder=tmp_path).err

@@ -112,3 +112,7 @@ def test_decoding_with_the_log_states_the_bound(built):
     assert (said.facts["termination"], said.facts["objective"], said.facts["bound"]) == ("optimal", objective, 20.4995)
     shown = odtc("decode", "m.sol", "--log", "cbc.log", folder=folder).out
     assert "optimal within the gap" in shown and "proved optimal" not in shown
+
+
+def test_the_last_words_of_a_driver_are_told_once():
+    assert logs.last_words("odtc driver: x\nerror: GurobiError: no licence\nodtc driver: status=error bound=None\n") == "GurobiError: no licence"
