@@ -69,7 +69,6 @@ from odtc.cli_options import (
     reading,
     stem_named,
 )
-from odtc.column import numbers_of
 from odtc.errors import ChoiceError, OdtcError
 
 app = typer.Typer(
@@ -519,6 +518,8 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
     for words in getattr(problem.module, "advice", lambda problem: ())(problem):
         screen.say(words)
     dataset = problem.encoded.dataset
+    from odtc.column import numbers_of
+
     measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
     if measured and any(value != int(value) for value in measured):
         screen.say(f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "

@@ -213,7 +213,7 @@ def test_scheme_texts():
     "onehott": "did you mean 'onehot'",
     "auto:bin=3": "did you mean 'bins'",
     "onehot:bins=3": "it has none",
-    "auto:": "unknown option ''",
+    "auto:": "got nothing; leave the sign out",
     "auto:bins": "got ''",
     "auto:bins=x": "type int",
     "auto:bins=2.5": "'2.5'",
