@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from odtc import deadline
 from odtc.encoding import Encoded
 from odtc.heap import Beyond, HeapTree, blank, settle
 from odtc.oblique import Weighed, values, widest
@@ -17,6 +18,7 @@ from odtc.split import Split
 from odtc.topology import Topology
 
 FEW = 500  # rows of a program with many that it begins with, and that are added at once
+MOMENT = 2.0  # seconds for the fewest terms of one node
 TIGHT = 1e-6  # what a hyperplane of a start keeps away from a limit, so that rounding does not cross it
 
 
@@ -161,7 +163,8 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
 
 
 def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
-    """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node; None where all do not.
+    """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest that it finds
+    in MOMENT seconds, less where a deadline is near; None where all do not.
 
         min Σ_j s_j   s.t.   |a_j| <= s_j,   a·z + width <= b (left),   a·z >= b (right),   |a|_1 <= 1
     """
@@ -174,8 +177,17 @@ def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> n
     upper = np.concatenate([np.where(left, -width * (1 + TIGHT), 0.0), np.zeros(d), [1.0]])
     lower = np.concatenate([np.zeros(2 * d), [-1.0], np.zeros(d)])
     found = milp(np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), constraints=LinearConstraint(np.vstack([plane, weigh, norm]), ub=upper),
-                 bounds=Bounds(lower, np.ones(3 * d + 1)), integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]))
-    return None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
+                 bounds=Bounds(lower, np.ones(3 * d + 1)), integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), options={"time_limit": _moment()})
+    some = None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
+    if found.status in (0, 2):
+        return some
+    a, _, wide = gap(Z, rows, left, np.arange(d))
+    return min([one for one in (some, np.flatnonzero(a)) if one is not None], key=len) if wide >= width else some
+
+
+def _moment() -> float:
+    left = deadline.left()
+    return MOMENT if left is None else min(MOMENT, max(0.05, left / 8))
 
 
 def thinned(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:

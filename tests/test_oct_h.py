@@ -8,11 +8,12 @@ import pytest
 from scipy.optimize import linprog
 
 import odtc
-from odtc import pipeline
+from odtc import pipeline, planes
 from odtc.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, parse_params
 from odtc.heap import HeapTree
+from odtc.heuristic import HEURISTICS
 from odtc.planes import apart, cheapest_plane, fewest, gap, thinned
 from odtc.split import Threshold
 from odtc.topology import Topology
@@ -99,6 +100,28 @@ def test_features_are_paid_for(alpha, seed):
     assert solution.objective == pytest.approx(best, abs=1e-6) == pytest.approx(problem.module.objective(problem, decoded.heap))
     heap, x = pipeline.start(model, "oblique:restarts=4")
     assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap))
+
+
+def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkeypatch):
+    """On data of many features the MIP of a node took minutes; what it has found by then is a bound from above, and a
+    start, its cost and the checks of what the solver returns have to agree on it."""
+    rng = np.random.default_rng(0)
+    X = rng.random((24, 12))
+    dataset = Dataset("wide", X, (rng.random(24) < 0.5).astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(12)), ("n", "p"), np.ones(24))
+    monkeypatch.setattr(planes, "MOMENT", 1e-6)
+    problem = posed(dataset, 2, alpha=0.01)
+    model = pipeline.compile_model(problem)
+    heap, x = pipeline.start(model, "oblique:restarts=8")
+    assert heap.n_branch_nodes and model.objective(x) == pytest.approx(problem.module.objective(problem, heap))
+    decoded = pipeline.decode(model, pipeline.solve(model, start=x, threads=1, time_limit=3))
+    assert decoded.verified, decoded.checks
+
+
+def test_a_start_is_cut_to_the_margin_without_the_fewest_terms(monkeypatch):
+    problem = posed(small(5, n=7), 1, alpha=0.1)
+    monkeypatch.setattr(problem.module, "fewest", lambda *_: pytest.fail("a MIP of each node was solved to see that it has the gap"))
+    heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+    assert problem.module.trimmed(problem, heap).n_branch_nodes == heap.n_branch_nodes == 1
 
 
 def test_the_fewest_terms_and_the_widest_gap():

@@ -30,6 +30,7 @@ from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.oblique import Weighed
 from odtc.planes import asked_plane, fewest, gap, laid, parted, thinned
+from odtc.split import Oblique
 
 NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
@@ -140,10 +141,10 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min; or,
     where that costs more, CART's without them."""
-    encoded = problem.encoded
+    encoded, Z = problem.encoded, _weighed(problem).Z
 
     def fits(rows, left):
-        return _parting(problem, rows, left) is not None
+        return gap(Z, rows, left, np.arange(Z.shape[1]))[2] >= problem.params.mu
 
     def least(tree):
         return with_least(thinned(tree, encoded, fits), encoded, problem.params.n_min)
@@ -194,18 +195,30 @@ def _weighed(problem: Problem) -> Weighed:
 
 def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]:
     """`_parting` of the rows of node t, as the tree parts them; raises TreeError where there is none."""
-    found = _parting(problem, *parted(heap, t, problem.encoded))
+    split = heap.split(t, problem.encoded)[0]
+    asked = {(term.feature, term.level) for term in split.terms} if isinstance(split, Oblique) else None
+    own = [j for j, term in enumerate(_weighed(problem).terms)
+           if ((term.feature, term.level) in asked if asked is not None else term.feature == split.feature)]
+    found = _parting(problem, *parted(heap, t, problem.encoded), np.array(own, int))
     if found is None:
-        words = heap.split(t, problem.encoded)[0].words(problem.encoded.features)[0]
+        words = split.words(problem.encoded.features)[0]
         raise TreeError(f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} parts these rows so; "
                         "lower -p mu, or give another tree")
     return found
 
 
-def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """(a, b) that part these rows so: with a price of the fewest features, else of the widest gap; None where that is
-    less than μ."""
+def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """(a, b) that part these rows so: with a price of the fewest features, or of `own` where fewer are known of these, else
+    of the widest gap; None where that is less than μ. The fewest are sought once, as that may take its time."""
     mu, Z = problem.params.mu, _weighed(problem).Z
-    of = fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1])
-    a, b, wide = gap(Z, rows, left, of) if of is not None else (None, 0.0, 0.0)
-    return (a, b) if wide >= mu else None
+
+    def wide(of):
+        a, b, width = gap(Z, rows, left, of) if of is not None else (None, 0.0, 0.0)
+        return (a, b) if width >= mu else None
+
+    known, key = problem.memo.setdefault("partings", {}), (rows.tobytes(), left.tobytes())
+    if key not in known:
+        known[key] = wide(fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1]))
+    if branch_price(problem) and len(own) and (known[key] is None or len(own) < np.count_nonzero(known[key][0])):
+        known[key] = wide(own) or known[key]
+    return known[key]
