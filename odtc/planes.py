@@ -83,10 +83,11 @@ def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None 
     scale = max(scale, 1.0) if most is not None else scale
     h, g = x[:d] / scale, float(x[d] / scale)
     h = h if most is None else h.clip(-most, most)
+    # Rounding may leave a row outside the limit, by more the larger the weights are that nearly cancel.
+    less = 1e-15
+    while (far := np.abs(g - Z @ h).max()) > 1.0:
+        h, g, less = h * ((1 - less) / far), g * ((1 - less) / far), 2 * less
     reach = (g - Z[rows] @ h) * side[:, 0]
-    # Rounding may leave a row outside the limit by one unit in the last place.
-    while np.abs(g - Z @ h).max() > 1.0:
-        h, g = h * (1 - 1e-15), g * (1 - 1e-15)
     return h, g, max(0.0, float(reach.min()))
 
 

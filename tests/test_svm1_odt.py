@@ -17,6 +17,7 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, parse_params
 from odtc.heap import HeapTree
 from odtc.manifest import read_manifest
+from odtc.planes import apart
 from odtc.split import Oblique, Subset, Threshold
 from odtc.topology import Topology
 from tests.arrays import assert_rows_kept, optimum
@@ -250,3 +251,15 @@ def test_missing_numbers_are_refused_in_a_sentence():
         pipeline.build(replace(dataset, X=X, missing="separate"), "svm1_odt", 1, params={"epsilon": 0.01})
 
 
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5, 6])
+def test_columns_that_nearly_depend_on_each_other_leave_a_margin_within_the_limit(seed):
+    """The weights are then millions, and rounding of their sums is far above one unit in the last place of 1: a loop that
+    took off one such unit at a time ran for minutes on image-segmentation."""
+    rng = np.random.default_rng(seed)
+    one, u = rng.random(80), rng.random(80)
+    Z = np.column_stack([one, one + 1e-7 * u, rng.random((80, 6))])
+    h, g, margin = apart(Z, np.arange(80), u < 0.5)
+    assert np.abs(h).max() > 1e6 and np.abs(g - Z @ h).max() <= 1.0
+    assert margin == pytest.approx(((g - Z @ h) * np.where(u < 0.5, 1, -1)).min(), abs=1e-12) and margin > 0
