@@ -13,7 +13,7 @@ from odtc.choice import choose
 from odtc.cost import cost_matrix
 from odtc.dataset import Dataset
 from odtc.encoding import encode
-from odtc.errors import ChoiceError, DataError, NoSolutionError, OutOfTime
+from odtc.errors import ChoiceError, DataError, NoSolutionError, OutOfTime, TreeError
 from odtc.formulation import FORMULATIONS, Problem, parse_params
 from odtc.heap import HeapTree
 from odtc.heuristic import HEURISTICS, grow
@@ -282,10 +282,18 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     heap = problem.module.decode(problem, model.split(solution.x))
     tree = heap.to_tree(problem.encoded)
     checks = run_checks(problem, model, solution, heap, tree, dataset or problem.encoded.dataset)
-    paid = problem.module.objective(problem, heap)
-    if proves(problem, paid):  # whatever the solver says of its end
+    paid = _paid(problem, heap)
+    if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
     return Decoded(heap, tree, checks, floored(problem, solution))
+
+
+def _paid(problem: Problem, heap: HeapTree) -> float | None:
+    """What a tree costs; None for one that is none of the model's, which a check says."""
+    try:
+        return problem.module.objective(problem, heap)
+    except TreeError:
+        return None
 
 
 def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, logs=None, path=None, program=None,
@@ -423,8 +431,9 @@ def _of_all(tree: Tree, whole: Dataset) -> dict:
 def settled_objective(model: Model, decoded: Decoded) -> dict:
     """Objective and bound without a solver's rounding: where the tree costs what the point does, the
     exact cost of the tree."""
-    paid = model.problem.module.objective(model.problem, decoded.heap)
-    solution = decoded.solution
+    paid, solution = _paid(model.problem, decoded.heap), decoded.solution
+    if paid is None:
+        return {}
     near = [value is not None and abs(value - paid) <= 1e-6 * max(1.0, abs(paid))
             for value in (solution.objective, solution.bound)]
     if not near[0]:
