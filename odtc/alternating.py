@@ -27,6 +27,7 @@ LINES = 24  # random lines of each kind that are searched beside the coordinates
 CELLS = 2_000_000  # of rows by random lines that are searched at once
 MODELS = 0.15  # how often a linear model is a candidate: it takes the time of ten rounds of lines
 FAR = 1e200  # along a line: no row changes its side there
+RESTARTS = 1000  # trees that a search settles, if there is time
 ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
 
 
@@ -42,7 +43,7 @@ class Planes:
     seen: list = field(default_factory=list)
 
 
-def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = 1000, seconds: float = 10.0, seed: int = 0,
+def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = RESTARTS, seconds: float = 10.0, seed: int = 0,
            jobs: int = 1) -> Planes:
     """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to `jobs`
     processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in

@@ -44,12 +44,13 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
     if others := [name for name in constraints if name not in (*dpflow.KEEPS, *asked)]:
         return Choice("flowoct", f"flowoct takes every constraint; dpflow does not take {others[0]!r}")
     if encoded is not None and depth > 1 and not constraints and interval_model.worth(encoded):
-        sums = interval_model.work(Scales.of(encoded), depth)
+        scales = Scales.of(encoded)
+        sums = interval_model.work(scales, depth)
         size = f"about {rough(sums)} sums at depth {depth} over {n_tests} thresholds"
         if sums <= MOST_CELLS:
             return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
         with suppress(OutOfTime):
-            if interval_model.ends_at_once(encoded, depth):
+            if interval_model.ends_at_once(encoded, scales, depth):
                 return Choice("dpflow", f"dpflow over intervals ends at once, as a tree of less than depth {depth} errs only where every tree does; "
                                         "--model flowoct grows with the rows instead")
         return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "

@@ -502,6 +502,7 @@ def _say_start(problem, begun, name: str) -> None:
 def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constraints, select=None, fitting=False, time_limit=None):
     """The Problem that the options pose, from a data file that is read so; says how many rows went."""
     from odtc import pipeline
+    from odtc.column import numbers_of
     from odtc.dataset import Dataset
 
     params = {}
@@ -518,8 +519,6 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
     for words in getattr(problem.module, "advice", lambda problem: ())(problem):
         screen.say(words)
     dataset = problem.encoded.dataset
-    from odtc.column import numbers_of
-
     measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
     if measured and any(value != int(value) for value in measured):
         screen.say(f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "

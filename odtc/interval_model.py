@@ -62,9 +62,8 @@ def work(scales: Scales, depth: int) -> float:
     return table * float(np.minimum(scales.size, TRIED).sum()) ** max(0, depth - 2)
 
 
-def ends_at_once(encoded: Encoded, depth: int) -> bool:
+def ends_at_once(encoded: Encoded, scales: Scales, depth: int) -> bool:
     """Whether a tree of less depth, quickly found, costs what none can avoid: `work` then says far too much."""
-    scales = Scales.of(encoded)
     return _less_does(Search(Ranked.of(encoded, scales, 0.0)), scales, depth, MOMENT)
 
 

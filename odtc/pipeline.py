@@ -191,14 +191,14 @@ def _is_file(name: str | Path | None) -> bool:
 @dataclass(frozen=True)
 class Prepared:
     """What is to be solved, and until when; `model` is None where the time limit came before there was one,
-    and `known` then the best tree known, if any. `ends` is a moment of time.monotonic()."""
+    and `known` then the best tree known, if any. `began` is a moment of time.monotonic()."""
 
     problem: Problem
     model: Model | None
     begun: tuple[HeapTree, np.ndarray] | None
     known: HeapTree | None
     began: float
-    ends: float | None
+    time_limit: float | None
 
     @property
     def point(self) -> np.ndarray | None:
@@ -207,7 +207,7 @@ class Prepared:
     @property
     def left(self) -> float | None:
         """Seconds that the solver may take, a moment at least; None without a limit."""
-        return None if self.ends is None else max(0.01, self.ends - time.monotonic())
+        return after(self.began, self.time_limit)
 
 
 def after(began: float, time_limit: float | None) -> float | None:
@@ -220,17 +220,16 @@ def prepare(problem: Problem, cuts=None, start_from="cart", rounds: Rounds | Non
     compiler takes of it is no longer left."""
     began, heap, known = time.monotonic(), None, False
     with deadline.within(time_limit):
-        ends = None if time_limit is None else began + time_limit
         try:
             heap, known = known_tree(problem, start_from), True
             model = compile_model(problem, cuts, rounds)
             begun = start(model, start_from, heap) if heap is not None else None
             deadline.check()
-            return Prepared(problem, model, begun, heap, began, ends)
+            return Prepared(problem, model, begun, heap, began, time_limit)
         except OutOfTime:
             # A heuristic that takes long gives way to the one that takes a moment.
             heap = heap if known else known_tree(problem, "cart")
-            return Prepared(problem, None, None, _kept(problem, heap, start_from), began, ends)
+            return Prepared(problem, None, None, _kept(problem, heap, start_from), began, time_limit)
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

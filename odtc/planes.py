@@ -178,17 +178,12 @@ def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> n
     upper = np.concatenate([np.where(left, -width * (1 + TIGHT), 0.0), np.zeros(d), [1.0]])
     lower = np.concatenate([np.zeros(2 * d), [-1.0], np.zeros(d)])
     found = milp(np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), constraints=LinearConstraint(np.vstack([plane, weigh, norm]), ub=upper),
-                 bounds=Bounds(lower, np.ones(3 * d + 1)), integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), options={"time_limit": _moment()})
+                 bounds=Bounds(lower, np.ones(3 * d + 1)), integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), options={"time_limit": max(0.05, deadline.share(MOMENT, 1 / 8))})
     some = None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
     if found.status in (0, 2):
         return some
     a, _, wide = gap(Z, rows, left, np.arange(d))
     return min([one for one in (some, np.flatnonzero(a)) if one is not None], key=len) if wide >= width else some
-
-
-def _moment() -> float:
-    left = deadline.left()
-    return MOMENT if left is None else min(MOMENT, max(0.05, left / 8))
 
 
 def thinned(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:

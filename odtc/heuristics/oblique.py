@@ -5,7 +5,7 @@ coefficients are rounded where no row of the node moves (odtc.oblique).
 """
 
 from odtc import deadline
-from odtc.alternating import search
+from odtc.alternating import RESTARTS, search
 from odtc.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.heap import HeapTree, pruned
@@ -15,16 +15,16 @@ from odtc.planes import asked_plane, laid
 from odtc.topology import Topology
 
 NAME = "oblique"
-SUMMARY = "hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts=1000,seed=0,jobs=1)"
+SUMMARY = f"hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts={RESTARTS},seed=0,jobs=1)"
 OPTIONS = {
     "seconds": (float, "how long it may search (default 10)"),
-    "restarts": (int, "how many trees it settles, if there is time (default 1000)"),
+    "restarts": (int, f"how many trees it settles, if there is time (default {RESTARTS})"),
     "seed": (int, "of all draws (default 0)"),
     "jobs": (int, "processes side by side, which share the restarts (default 1)"),
 }
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = 1000, seed: int = 0,
+def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = RESTARTS, seed: int = 0,
          jobs: int = 1, part: float = 0.5) -> HeapTree:
     """The best tree found, or CART's where that costs no more; a branch node costs `price`. Where there is a time limit
     it searches for this part of what is left at most. Raises ChoiceError where the encoding holds rows for one
