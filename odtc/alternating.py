@@ -4,9 +4,8 @@ A tree is (H, g, label): node t of a complete binary tree sends row z left iff H
 other nodes stay, each row that comes to a node loses l_i if it goes left and r_i if it goes right, so
 that a better hyperplane is one that errs less in a weighted problem of two classes (tree-alternating
 optimisation, Carreira-Perpiñán & Tavallali 2018). Candidates are linear models of that problem
-(scikit-learn), and lines through the best one, searched exactly: along v_i + δ s_i ≤ 0 each row changes
-its side once, at δ = -v_i / s_i, so that one sort tells the loss of every δ. Nodes are improved in turn until
-none gets better; then the tree is disturbed, or another one drawn, and left for one that is a little worse at times.
+(scikit-learn), and lines through the best one, searched exactly (odtc.line_search). Nodes are improved in turn
+until none gets better; then the tree is disturbed, or another one drawn, and left for one that is a little worse at times.
 
 Everything is drawn from the seed, and work is counted, so that the same seed gives the same tree unless
 the time limit comes first.
@@ -18,6 +17,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from odtc.line_search import LineSearch
+
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
 FRESH = 20  # of the first trees every other is drawn anew, all others come from the current one
@@ -25,8 +26,7 @@ HEAT = 0.03  # of what a leaf alone loses beyond the floor: how much worse a tre
 AWAY = 40  # trees until the best one is the current one again
 LINES = 24  # random lines of each kind that are searched beside the coordinates
 CELLS = 2_000_000  # of rows by random lines that are searched at once
-MODELS = 0.15  # how often a linear model is a candidate: it takes the time of ten rounds of lines
-FAR = 1e200  # along a line: no row changes its side there
+MODELS = 0.15  # how often a linear model is a candidate: it takes the time of twenty rounds of lines
 RESTARTS = 1000  # trees that a search settles, if there is time
 ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it is left
 
@@ -65,11 +65,12 @@ def _floor(loss: np.ndarray) -> float:
 def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
     rng, until, floor, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), []
     best = current = None
+    lines = LineSearch()
     heat = HEAT * float(loss.sum(axis=0).min() - floor)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
         for number in range(restarts):
-            tree = _Tree(Z, loss, depth, rng, until)
+            tree = _Tree(Z, loss, depth, rng, until, lines)
             if number % 2 == 0 and number < min(restarts // 3, FRESH) or best is None:
                 tree.draw(1, greedy=seed[1] == 0 and number == 0)
             else:
@@ -91,8 +92,8 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
 class _Tree:
     """A tree that is being improved, and what its rows answer."""
 
-    def __init__(self, Z, loss, depth, rng, until):
-        self.Z, self.of, self.depth, self.rng, self.until = Z, loss, depth, rng, until
+    def __init__(self, Z, loss, depth, rng, until, lines):
+        self.Z, self.of, self.depth, self.rng, self.until, self.lines = Z, loss, depth, rng, until, lines
         self.H, self.g = np.zeros((2**depth, Z.shape[1])), np.zeros(2**depth)
         self.cheapest = loss.argmin(axis=1)
 
@@ -207,7 +208,7 @@ class _Tree:
         if not care.any():
             return
         toward, gain = right[care] < left[care], np.abs(left - right)[care]
-        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng, self.until)
+        h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng, self.until, self.lines)
         before = float(gain[self.right[rows[care], t] != toward].sum())
         if cost < before - NEAR or cost <= before + NEAR and self.rng.random() < 0.3:
             self.H[t], self.g[t] = h, g
@@ -233,33 +234,38 @@ def _linear(Z, right, weight, C: float, hinge: bool, rng):
     return model.coef_[0].copy(), -float(model.intercept_[0])
 
 
-def _better(Z, right, weight, h, g, rng, until):
+def _better(Z, right, weight, h, g, rng, until, lines):
     """(h, g, cost): the best hyperplane found for the rows that are to go right, and the others left."""
     n, d = Z.shape
     sign = np.where(right, -weight, weight)  # what going right costs more than going left
-    base = float(weight[right].sum())  # what it costs when all go left
+    lines.rows(sign, float(weight[right].sum()))
     scale = max(1.0, np.abs(h).max())
     candidates = [(h / scale, g / scale)]
     if rng.random() < MODELS:
         found = _linear(Z, right, weight, float(10.0 ** rng.uniform(-1, 4)), bool(rng.integers(2)), rng)
         candidates.append((found[0] / max(1e-12, np.abs(found[0]).max()), found[1] / max(1e-12, np.abs(found[0]).max())))
-    candidates += [(np.eye(d)[j], 0.0) for j in [_best_axis(Z, sign)]]
-    best = None
+    axis = np.zeros(d)
+    axis[_best_axis(Z, sign)] = 1.0
+    candidates.append((axis, 0.0))
+    best, bound = None, np.full((1, n), -1.0)
     for w, c in candidates:
-        delta, cost = lines(Z @ w - c, -np.ones((n, 1)), sign, base)
+        delta, cost = lines.best(Z @ w - c, bound)
         if best is None or cost[0] < best[2] - NEAR:
             best = w, c + delta[0], cost[0]
     h, g, cost = best
-    idle, some = 0, max(1, min(LINES, CELLS // (2 * n)))
+    idle, some, others = 0, max(1, min(LINES, CELLS // (2 * n))), len(candidates)
+    # Along the coordinates, the ways to the candidates, and random lines: of half of the coordinates and the bound, and of two.
+    slopes, ways, shift = lines.memory("slopes", d + others + 2 * some, n), np.empty((others + 2 * some, d)), np.empty(others + 2 * some)
+    slopes[:d] = Z.T
     for _ in range(ROUNDS):
         if time.monotonic() > until:
             break
-        # Coordinates with the bound, random lines of half and of two coordinates, and the way to the other candidates.
-        ways, shift = _ways(d, some, rng)
-        ways = np.vstack([[w - h for w, _ in candidates], ways])
-        shift = np.concatenate([[c - g for _, c in candidates], shift])
-        slopes = np.hstack([Z, Z @ ways.T - shift])
-        delta, costs = lines(Z @ h - g, slopes, sign, base)
+        for k, (w, c) in enumerate(candidates):
+            ways[k], shift[k] = w - h, c - g
+        ways[others:], shift[others:] = _ways(d, some, rng)
+        np.matmul(ways, slopes[:d], out=slopes[d:])
+        slopes[d:] -= shift[:, None]
+        delta, costs = lines.best(Z @ h - g, slopes)
         k = int(costs.argmin())
         if costs[k] >= cost - NEAR:
             if (idle := idle + 1) == IDLE:
@@ -270,7 +276,7 @@ def _better(Z, right, weight, h, g, rng, until):
             h[k] += delta[k]
         else:
             h, g = h + delta[k] * ways[k - d], g + delta[k] * shift[k - d]
-        shifted, exact = lines(Z @ h - g, -np.ones((n, 1)), sign, base)
+        shifted, exact = lines.best(Z @ h - g, bound)
         g, cost = g + shifted[0], exact[0]
         if cost <= NEAR:
             break
@@ -293,40 +299,3 @@ def _best_axis(Z, sign) -> int:
     ends = np.vstack([value[1:] > value[:-1], np.ones((1, Z.shape[1]), bool)])
     total = sums[-1:]
     return int(np.where(ends, np.maximum(sums, total - sums), -np.inf).max(axis=0).argmax())
-
-
-def lines(v: np.ndarray, slopes: np.ndarray, sign: np.ndarray, base: float) -> tuple[np.ndarray, np.ndarray]:
-    """(δ, cost), float64 (lines,): along each line, rows with v + δ slope <= 0 go left, at the δ of least cost.
-
-    Going right costs a row `sign` more than going left; when all go left it is `base`. Exact: between two
-    neighbouring changes of sides the middle is taken; changes too near to be told apart are one.
-    """
-    m, n = slopes.shape[1], len(v)
-    # One line a row, so that sorting and summing run through memory in order; no side changes beyond FAR.
-    slopes = np.ascontiguousarray(slopes.T)
-    moving, rising = np.abs(slopes) > 1e-12, slopes > 0
-    at = np.full((m, n), FAR)
-    with np.errstate(over="ignore"):
-        np.divide(-v, slopes, out=at, where=moving)
-    np.clip(at, -FAR, FAR, out=at)
-    change = np.where(rising, sign, -sign)
-    change[~moving] = 0.0
-    order = at.argsort(axis=1)
-    order += n * np.arange(m)[:, None]
-    edge = np.empty((m, n + 2))
-    edge[:, 0], edge[:, -1] = -FAR, FAR
-    edge[:, 1:-1] = at.ravel()[order]
-    # At δ = -∞ the rows of negative slope are right, and those that stay where they are now.
-    cost = np.empty((m, n + 1))
-    cost[:, 0] = base + np.where(moving, ~rising, v > 0) @ sign
-    cost[:, 1:] = change.ravel()[order]
-    np.cumsum(cost, axis=1, out=cost)
-    near = np.diff(edge, axis=1) <= 1e-9 * np.maximum(1.0, np.abs(edge[:, 1:]))
-    near[:, 0] &= edge[:, 1] <= -FAR
-    cost[near] = np.inf
-    k = cost.argmin(axis=1)
-    line = np.arange(m)
-    low, high = edge[line, k], edge[line, k + 1]
-    delta = np.where(low <= -FAR, np.where(high >= FAR, 0.0, high - np.maximum(1.0, np.abs(high))),
-                     np.where(high >= FAR, low + np.maximum(1.0, np.abs(low)), (low + high) / 2))
-    return delta, cost[line, k]

@@ -1,4 +1,4 @@
-"""The oblique local search: lines searched exactly, hyperplanes rounded where no row moves, never worse than CART."""
+"""The oblique local search: hyperplanes rounded where no row moves, never worse than CART."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc import pipeline
-from odtc.alternating import lines, search
+from odtc.alternating import search
 from odtc.dataset import Dataset, Feature
 from odtc.encoding import encode
 from odtc.errors import ChoiceError, DataError
@@ -23,22 +23,6 @@ from tests.laws.problems import problems
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 QUICK = {"seconds": 30.0, "restarts": 6}
-
-
-@given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-3, 3), st.sampled_from([-2.0, -1.0, 0.5, 1.0])), min_size=1, max_size=9))
-@settings(max_examples=200, **SLOW)
-def test_a_line_is_searched_exactly(rows):
-    v, slope, sign = (np.array(column, float) for column in zip(*rows))
-    base = float(-sign[sign < 0].sum())
-    delta, cost = lines(v, slope[:, None], sign, base)
-
-    def at(x):
-        return base + sign[v + x * slope > 0].sum()
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turns = np.unique(-v[slope != 0] / slope[slope != 0])
-    tried = [*((turns[1:] + turns[:-1]) / 2), *(turns[:1] - 1), *(turns[-1:] + 1), *([0.0] if not len(turns) else [])]
-    assert cost[0] == pytest.approx(min(at(x) for x in tried)) == pytest.approx(at(delta[0]))
 
 
 @given(data=st.data())

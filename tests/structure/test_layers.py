@@ -19,6 +19,7 @@ LAYERS = [
         "memory",
         "deadline",
         "shape",
+        "line_search",
     },
     {
         "dataset",
