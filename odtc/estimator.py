@@ -68,6 +68,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     is_optimal_ : bool, whether the bound proves that no tree costs less
     model_ : str, the formulation that `model` came to; None where a leaf alone was the only tree
     leaf_rows_ : int64 (leaves, classes), training rows; leaf_weights_ : float64, weighted by sample and class
+    feature_importances_ : float64 (features,), shares of the Gini impurity that goes
     classes_, n_classes_, n_features_in_, feature_names_in_, features_ (odtc.dataset.Feature)
     """
 
@@ -136,6 +137,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         self.is_optimal_ = solution.gap is not None and solution.gap <= 1e-9
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
+        with np.errstate(over="ignore"):
+            self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
         return self
 
     def predict(self, X):
@@ -160,6 +163,44 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         """int64 (rows,): the leaf of each row, counted from the left."""
         X = self._coded(X)
         return self.tree_.apply(X)
+
+    def decision_path(self, X):
+        """A sparse bool matrix (rows, nodes): the nodes that each row comes to, in the order of `tree_.walk()`."""
+        from scipy.sparse import csr_array
+
+        X = self._coded(X)
+        leaves, paths, above = self.tree_.apply(X), [], []
+        for number, (node, depth) in enumerate(self.tree_.walk()):
+            above = [*above[:depth], number]
+            if isinstance(node, Leaf):
+                paths.append(above)
+        ends = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in leaves])])
+        nodes = np.concatenate([paths[leaf] for leaf in leaves])
+        return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(X), self.tree_.n_leaves + self.tree_.n_branch_nodes))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """float64 (features,): how much of the Gini impurity of the training weight goes at the splits of each feature,
+        as shares of all that goes, as in scikit-learn; 0 without a split. A hyperplane's part is shared out by how far
+        each of its terms ranges over the training rows. The tree was chosen for its errors, not for impurity."""
+        check_is_fitted(self)
+        gone, leaves = np.zeros(self.n_features_in_), iter(self.leaf_weights_)
+
+        def weighed(node) -> np.ndarray:
+            if isinstance(node, Leaf):
+                return next(leaves)
+            left, right = weighed(node.left), weighed(node.right)
+            lost = max(0.0, _impurity(left + right) - _impurity(left) - _impurity(right))
+            share = np.zeros(len(gone))
+            for term in getattr(node.split, "terms", ()):
+                share[term.feature] += abs(term.weight) * (1.0 if term.level is not None else self._ranges[term.feature])
+            if not share.any():
+                share[list(node.split.features)] = 1.0
+            gone[:] += lost * share / share.sum()
+            return left + right
+
+        weighed(self.tree_.root)
+        return gone / gone.sum() if gone.sum() > 0 else np.zeros_like(gone)
 
     def get_depth(self) -> int:
         check_is_fitted(self)
@@ -289,6 +330,12 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(f"the time limit of {self.time_limit:g} s came before the proof: the tree costs {solution.objective:g}, "
                           f"the best bound is {solution.bound}; raise time_limit, or lower max_depth", ConvergenceWarning, stacklevel=3)
         return tree, solution
+
+
+def _impurity(weights: np.ndarray) -> float:
+    """The Gini impurity of a node by class, times its weight."""
+    total = weights.sum()
+    return float(total - (weights**2).sum() / total) if total > 0 else 0.0
 
 
 def _leaf_alone(dataset: Dataset, cost: np.ndarray) -> tuple[Tree, Solution]:

@@ -68,6 +68,32 @@ def test_never_more_training_errors_than_cart():
     assert (fitted.get_depth(), fitted.get_n_leaves()) == (fitted.tree_.depth, fitted.tree_.n_leaves)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_paths_and_importances_are_those_of_scikit_learn_for_the_same_tree(class_weight):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(120, 3)).astype(float)
+    y = np.where(X[:, 0] < 2, X[:, 1] > 3, 1 + (X[:, 2] > 1)) * (rng.random(120) < 0.9)
+    weight = None if class_weight else rng.integers(1, 4, len(y)).astype(float)  # scikit-learn balances classes by their rows, not by weight
+    theirs = DecisionTreeClassifier(max_depth=2, class_weight=class_weight).fit(X, y, weight)
+    ours = odtc.OptimalTreeClassifier(2, model="cart", class_weight=class_weight).fit(X, y, weight)
+    assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))  # it is the same tree
+    assert (ours.decision_path(X).toarray() == theirs.decision_path(X).toarray()).all()
+    assert ours.feature_importances_ == pytest.approx(theirs.feature_importances_) and ours.feature_importances_.any()
+
+
+def test_a_hyperplane_shares_its_importance_out_and_a_leaf_alone_has_none():
+    rng = np.random.default_rng(2)
+    X = rng.random((60, 3)) * [1, 1, 0]
+    X[:, 1] *= 3  # three times the range for a third of the weight
+    fitted = odtc.OptimalTreeClassifier(1, model="oblique_search", params={"restarts": 4}).fit(X, (X[:, 0] + X[:, 1] / 3 > 1).astype(int))
+    weight = np.zeros(3)
+    for term in fitted.tree_.root.split.terms:
+        weight[term.feature] += abs(term.weight) * np.ptp(X[:, term.feature])
+    assert fitted.feature_importances_ == pytest.approx(weight / weight.sum()) and (fitted.feature_importances_[:2] > 0.2).all()
+    alone = odtc.OptimalTreeClassifier(1).fit(X, np.zeros(60))
+    assert alone.feature_importances_.tolist() == [0, 0, 0] and alone.decision_path(X).toarray().tolist() == [[True]] * 60
+
+
 def test_leaves_keep_rows_and_weights_apart():
     X, y = blobs()
     fitted = odtc.OptimalTreeClassifier(2, class_weight="balanced").fit(X, y, sample_weight=np.full(len(y), 2.0))
