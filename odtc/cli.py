@@ -118,16 +118,16 @@ def fit(
     if format:
         FORMATS.get(format)
     how = reading(target, categorical, numeric, missing, weights, aside)
-    posed = partial(_pose, time_limit=time_limit, model=model, depth=depth, how=how, p=p, encoding=encoding, cuts=cuts, class_weight=class_weight, cost=cost,
+    posed = partial(_pose, model=model, depth=depth, how=how, p=p, encoding=encoding, cuts=cuts, class_weight=class_weight, cost=cost,
                    constraints=_constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
 
-    def pose(data, select=None):
-        """The problem, and when its limit began: what it takes to pose is taken of it."""
+    def pose(data, limit, select=None):
+        """The problem, its time limit, and when that began: what it takes to pose is taken of it."""
         began = time.monotonic()
-        return posed(data, select=select), began
+        return posed(data, select=select, time_limit=limit), limit, began
 
     def once(given, mark=""):
-        problem, began = given
+        problem, limit, began = given
         labelled = pipeline.test_rows(problem, test) if test else None
         stem = _stem(problem, o) + mark
         cli_pool.expect_pool(problem, pool, within)
@@ -135,7 +135,7 @@ def fit(
             for option, stands in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
                 if stands:
                     raise ChoiceError(f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; leave the option out")
-            learnt = pipeline.learn(problem, labelled, pipeline.after(began, time_limit))
+            learnt = pipeline.learn(problem, labelled, pipeline.after(began, limit))
             files.forget_solution(stem)
             return learnt, stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
@@ -150,7 +150,7 @@ def fit(
                               f"and `odtc build --model {model}` writes the one that needs no rounds")
         keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
         with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
-            left = pipeline.after(began, time_limit)
+            left = pipeline.after(began, limit)
             ready = pipeline.prepare(problem, cuts, start, pipeline.relaxations(left, progress, log, keeper), left)
             if ready.model is not None:
                 _say_start(problem, ready.begun, start)
@@ -173,9 +173,9 @@ def fit(
         return done, stem, written + cli_pool.write_pool(problem, pool, within, ready.left, stem)
 
     if cli_select.again(select):
-        _finish_fit(*cli_select.iterated(pose, data, how, select, depth, once), as_json)
+        _finish_fit(*cli_select.iterated(pose, data, how, select, depth, once, time_limit), as_json)
     else:
-        _finish_fit(*once(pose(data, select=select)), as_json)
+        _finish_fit(*once(pose(data, time_limit, select)), as_json)
 
 
 def _finish_fit(done, stem: str, written: list, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """`odtc select`: fewer rows to train on, as a file; and the rounds of `odtc fit --select iterative`."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -48,18 +49,18 @@ def again(scheme: str | None) -> bool:
     return scheme is not None and rounds_of(scheme) > 1
 
 
-def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once):
-    """The best of the rounds, as `once(problem, mark)` hands it back: (Fit, stem, files); `how` are the keywords of
-    `odtc.read`. Each round has files of its own, so that those of the best are not written over; the tree stands under
-    the stem itself."""
-    from odtc import read, selection
+def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once, time_limit: float | None):
+    """The best of the rounds, as `once(pose(data, seconds), mark)` hands it back: (Fit, stem, files); `how` are the
+    keywords of `odtc.read`. Each round has files of its own, so that those of the best are not written over; the tree
+    stands under the stem itself."""
+    from odtc import pipeline, read, selection
 
-    rounds = []
+    rounds, began = [], time.monotonic()
 
-    def fitted(part):
-        rounds.append(once(pose(part), f".select{len(rounds) + 1}"))
+    def fitted(part, seconds):
+        rounds.append(once(pose(part, seconds), f".select{len(rounds) + 1}"))
         return rounds[-1][0]
 
-    best = selection.iterated(read(data, **how), scheme, depth, fitted, screen.say)
+    best = selection.iterated(read(data, **how), scheme, depth, fitted, screen.say, pipeline.after(began, time_limit))
     number, (_, stem, written) = next((number, found) for number, found in enumerate(rounds, 1) if found[0] is best)
     return best, stem.removesuffix(f".select{number}"), written

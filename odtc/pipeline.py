@@ -380,11 +380,14 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
     words = dict(encoding=encoding, params=params, class_weight=class_weight, cost=cost, constraints=constraints, **keys)
-    if rounds_of(select) > 1:
-        again = partial(fit, model=model, depth=depth, solver=solver, start_from=start_from, test=test, progress=progress, log=log,
-                        cuts=cuts, **options, **words)
-        return iterated(data if isinstance(data, Dataset) else read(data, **(reading or {})), select, depth, again, log or (lambda text: None))
     began = time.monotonic()
+    if rounds_of(select) > 1:
+        def again(part, seconds):
+            return fit(part, model, depth, solver=solver, start_from=start_from, test=test, progress=progress, log=log, cuts=cuts,
+                       **options | {"time_limit": seconds}, **words)
+
+        whole = data if isinstance(data, Dataset) else read(data, **(reading or {}))
+        return iterated(whole, select, depth, again, log or (lambda text: None), after(began, time_limit))
     problem = pose(data, model, depth, reading=reading, fitting=True, select=select, time_limit=time_limit, **words)
     labelled = test_rows(problem, test) if test is not None else None
     left = after(began, time_limit)

@@ -16,6 +16,7 @@ that has the kept rows on one side. A module of `selections/` defines
 Rows with a missing number have no place among the others, so they are always kept.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from odtc.dataset import NUMERIC, Dataset, Selected, show_number
 from odtc.encoding import encode
+from odtc.errors import NoSolutionError, OutOfTime
 from odtc.heuristic import grow
 from odtc.registry import Registry
 from odtc.topology import Topology
@@ -91,13 +93,25 @@ def rounds_of(scheme: str | None) -> int:
     return module.rounds(**options) if hasattr(module, "rounds") else 1
 
 
-def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Callable[[str], None] = lambda text: None):
-    """The best of what `once(selected data)` hands back, of what has a `tree`, in rounds: each selects by the
-    tree of the last, until one has no fewer errors on all rows (by weight), or the selection's rounds are over."""
-    best, least = None, np.inf
-    for number in range(rounds_of(scheme)):
+def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Callable[[str], None] = lambda text: None,
+             time_limit: float | None = None):
+    """The best of what `once(selected data, seconds)` hands back, of what has a `tree`, in rounds: each selects by the
+    tree of the last, until one has no fewer errors on all rows (by weight), the selection's rounds are over, or the
+    time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the others'."""
+    best, least, began, most = None, np.inf, time.monotonic(), rounds_of(scheme)
+    for number in range(most):
         part = selected(dataset, scheme, depth, best.tree if best else None)
-        done = once(part)
+        left = None if time_limit is None else began + time_limit - time.monotonic()
+        if best is not None and left is not None and left <= 0:
+            tell(f"the time limit came before round {number + 1}: the tree of round {number} is kept")
+            break
+        try:
+            done = once(part, None if left is None else max(0.01, left / (most - number)))
+        except (OutOfTime, NoSolutionError) as problem:
+            if best is None:
+                raise
+            tell(f"round {number + 1}: {problem}; the tree of round {number} is kept")
+            break
         wrong = float(dataset.weight[done.tree.predict(dataset.X) != dataset.y].sum())
         tell(f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {wrong:.10g} wrong"
              + ("" if wrong < least else f" and {least:.10g} before: that tree is kept"))

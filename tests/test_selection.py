@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.dataset import Dataset, Feature
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, OutOfTime
 from odtc.selection import clusters_of, coordinates, first_tree, iterated, selected
 from odtc.selections import balanced
 from tests.command_line import MONKS
@@ -113,7 +113,7 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
     assert of_all(one.tree) == 1 and alone.facts["train_correct"] == alone.facts["n_rows"] and of_all(alone.tree) == 3
     told = []
     trees = iter([one, alone])
-    best = iterated(dataset, "iterative:rounds=2", 2, lambda part: next(trees), told.append)
+    best = iterated(dataset, "iterative:rounds=2", 2, lambda part, seconds: next(trees), told.append)
     assert best is one and "kept" in told[-1]
 
 
@@ -167,6 +167,31 @@ def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
     said = run("fit", cloud, "--model", "dpflow", "--encoding", "auto:bins=6", "--select", "iterative:rounds=3", "-o", "it", "--json", folder=tmp_path)
     assert said.code == 0 and "round 1:" in said.err
     assert said.facts["tree"] == "it.tree.json" and said.facts["all_rows"]["n_rows"] == 300
+
+
+def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
+    rng = np.random.default_rng(5)
+    X = rng.random((300, 2))
+    dataset = data(X, (X.sum(axis=1) + rng.normal(size=300) * 0.2 > 1).astype(int))
+    given, late = [], OutOfTime("too late")
+    bad, good = (odtc.fit(dataset, "cart", depth) for depth in (1, 2))
+    assert bad.facts["train_correct"] < good.facts["train_correct"]
+    trees = iter([bad, good, late])
+
+    def once(part, seconds):
+        given.append(seconds)
+        found = next(trees)
+        if found is late:
+            raise late
+        return found
+
+    told = []
+    assert iterated(dataset, "iterative:rounds=4", 2, once, told.append, 100.0) is good and "too late; the tree of round 2 is kept" in told[-1]
+    assert [20 < seconds <= 100 / most for seconds, most in zip(given, (4, 3, 2))] == [True] * 3
+    trees = iter([bad, good])
+    assert iterated(dataset, "iterative:rounds=4", 2, once, told.append, 1e-9) is bad and "before round 2: the tree of round 1" in told[-1]
+    fitted = odtc.fit(dataset, "dpflow", 2, encoding="auto:bins=8", select="iterative:rounds=2", time_limit=60)
+    assert fitted.facts["verified"]
 
 
 def test_monks_are_their_own_hull():

@@ -18,7 +18,7 @@ from odtc.selection import Cluster, Kept
 NAME = "iterative"
 SUMMARY = "what the last tree has wrong and what its right rows are mixtures of, in rounds (Zhu et al. 2020, Algorithm 3)"
 OPTIONS = {
-    "rounds": (int, "of `odtc fit`, at most (default 5), each within the time limit; it ends before where a round finds no better tree"),
+    "rounds": (int, "of `odtc fit`, at most (default 5), which share the time limit; it ends before where a round finds no better tree"),
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
 }
 SPLITS_RIGHT = True
