@@ -19,7 +19,8 @@ from odtc.topology import Topology
 
 FEW = 500  # rows of a program with many that it begins with, and that are added at once
 MOMENT = 2.0  # seconds for the fewest terms of one node
-TIGHT = 1e-6  # what a hyperplane of a start keeps away from a limit, so that rounding does not cross it
+TIGHT = 1e-6  # margins below it are none, and what a gap keeps away from a limit, so that rounding does not cross it
+NUDGE = 1e-9  # as much of a row that may miss its margin: a price of thousands makes a cost of it
 
 
 def laid(encoded: Encoded, topology: Topology, ask: Callable[[int, np.ndarray], Split | bool]) -> HeapTree:
@@ -92,13 +93,13 @@ def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None 
 
 
 def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: float, slack: np.ndarray | None,
-                   norm: float, most: float | None = None) -> tuple[np.ndarray, float] | None:
+                   norm: float, most: float | None = None, off: float = NUDGE) -> tuple[np.ndarray, float] | None:
     """(h, g) of the hyperplane that costs least among those that send `rows` so and keep within 1 of all of Z:
 
-        min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= 0
+        min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= off
 
     over the rows i with s_i = 1 left and -1 right; without `slack` (float64 (rows,)) every m_i is 0; `most` as
-    above. None where there is none.
+    above. With `off` 0 rows may stand on it, whichever side they go to. None where there is none.
     """
     d, n = Z.shape[1], len(rows)
     if not len(rows) or left.all() or not left.any():
@@ -110,10 +111,10 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
     extra = -np.eye(n) if soft else zero((n, 0))
     m = extra.shape[1]
     A = [np.hstack([plane, extra]), np.hstack([limits, zero((len(Z), m))]), np.hstack([-limits, zero((len(Z), m))])]
-    b = [np.full(n, -margin * (1 + TIGHT)), np.full(2 * len(Z), 1 - TIGHT)]
+    b = [np.full(n, -margin * (1 + NUDGE)), np.full(2 * len(Z), 1 - NUDGE)]
     if soft:
         A.append(np.hstack([plane, zero((n, m))]))
-        b.append(np.full(n, -TIGHT * margin))
+        b.append(np.full(n, -off))
     cost = np.concatenate([np.full(2 * d, norm), [0.0], slack if soft else []])
     x = _solved(cost, np.vstack(A), np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
     return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))

@@ -135,10 +135,11 @@ class Form:
         """`asked` of the rows of node t, as the tree parts them."""
         return self.asked(*parted(heap, t, self.encoded))
 
-    def asked(self, rows: np.ndarray, left: np.ndarray):
+    def asked(self, rows: np.ndarray, left: np.ndarray, safely: bool = False):
         """(h, g, None) of the cheapest hyperplane that parts these rows so, or (0, 0, (number of the category,
-        its levels that go left)) where a set of levels does for less; None where none does."""
-        found = self._plane(rows, left)
+        its levels that go left)) where a set of levels does for less; None where none does, or none `safely`: so
+        that a solver's tolerance does not part them otherwise."""
+        found = self._plane(rows, left, safely)
         free = found is not None and not self.a2 and (not self.soft or self._missed(*found, rows, left).sum() == 0)
         for number, cat in enumerate(self.cats if not free else ()):
             chosen = cat.has[rows][left].any(axis=0)
@@ -146,14 +147,19 @@ class Form:
                 return np.zeros(self.weighed.n), 0.0, (number, chosen)
         return None if found is None else (*found, None)
 
-    def _plane(self, rows, left):
+    def _plane(self, rows, left, safely):
         Z = self.weighed.Z
         h, g, margin = apart(Z, rows, left, self.most)
-        if margin == 0 or margin < self.eps and not self.soft:
+        if margin < self.eps and not self.soft or margin == 0 and safely:
             return None
         if margin >= self.eps and not self.a2:
             return h, g
-        return cheapest_plane(Z, rows, left, self.eps, self.a1 * self.encoded.weight[rows] if self.soft else None, self.a2, self.most)
+        price = self.a1 * self.encoded.weight[rows] if self.soft else None
+        found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most)
+        if found is None and self.soft:  # rows so near to each other are all on it
+            h, g = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most, off=0.0) or (np.zeros(1), 0.0)
+            found = (h, g) if h.any() else None
+        return found
 
     def _missed(self, h, g, rows, left) -> np.ndarray:
         return np.maximum(0.0, self.eps - (g - self.weighed.Z[rows] @ h) * np.where(left, 1.0, -1.0))

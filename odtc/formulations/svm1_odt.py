@@ -159,7 +159,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     form, encoded = Form.of(problem), problem.encoded
 
     def fits(rows, left):
-        return form.asked(rows, left) is not None
+        return form.asked(rows, left, safely=True) is not None
 
     kept = thinned(heap, encoded, fits)
     if kept is heap:
