@@ -104,15 +104,19 @@ def _number(value, place: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}") from None
+        raise _strange(value, place) from None
 
 
 def _text(value, place: str) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if not isinstance(value, (str, int, float, np.number)) and not hasattr(value, "isoformat"):
-        raise TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}")
+        raise _strange(value, place)
     return str(value)
+
+
+def _strange(value, place: str) -> TypeError:
+    return TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}")
 
 
 def _is_missing(value) -> bool:
