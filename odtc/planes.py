@@ -20,6 +20,7 @@ from odtc.topology import Topology
 FEW = 500  # rows of a program with many that it begins with, and that are added at once
 MOMENT = 2.0  # seconds for the fewest terms of one node
 TIGHT = 1e-6  # margins below it are none, and what a gap keeps away from a limit, so that rounding does not cross it
+WAYS = ((1e-10, False), (1e-8, False), (1e-7, False), (1e-7, True))  # (tolerance, presolve) of a program, until one ends
 NUDGE = 1e-9  # as much of a row that may miss its margin: a price of thousands makes a cost of it
 
 
@@ -123,13 +124,10 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
 def _solved(cost, A, b, bounds) -> np.ndarray | None:
     """The least cost·x with A x <= b within the bounds, None where there is none. Of many rows few hold with equality, so
     those that a point of some of them breaks most are added until it breaks none."""
-    from scipy.optimize import linprog
-
-    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     taken = np.zeros(len(A), bool)
     taken[np.linspace(0, len(A) - 1, FEW).astype(int) if len(A) > 4 * FEW else slice(None)] = True
     while True:
-        found = linprog(cost, A_ub=A[taken], b_ub=b[taken], bounds=bounds, method="highs", options=options)
+        found = _program(cost, A[taken], b[taken], bounds)
         if found.status == 3 and not taken.all():  # nothing keeps it yet
             taken[:] = True
             continue
@@ -137,10 +135,23 @@ def _solved(cost, A, b, bounds) -> np.ndarray | None:
             return None
         over = np.where(taken, 0.0, A @ found.x - b)
         worst = np.argsort(-over)[:FEW]
-        worst = worst[over[worst] > options["primal_feasibility_tolerance"]]
+        worst = worst[over[worst] > WAYS[0][0]]
         if not len(worst):
             return found.x
         taken[worst] = True
+
+
+def _program(cost, A, b, bounds):
+    """scipy's result of a linear program. Where columns nearly depend on each other HiGHS may end without an answer,
+    the more often the less it is to tolerate; and with presolve it may take for the best what is far from it."""
+    from scipy.optimize import linprog
+
+    for tolerance, presolve in WAYS:
+        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance, "presolve": presolve}
+        found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options)
+        if found.status not in (1, 4):
+            break
+    return found
 
 
 def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
