@@ -169,6 +169,15 @@ def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
     assert said.facts["tree"] == "it.tree.json" and said.facts["all_rows"]["n_rows"] == 300
 
 
+def test_that_more_of_all_rows_are_wrong_than_of_the_selected_is_told(tmp_path):
+    """200 rows of class a from 0 to 1, of which the ends are selected, and five of b between them: a tree of one node has one end wrong."""
+    rows = [f"{x:.4f},a" for x in np.linspace(0, 1, 200)] + [f"{x},b" for x in (0.401, 0.451, 0.501, 0.551, 0.601)]
+    (tmp_path / "d.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    said = run("fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", "--select", "convex_hull", folder=tmp_path)
+    whole = run("fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", folder=tmp_path)
+    assert said.code == 0 and "of the selected rows are wrong, but" in said.err and "note" not in whole.err
+
+
 def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
     rng = np.random.default_rng(5)
     X = rng.random((300, 2))
