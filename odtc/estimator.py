@@ -168,15 +168,14 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         """A sparse bool matrix (rows, nodes): the nodes that each row comes to, in the order of `tree_.walk()`."""
         from scipy.sparse import csr_array
 
-        X = self._coded(X)
-        leaves, paths, above = self.tree_.apply(X), [], []
+        leaves, paths, above = self.apply(X), [], []
         for number, (node, depth) in enumerate(self.tree_.walk()):
             above = [*above[:depth], number]
             if isinstance(node, Leaf):
                 paths.append(above)
         ends = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in leaves])])
         nodes = np.concatenate([paths[leaf] for leaf in leaves])
-        return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(X), self.tree_.n_leaves + self.tree_.n_branch_nodes))
+        return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(leaves), number + 1))
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -21,7 +21,7 @@ class LineSearch:
 
     def rows(self, sign: np.ndarray, base: float) -> None:
         """Rows of which going right costs `sign` more than going left, float64 (rows,); `base` is what all left cost."""
-        self.sign, self.base, n = sign, base, len(sign)
+        self.sign, self.base, self.total, n = sign, base, sign.sum(), len(sign)
         self.bits = (n - 1).bit_length()
         self.near = max(NEAR, 2.0 ** (self.bits - 49))
         self.unit = int(np.frexp(np.abs(sign).sum())[1]) - 60
@@ -61,7 +61,7 @@ class LineSearch:
         np.take(self.gain.ravel(), np.bitwise_and(key, last, out=code), out=change, mode="clip")
         np.cumsum(change, axis=1, out=cost[:, 1:])
         # What moves either rises or falls, and all changes are what rises less what falls.
-        falling = (self.sign.sum() - stay - np.ldexp(cost[:, n].astype(float), self.unit)) / 2
+        falling = (self.total - stay - np.ldexp(cost[:, n].astype(float), self.unit)) / 2
         k = cost.argmin(axis=1)
         low, high = _ends(at, k)
         if (high - low <= self.near * np.maximum(1.0, np.abs(high))).any():

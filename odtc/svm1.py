@@ -156,10 +156,10 @@ class Form:
             return h, g
         price = self.a1 * self.encoded.weight[rows] if self.soft else None
         found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most)
-        if found is None and self.soft:  # rows so near to each other are all on it
-            h, g = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most, off=0.0) or (np.zeros(1), 0.0)
-            found = (h, g) if h.any() else None
-        return found
+        if found is not None or not self.soft:
+            return found
+        found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most, off=0.0)  # rows so near to each other are all on it
+        return found if found is not None and found[0].any() else None
 
     def _missed(self, h, g, rows, left) -> np.ndarray:
         return np.maximum(0.0, self.eps - (g - self.weighed.Z[rows] @ h) * np.where(left, 1.0, -1.0))

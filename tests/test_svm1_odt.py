@@ -304,8 +304,6 @@ def test_missing_numbers_are_refused_in_a_sentence():
         pipeline.build(replace(dataset, X=X, missing="separate"), "svm1_odt", 1, params={"epsilon": 0.01})
 
 
-
-
 @pytest.mark.parametrize("seed", [1, 3, 5, 6])
 def test_columns_that_nearly_depend_on_each_other_leave_a_margin_within_the_limit(seed):
     """The weights are then millions, and rounding of their sums is far above one unit in the last place of 1: a loop that
