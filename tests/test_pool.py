@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc import deadline, derivations, dynamic_program, pipeline
+from odtc.cli_pool import write_pool
 from odtc.errors import ModelError
 from odtc.formulation import parse_params
 from odtc.pool import near_optimal, read_pool
@@ -128,8 +129,16 @@ def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
     assert (said.facts["termination"], said.facts["verified"]) == ("optimal", True)
     assert said.err.count("\n") == 1 and "3 of at least" in said.err and "--pool 3 came first" in said.err
     assert read_pool(many / "m.pool.json").objectives[0] == said.facts["objective"]
-    early = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 5, "--time-limit", 0.001, "-o", "m", "--json", folder=many)
-    assert early.code == 0 and "the pool has 0 of at least 0 trees" in early.err and not (many / "m.pool.json").exists()
+    late = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 10**9, "--time-limit", 0.001, "-o", "m", "--json", folder=many)
+    assert late.code == 0 and "the time limit came first" in late.err
+
+
+def test_a_pool_without_time_leaves_no_older_one(many, capsys):
+    problem = pipeline.pose(many / "many.csv", "dpflow", 3)
+    pipeline.compile_model(problem)
+    (many / "m.pool.json").write_text("of an older fit")
+    assert write_pool(problem, 5, None, 0.0, str(many / "m")) == [] and not (many / "m.pool.json").exists()
+    assert "the pool has 0 of at least 0 trees" in capsys.readouterr().err
 
 
 def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
