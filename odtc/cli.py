@@ -44,6 +44,7 @@ from odtc.cli_options import (
     Gap,
     Json,
     ManifestFile,
+    MovedData,
     MaxBranchNodes,
     MaxFeatures,
     MinLeafRows,
@@ -241,6 +242,7 @@ def decode(
     solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Any solver's solution file.")],
     manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log, for formats without a status.")] = None,
+    data: MovedData = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -253,7 +255,10 @@ def decode(
     expect_room(target, solution_file, opened.path, log)
     if not solution.has_solution:
         screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
-    done = pipeline.finish(model, solution)
+    dataset, note = files.selected_data(opened, data)
+    if note:
+        screen.say(f"the leaves hold the selected rows alone, not all that these stand for: {note}")
+    done = pipeline.finish(model, solution, dataset=dataset)
     written = _write_tree(done.decoded, target)
     facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
                           "files": written}
@@ -264,7 +269,7 @@ def decode(
 def verify(
     solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None, manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="DATA", help="The data file, where it is no longer where the manifest says.")] = None,
+    data: MovedData = None,
     certificate: Annotated[Path | None, typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead.")] = None,
     as_json: Json = False,
 ) -> None:

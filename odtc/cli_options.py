@@ -54,6 +54,7 @@ Seed = Annotated[int, typer.Option("--seed")]
 Gap = Annotated[float, typer.Option("--gap", help="Absolute and relative gap at which to stop.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 ManifestFile = Annotated[Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")]
+MovedData = Annotated[Path | None, typer.Option("--data", metavar="DATA", help="The data file, where it is no longer where the manifest says.")]
 Templates = Annotated[Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")]
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 

@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from odtc import screen
-from odtc.cli_options import DataFile, Json, Templates, TreeFile
+from odtc.cli_options import DataFile, Json, MovedData, Templates, TreeFile
 from odtc.errors import ChoiceError
 
 
 def report(
     run: Annotated[str, typer.Argument(metavar="STEM", help="The stem of a run (as of `odtc fit -o STEM`), one of its files, or a TREE.json.")],
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
-    data: Annotated[Path | None, typer.Option("--data", metavar="DATA", help="The data file, where it is no longer where the manifest says.")] = None,
+    data: MovedData = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="By default STEM.html.")] = None,
     templates: Templates = None, as_json: Json = False,
 ) -> None:

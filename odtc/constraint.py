@@ -186,6 +186,11 @@ def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
     return model.join(values)
 
 
+def on_answers(problem: Problem) -> list[Constraint]:
+    """The constraints that speak of what rows are predicted, so that they can be told of any rows."""
+    return [given for given in problem.constraints if hasattr(given.module, "answers")]
+
+
 def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, float]]:
     """The constraints that a settled tree breaks, each with its value."""
     valued = [(given, given.module.value(problem.encoded, given, heap)) for given in problem.constraints]

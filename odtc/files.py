@@ -227,6 +227,18 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         ) from None
 
 
+def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
+    """`original_data` of a model of selected rows, whose tree is filled by all; (None, "") of another, unless it is asked for."""
+    if data_path is None and "selection" not in manifest.facts["data"]:
+        return None, ""
+    try:
+        return original_data(manifest, data_path)
+    except ManifestError as problem:
+        if data_path is not None:
+            raise
+        return None, str(problem)
+
+
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
     """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
     solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is

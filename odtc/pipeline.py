@@ -20,13 +20,13 @@ from odtc.heuristic import HEURISTICS, grow
 from odtc.loop import Rounds
 from odtc.model import Model
 from odtc.reader import read, read_rows
-from odtc.selection import iterated, rounds_of, selected
+from odtc.selection import filled, iterated, rounds_of, selected
 from odtc.separation import separated
 from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
 from odtc.topology import Topology
 from odtc.tree import Tree, read_tree
-from odtc.verify import Answered, Check, floored, on_answers, proves, verify_tree
+from odtc.verify import Answered, Check, floored, proves, verify_filled, verify_tree
 from odtc.verify import verify as run_checks
 
 COMPILER = "odtc"  # in the place of a solver, where none ran
@@ -37,7 +37,7 @@ class Decoded:
     """A solution turned into a tree: in the model's terms, in words, and every check made of it."""
 
     heap: HeapTree
-    tree: Tree
+    tree: Tree  # where its rows were selected, with all of them in its leaves (odtc.selection.filled)
     checks: list[Check]
     solution: Solution
 
@@ -279,12 +279,20 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     if not solution.has_solution:
         raise NoSolutionError(no_solution_text(solution))
     heap = problem.module.decode(problem, model.split(solution.x))
-    tree = heap.to_tree(problem.encoded)
-    checks = run_checks(problem, model, solution, heap, tree, dataset or problem.encoded.dataset)
+    tree, dataset = heap.to_tree(problem.encoded), dataset or problem.encoded.dataset
+    checks = run_checks(problem, model, solution, heap, tree, dataset)
     paid = _paid(problem, heap)
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
-    return Decoded(heap, tree, checks, floored(problem, solution))
+    return _decoded(problem, heap, tree, checks, floored(problem, solution), dataset)
+
+
+def _decoded(problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None) -> Decoded:
+    """What was checked, and the tree with all rows in its leaves where it was trained on selected ones."""
+    if dataset is not None and dataset.selected is not None:
+        tree = filled(tree, problem, dataset.selected.whole)
+        checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]
+    return Decoded(heap, tree, checks, solution)
 
 
 def _paid(problem: Problem, heap: HeapTree) -> float | None:
@@ -363,8 +371,8 @@ def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "
 def _without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
     if proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
-    tree = heap.to_tree(problem.encoded)
-    decoded = Decoded(heap, tree, verify_tree(problem, heap, tree, problem.encoded.dataset), solution)
+    tree, dataset = heap.to_tree(problem.encoded), problem.encoded.dataset
+    decoded = _decoded(problem, heap, tree, verify_tree(problem, heap, tree, dataset), solution, dataset)
     facts = model_facts(problem) | report.solve_facts(solution) | {"has_solution": True}
     return _with_figures(None, problem, decoded, facts, labelled)
 
@@ -411,17 +419,19 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
 def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
-    facts = facts | report.tree_facts(decoded.tree, problem.encoded.cost) | report.cart_facts(problem, greedy)
+    trained, dataset = decoded.heap.to_tree(problem.encoded), dataset or problem.encoded.dataset
+    facts = facts | report.tree_facts(trained, problem.encoded.cost) | report.cart_facts(problem, greedy)
+    if dataset is not None and dataset.selected is not None:
+        whole = dataset.selected.whole
+        cart = filled(cart, problem, whole)
+        facts |= {"all_rows": _of_all(decoded.tree, whole), "cart_all_rows": _of_all(cart, whole)}
+        rows = Answered(problem.encoded, whole, decoded.tree.predict(whole.X))
+        facts["all_rows"]["breaks"] = [f"{given}: {rows.told(given)}" for given in constraint.on_answers(problem) if not given.holds(rows.value(given))]
+        facts["all_rows"]["relabelled"] = sum(one.label != other.label for one, other in zip(trained.leaves(), decoded.tree.leaves()))
     if labelled is not None:
         facts |= {"test_accuracy": report.score(decoded.tree, labelled)["accuracy"],
                   "cart_test_accuracy": report.score(cart, labelled)["accuracy"],
                   "n_test_rows": labelled.n_rows, "n_test_rows_dropped": labelled.n_dropped}
-    dataset = dataset or problem.encoded.dataset
-    if dataset is not None and dataset.selected is not None:
-        whole = dataset.selected.whole
-        facts |= {"all_rows": _of_all(decoded.tree, whole), "cart_all_rows": _of_all(cart, whole)}
-        rows = Answered(problem.encoded, whole, decoded.tree.predict(whole.X))
-        facts["all_rows"]["breaks"] = [f"{given}: {rows.told(given)}" for given in on_answers(problem) if not given.holds(rows.value(given))]
     return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
 
 

@@ -15,6 +15,7 @@ from odtc.derivations import Derivations, Found, NoRoom
 from odtc.errors import ChoiceError, ModelError, OutOfTime, TreeError
 from odtc.formulation import Problem
 from odtc.heap import HeapTree, blank, settle
+from odtc.selection import filled
 from odtc.shape import ANY, FLAG, NUMBER, TEXT, WHOLE, Misfit, fit, read_object, said
 from odtc.tree import Branch, Tree
 
@@ -71,6 +72,7 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
     until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
     expect_pool(problem, most, within)
     trees, values, least, stopped = [], [], 0, ""
+    chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
             best = Derivations(dynamic_program.rows_of(problem), problem.topology.depth, problem.module.branch_price(problem), *dynamic_program.states(problem))
@@ -86,7 +88,8 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
                 if len(trees) == most:
                     stopped = f"--pool {most}"
                     break
-                trees.append(heap.to_tree(problem.encoded))
+                tree = heap.to_tree(problem.encoded)
+                trees.append(tree if chosen is None else filled(tree, problem, chosen.whole))
                 values.append(value)
     except OutOfTime:
         stopped = "the time limit"

@@ -81,6 +81,8 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
             every, cart = facts["all_rows"], facts["cart_all_rows"]
             print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %), "
                   f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %)")
+            if every["relabelled"]:
+                print(f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their rows, not of the selected")
             if every["accuracy"] < facts["train_accuracy"]:
                 say(f"note: {100 - 100 * facts['train_accuracy']:.2f} % of the selected rows are wrong, but {100 - 100 * every['accuracy']:.2f} % of all: "
                     "behind a wrong row that was selected others may stand that were not; select more of them, or train on all")

@@ -22,13 +22,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from odtc.constraint import on_answers
 from odtc.dataset import NUMERIC, Dataset, Selected, show_number
 from odtc.encoding import encode
 from odtc.errors import NoSolutionError, OutOfTime
+from odtc.formulation import Problem
 from odtc.heuristic import grow
 from odtc.registry import Registry
 from odtc.topology import Topology
-from odtc.tree import Branch, Tree
+from odtc.tree import Branch, Leaf, Tree
 
 SELECTIONS = Registry("selection", "odtc.selections", ("convex_hull", "balanced", "iterative"), ("NAME", "SUMMARY", "OPTIONS", "select"))
 FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
@@ -124,6 +126,25 @@ def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Ca
 def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
     """The data set with these rows, places in rising order, of these weights; it remembers the whole."""
     return replace(dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=Selected(dataset, rows, facts))
+
+
+def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
+    """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves. Each
+    predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
+    for few. Under constraints on answers, which the labels of the selected rows keep, it predicts what it did."""
+    K, relabel = len(tree.classes), not on_answers(problem)
+    at = tree.apply(whole.X) * K + whole.y
+    counts, rows = (np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, None))
+    loss, places = counts @ problem.encoded.cost, iter(range(tree.n_leaves))
+
+    def fill(node):
+        if isinstance(node, Branch):
+            return Branch(node.split, fill(node.left), fill(node.right))
+        place = next(places)
+        better = relabel and loss[place, node.label] > loss[place].min()
+        return Leaf(int(loss[place].argmin()) if better else node.label, tuple(counts[place].tolist()), tuple(rows[place].tolist()))
+
+    return replace(tree, root=fill(tree.root))
 
 
 def as_csv(dataset: Dataset) -> tuple[str, str | None]:

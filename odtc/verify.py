@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.check import TOLERANCE, Check, check_claim, check_point, close
-from odtc.constraint import Constraint, complete
+from odtc.constraint import Constraint, complete, on_answers
 from odtc.cut import arranged
 from odtc.dataset import Dataset
 from odtc.encoding import Encoded
@@ -90,9 +90,12 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     return checks
 
 
-def on_answers(problem: Problem) -> list[Constraint]:
-    """The constraints that speak of what rows are predicted, so that they can be told of any rows."""
-    return [given for given in problem.constraints if hasattr(given.module, "answers")]
+def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
+    """The check of a tree whose leaves hold all rows that its own were selected from: each row of them by itself."""
+    said, label = np.array(_routed(problem.encoded, tree, whole).predicted), whole.y
+    told = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
+    right = float(whole.weight[said == label].sum())
+    return Check("all rows", close(right, told), f"{whole.n_rows} rows that these were selected from: weight {right:.10g} right, {told:.10g} in the leaves")
 
 
 class Answered:
