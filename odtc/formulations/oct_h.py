@@ -25,6 +25,7 @@ from odtc import leaf_errors
 from odtc.branching import only_below
 from odtc.errors import TreeError
 from odtc.formulation import Problem, Role, parameter
+from odtc.gapped import directions, grown
 from odtc.heap import HeapTree, with_least
 from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
@@ -140,8 +141,9 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min; or,
-    where that costs more, CART's without them."""
-    encoded, Z = problem.encoded, _weighed(problem).Z
+    where that costs more, CART's without them, or the better of two greedy trees of cuts that leave μ."""
+    encoded, weighed = problem.encoded, _weighed(problem)
+    Z = weighed.Z
 
     def fits(rows, left):
         return gap(Z, rows, left, np.arange(Z.shape[1]))[2] >= problem.params.mu
@@ -152,7 +154,10 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     kept = least(heap)
     if kept.n_branch_nodes == heap.n_branch_nodes:
         return kept
-    return min(kept, least(HEURISTICS.get("cart").tree(encoded, problem.topology)), key=partial(objective, problem))
+    along = directions(weighed, heap, encoded)
+    greedy = (grown(encoded, problem.topology, weighed, problem.params.mu, along, gini) for gini in (True, False))
+    others = (HEURISTICS.get("cart").tree(encoded, problem.topology), *greedy)
+    return min([kept, *map(least, others)], key=partial(objective, problem))
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:

@@ -75,6 +75,7 @@ LAYERS = [
         "joint",
         "heap",
         "planes",
+        "gapped",
         "svm1",
         "scale",
         "leaf_errors",
