@@ -15,6 +15,7 @@ from odtc import deadline
 from odtc.dataset import NUMERIC, Feature
 from odtc.encoding import Encoded, midpoints
 from odtc.errors import ChoiceError, DataError
+from odtc.linear_program import solved
 from odtc.split import Oblique, Split, Subset, Term, Threshold
 
 
@@ -156,17 +157,14 @@ def widest(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray |
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """
-    from scipy.optimize import linprog
-
     n, d = Z.shape
     seconds = deadline.share(5.0)
     if n * d > most or not seconds:
         return None
     side = np.where(left, 1.0, -1.0)[:, None]
     rows = np.unique(np.hstack([side * Z, -side * Z, -side]), axis=0)
-    found = linprog(np.append(np.ones(2 * d), 0.0), A_ub=rows, b_ub=-np.ones(len(rows)),
-                    bounds=[(0, None)] * (2 * d) + [(None, None)], method="highs", options={"time_limit": seconds})
-    return found.x[:d] - found.x[d : 2 * d] if found.status == 0 else None
+    found = solved(np.append(np.ones(2 * d), 0.0), rows, -np.ones(len(rows)), [(0, None)] * (2 * d) + [(None, None)], seconds)
+    return None if found is None else found[:d] - found[d : 2 * d]
 
 
 def _rounded(weight: np.ndarray, digits: int) -> np.ndarray:

@@ -12,15 +12,15 @@ import numpy as np
 
 from odtc import deadline
 from odtc.encoding import Encoded
+from odtc.formulation import Problem
 from odtc.heap import Beyond, HeapTree, blank, settle
+from odtc.linear_program import solved
 from odtc.oblique import Weighed, values, widest
 from odtc.split import Split
 from odtc.topology import Topology
 
-FEW = 500  # rows of a program with many that it begins with, and that are added at once
 MOMENT = 2.0  # seconds for the fewest terms of one node
 TIGHT = 1e-6  # margins below it are none, and what a gap keeps away from a limit, so that rounding does not cross it
-WAYS = ((1e-10, False), (1e-8, False), (1e-7, False), (1e-7, True))  # (tolerance, presolve) of a program, until one ends
 NUDGE = 1e-9  # as much of a row that may miss its margin: a price of thousands makes a cost of it
 
 
@@ -64,6 +64,15 @@ def asked_plane(weighed: Weighed, h: np.ndarray, g: float, rows: np.ndarray, nar
     return bool(left.sum() < len(left) / 2) if split is None else split
 
 
+def once(problem: Problem, rows: np.ndarray, left: np.ndarray, find: Callable, *more):
+    """What `find()` says of these rows that part so, sought once for a problem, and for each of `more`: starts,
+    objectives and checks ask for the same hyperplanes, each of which takes a linear program."""
+    known, key = problem.memo.setdefault("partings", {}), (rows.tobytes(), left.tobytes(), *more)
+    if key not in known:
+        known[key] = find()
+    return known[key]
+
+
 def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None) -> tuple[np.ndarray, float, float]:
     """(h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
 
@@ -77,7 +86,7 @@ def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None 
     side, others = np.where(left, 1.0, -1.0)[:, None], np.unique(Z, axis=0)
     here = np.unique(np.hstack([side * Z[rows], -side, np.ones_like(side)]), axis=0)
     within = np.hstack([others, -np.ones((len(others), 1)), np.zeros((len(others), 1))])
-    x = _solved(np.append(np.zeros(d + 1), -1.0), np.vstack([here, within, -within]),
+    x = solved(np.append(np.zeros(d + 1), -1.0), np.vstack([here, within, -within]),
                 np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]), [(None if most is None else -most, most)] * d + [(None, None), (0, 1)])
     if x is None or x[-1] <= TIGHT:
         return np.zeros(d), 1.0, 0.0
@@ -117,41 +126,8 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
         A.append(np.hstack([plane, zero((n, m))]))
         b.append(np.full(n, -off))
     cost = np.concatenate([np.full(2 * d, norm), [0.0], slack if soft else []])
-    x = _solved(cost, np.vstack(A), np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
+    x = solved(cost, np.vstack(A), np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
     return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))
-
-
-def _solved(cost, A, b, bounds) -> np.ndarray | None:
-    """The least cost·x with A x <= b within the bounds, None where there is none. Of many rows few hold with equality, so
-    those that a point of some of them breaks most are added until it breaks none."""
-    taken = np.zeros(len(A), bool)
-    taken[np.linspace(0, len(A) - 1, FEW).astype(int) if len(A) > 4 * FEW else slice(None)] = True
-    while True:
-        found = _program(cost, A[taken], b[taken], bounds)
-        if found.status == 3 and not taken.all():  # nothing keeps it yet
-            taken[:] = True
-            continue
-        if found.status:
-            return None
-        over = np.where(taken, 0.0, A @ found.x - b)
-        worst = np.argsort(-over)[:FEW]
-        worst = worst[over[worst] > WAYS[0][0]]
-        if not len(worst):
-            return found.x
-        taken[worst] = True
-
-
-def _program(cost, A, b, bounds):
-    """scipy's result of a linear program. Where columns nearly depend on each other HiGHS may end without an answer,
-    the more often the less it is to tolerate; and with presolve it may take for the best what is far from it."""
-    from scipy.optimize import linprog
-
-    for tolerance, presolve in WAYS:
-        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance, "presolve": presolve}
-        found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options)
-        if found.status not in (1, 4):
-            break
-    return found
 
 
 def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -164,7 +140,7 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
     here, side, zeros = Z[np.ix_(rows, of)], np.where(left, 1.0, -1.0)[:, None], np.zeros((len(rows), 1))
     plane = np.hstack([side * here, -side * here, -side, np.where(left[:, None], 1.0, zeros)])
     norm = np.append(np.ones(2 * len(of)), [0.0, 0.0])[None, :]
-    x = _solved(np.append(np.zeros(2 * len(of) + 1), -1.0), np.vstack([plane, norm]), np.append(np.zeros(len(rows)), 1.0),
+    x = solved(np.append(np.zeros(2 * len(of) + 1), -1.0), np.vstack([plane, norm]), np.append(np.zeros(len(rows)), 1.0),
                 [(0, 1)] * (2 * len(of)) + [(-1, 1), (0, 2)])
     if x is None or x[-1] <= TIGHT:
         return a, 0.0, 0.0

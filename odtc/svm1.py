@@ -10,7 +10,7 @@ from odtc.formulation import Problem, Role, price_of_errors
 from odtc.heap import HeapTree
 from odtc.model import Axis, Block, ModelBuilder
 from odtc.oblique import Weighed
-from odtc.planes import apart, cheapest_plane, parted
+from odtc.planes import apart, cheapest_plane, once, parted
 
 NOISE = 1e-6  # what solvers take for 0
 
@@ -148,12 +148,15 @@ class Form:
         return None if found is None else (*found, None)
 
     def _plane(self, rows, left, safely):
-        Z = self.weighed.Z
-        h, g, margin = apart(Z, rows, left, self.most)
+        h, g, margin = once(self.problem, rows, left, lambda: apart(self.weighed.Z, rows, left, self.most), "apart")
         if margin < self.eps and not self.soft or margin == 0 and safely:
             return None
         if margin >= self.eps and not self.a2:
             return h, g
+        return once(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")
+
+    def _cheapest(self, rows, left):
+        Z = self.weighed.Z
         price = self.a1 * self.encoded.weight[rows] if self.soft else None
         found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most)
         if found is not None or not self.soft:

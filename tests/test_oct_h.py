@@ -170,7 +170,7 @@ def test_programs_of_many_rows_are_solved_by_few_of_them(seed, monkeypatch):
     solve = [lambda: apart(Z, rows, left)[2], lambda: apart(Z, rows, left, 1.0)[2], lambda: gap(Z, rows, left, np.arange(4))[2],
              lambda: cheapest_plane(Z, rows, left, 1e-4, None, 1.0), lambda: apart(Z, rows, rng.random(len(rows)) < 0.5)[2]]
     whole = [one() for one in solve]
-    monkeypatch.setattr("odtc.planes.FEW", 8)
+    monkeypatch.setattr("odtc.linear_program.FEW", 8)
     few = [one() for one in solve]
     for ours, theirs in zip(few, whole):
         if isinstance(ours, tuple):

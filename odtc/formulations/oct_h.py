@@ -30,7 +30,7 @@ from odtc.heap import HeapTree, with_least
 from odtc.heuristic import HEURISTICS
 from odtc.model import Axis, Model, ModelBuilder
 from odtc.oblique import Weighed
-from odtc.planes import asked_plane, fewest, gap, laid, parted, thinned
+from odtc.planes import asked_plane, fewest, gap, laid, once, parted, thinned
 from odtc.split import Oblique
 
 NAME = "oct_h"
@@ -221,9 +221,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
         a, b, width = gap(Z, rows, left, of) if of is not None else (None, 0.0, 0.0)
         return (a, b) if width >= mu else None
 
-    known, key = problem.memo.setdefault("partings", {}), (rows.tobytes(), left.tobytes())
-    if key not in known:
-        known[key] = wide(fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1]))
-    if branch_price(problem) and len(own) and (known[key] is None or len(own) < np.count_nonzero(known[key][0])):
-        known[key] = wide(own) or known[key]
-    return known[key]
+    found = once(problem, rows, left, lambda: wide(fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1])))
+    if branch_price(problem) and len(own) and (found is None or len(own) < np.count_nonzero(found[0])):
+        found = once(problem, rows, left, lambda: wide(own), own.tobytes()) or found
+    return found

@@ -20,6 +20,7 @@ LAYERS = [
         "deadline",
         "shape",
         "line_search",
+        "linear_program",
     },
     {
         "dataset",

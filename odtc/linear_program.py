@@ -1,0 +1,43 @@
+"""Linear programs with few columns and many rows, which end with an answer: those of one hyperplane."""
+
+import time
+
+import numpy as np
+
+FEW = 500  # rows of a program with many that it begins with, and that are added at once
+WAYS = ((1e-10, False), (1e-8, False), (1e-7, False), (1e-7, True))  # (tolerance, presolve) of a program, until one ends
+
+
+def solved(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
+    """float64 (columns,): the least cost·x with A x <= b within the bounds, None where there is none, or none is found in
+    so many seconds. Of many rows few hold with equality, so those that a point of some of them breaks most are added
+    until it breaks none."""
+    end, taken = time.monotonic() + seconds, np.zeros(len(A), bool)
+    taken[np.linspace(0, len(A) - 1, FEW).astype(int) if len(A) > 4 * FEW else slice(None)] = True
+    while True:
+        found = _ended(cost, A[taken], b[taken], bounds, end)
+        if found.status == 3 and not taken.all():  # nothing keeps it yet
+            taken[:] = True
+            continue
+        if found.status:
+            return None
+        over = np.where(taken, 0.0, A @ found.x - b)
+        worst = np.argsort(-over)[:FEW]
+        worst = worst[over[worst] > WAYS[0][0]]
+        if not len(worst):
+            return found.x
+        taken[worst] = True
+
+
+def _ended(cost, A, b, bounds, end: float):
+    """scipy's result of a program. Where columns nearly depend on each other HiGHS may end without an answer, the more
+    often the less it is to tolerate; and with presolve it may take for the best what is far from it."""
+    from scipy.optimize import linprog
+
+    for tolerance, presolve in WAYS:
+        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance, "presolve": presolve}
+        limit = {"time_limit": max(0.0, end - time.monotonic())} if end < np.inf else {}
+        found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options | limit)
+        if found.status not in (1, 4) or time.monotonic() > end:
+            break
+    return found
