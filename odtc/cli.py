@@ -109,7 +109,7 @@ def fit(
     pool: cli_pool.PoolSize = None, within: cli_pool.Within = None, o: Stem = None, as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
-    from odtc import files, pipeline
+    from odtc import deadline, files, pipeline
     from odtc.format import FORMATS
     from odtc.loop import Keeper
     from odtc.solver import Options
@@ -136,7 +136,7 @@ def fit(
             for option, stands in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
                 if stands:
                     raise ChoiceError(f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; leave the option out")
-            learnt = pipeline.learn(problem, labelled, pipeline.after(began, limit))
+            learnt = pipeline.learn(problem, labelled, deadline.after(began, limit))
             files.forget_solution(stem)
             return learnt, stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
@@ -151,7 +151,7 @@ def fit(
                               f"and `odtc build --model {model}` writes the one that needs no rounds")
         keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
         with screen.live(label, stem, written, racers) as (progress, log), screen.race_logs(stem, racers, written) as logs:
-            left = pipeline.after(began, limit)
+            left = deadline.after(began, limit)
             ready = pipeline.prepare(problem, cuts, start, pipeline.relaxations(left, progress, log, keeper), left)
             if ready.model is not None:
                 _say_start(problem, ready.begun, start)

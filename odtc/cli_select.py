@@ -53,7 +53,7 @@ def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once, time_li
     """The best of the rounds, as `once(pose(data, seconds), mark)` hands it back: (Fit, stem, files); `how` are the
     keywords of `odtc.read`. Each round has files of its own, so that those of the best are not written over; the tree
     stands under the stem itself."""
-    from odtc import pipeline, read, selection
+    from odtc import deadline, read, selection
 
     rounds, began = [], time.monotonic()
 
@@ -61,6 +61,6 @@ def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once, time_li
         rounds.append(once(pose(part, seconds), f".select{len(rounds) + 1}"))
         return rounds[-1][0]
 
-    best = selection.iterated(read(data, **how), scheme, depth, fitted, screen.say, pipeline.after(began, time_limit))
+    best = selection.iterated(read(data, **how), scheme, depth, fitted, screen.say, deadline.after(began, time_limit))
     number, (_, stem, written) = next((number, found) for number, found in enumerate(rounds, 1) if found[0] is best)
     return best, stem.removesuffix(f".select{number}"), written

@@ -20,6 +20,7 @@ from odtc.errors import ModelError, OutOfTime
 BLOCK = 4e9  # multiplications of one product between two looks: about half a second
 ROWS = 2048  # of one block at least, so that a product stays one of matrices
 
+MOMENT = 0.01  # seconds that are left when a limit has passed, so that what comes last is begun
 RATE = 1e10  # multiplications a second of one thread, about
 HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
 
@@ -42,6 +43,11 @@ def left() -> float | None:
     """Seconds until the end, 0 or less when it has passed; None where there is none."""
     end = _until.get()
     return None if end is None else end - time.monotonic()
+
+
+def after(began: float, time_limit: float | None) -> float | None:
+    """What is left of a time limit that began at this moment of time.monotonic(), MOMENT at least; None without one."""
+    return None if time_limit is None else max(MOMENT, began + time_limit - time.monotonic())
 
 
 def share(seconds: float, part: float = 1.0) -> float:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from odtc import frame, parameters, pipeline
+from odtc import deadline, frame, parameters, pipeline
 from odtc.cost import cost_matrix
 from odtc.dataset import NUMERIC, Dataset, Feature, show_number
 from odtc.errors import NoSolutionError, SolverError
@@ -300,7 +300,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def _solved(self, problem, options: dict, began: float) -> tuple[Tree, Solution]:
         """The tree of the problem, and what was proved of it; the time limit began at this moment."""
-        left = pipeline.after(began, self.time_limit)
+        left = deadline.after(began, self.time_limit)
         if hasattr(problem.module, "tree"):
             done = pipeline.learn(problem, time_limit=left)
             return done.tree, done.solution

@@ -73,10 +73,10 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
     if select is not None:
         dataset = selected(dataset, select, depth)
-    with deadline.within(after(began, time_limit)):
+    with deadline.within(deadline.after(began, time_limit)):
         encoded = encode(dataset, encoding)
     if model == "auto":
-        with deadline.within(after(began, time_limit)):
+        with deadline.within(deadline.after(began, time_limit)):
             choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded)
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
@@ -84,7 +84,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
         of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
     problem = constraint.posed(Problem(encoded, topology, model, settings), constraints)
-    with deadline.within(after(began, time_limit)):
+    with deadline.within(deadline.after(began, time_limit)):
         problem = getattr(problem.module, "prepared", lambda problem: problem)(problem)
     if choice is not None:
         problem.memo["choice"] = choice
@@ -207,12 +207,7 @@ class Prepared:
     @property
     def left(self) -> float | None:
         """Seconds that the solver may take, a moment at least; None without a limit."""
-        return after(self.began, self.time_limit)
-
-
-def after(began: float, time_limit: float | None) -> float | None:
-    """What is left of a time limit that began at this moment of time.monotonic(), a moment at least; None without one."""
-    return None if time_limit is None else max(0.01, began + time_limit - time.monotonic())
+        return deadline.after(self.began, self.time_limit)
 
 
 def prepare(problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None) -> Prepared:
@@ -395,10 +390,10 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
                        **options | {"time_limit": seconds}, **words)
 
         whole = data if isinstance(data, Dataset) else read(data, **(reading or {}))
-        return iterated(whole, select, depth, again, log or (lambda text: None), after(began, time_limit))
+        return iterated(whole, select, depth, again, log or (lambda text: None), deadline.after(began, time_limit))
     problem = pose(data, model, depth, reading=reading, fitting=True, select=select, time_limit=time_limit, **words)
     labelled = test_rows(problem, test) if test is not None else None
-    left = after(began, time_limit)
+    left = deadline.after(began, time_limit)
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled, left)
     ready = prepare(problem, cuts, start_from, relaxations(left, progress, log), left)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from odtc import deadline
 from odtc.constraint import on_answers
 from odtc.dataset import NUMERIC, Dataset, Selected, show_number
 from odtc.encoding import encode
@@ -103,12 +104,12 @@ def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Ca
     best, least, began, most = None, np.inf, time.monotonic(), rounds_of(scheme)
     for number in range(most):
         part = selected(dataset, scheme, depth, best.tree if best else None)
-        left = None if time_limit is None else began + time_limit - time.monotonic()
-        if best is not None and left is not None and left <= 0:
+        left = deadline.after(began, time_limit)
+        if best is not None and left == deadline.MOMENT:
             tell(f"the time limit came before round {number + 1}: the tree of round {number} is kept")
             break
         try:
-            done = once(part, None if left is None else max(0.01, left / (most - number)))
+            done = once(part, None if left is None else max(deadline.MOMENT, left / (most - number)))
         except (OutOfTime, NoSolutionError) as problem:
             if best is None:
                 raise
