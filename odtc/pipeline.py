@@ -81,7 +81,9 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:
-        of_class = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+        # "balanced" is of all rows, also where some of them are selected: the leaves will hold all.
+        counted = encoded if dataset.selected is None else dataset.selected.whole
+        of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
     problem = constraint.posed(Problem(encoded, topology, model, settings), constraints)
     with deadline.within(deadline.after(began, time_limit)):
@@ -432,7 +434,7 @@ def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labell
 
 def _of_all(tree: Tree, whole: Dataset) -> dict:
     """The figures of a tree on all rows that its own were selected from."""
-    return {key: value for key, value in report.score(tree, whole).items() if key in ("n_rows", "correct", "accuracy")}
+    return {key: value for key, value in report.score(tree, whole).items() if key in ("n_rows", "correct", "accuracy", "balanced_accuracy")}
 
 
 def settled_objective(model: Model, decoded: Decoded) -> dict:

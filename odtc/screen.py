@@ -81,6 +81,8 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
             every, cart = facts["all_rows"], facts["cart_all_rows"]
             print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %), "
                   f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %)")
+            if facts["cost"] is not None:
+                print(f"          balanced accuracy {100 * every['balanced_accuracy']:.2f} %, CART {100 * cart['balanced_accuracy']:.2f} %")
             if every["relabelled"]:
                 print(f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their rows, not of the selected")
             if every["accuracy"] < facts["train_accuracy"]:

@@ -192,6 +192,18 @@ def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, dept
     assert fitted.facts["all_rows"]["correct"] == int((tree.predict(dataset.X) == dataset.y).sum())
 
 
+def test_balanced_is_of_all_rows():
+    """Of 400 rows of class 0 nine tenths lie within others; of 20 of class 1 all are kept: of the selected both are about as many."""
+    rng = np.random.default_rng(4)
+    X = np.vstack([rng.random((400, 2)), rng.random((20, 2)) * [0.6, 1.0] + [0.4, 0]])
+    dataset = data(X, np.repeat([0, 1], [400, 20]))
+    fitted = odtc.fit(dataset, "dpflow", 1, encoding="auto:bins=8", select="convex_hull", class_weight="balanced")
+    assert np.allclose(fitted.facts["cost"], [[0, 420 / 800], [420 / 40, 0]])
+    paid = np.array([np.dot(leaf.counts, np.array(fitted.facts["cost"])[:, leaf.label]) for leaf in fitted.tree.leaves()]).sum()
+    assert 420 * (1 - fitted.facts["all_rows"]["balanced_accuracy"]) == pytest.approx(paid)
+    assert fitted.facts["all_rows"]["balanced_accuracy"] >= 0.5
+
+
 def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     """200 rows of class a from 0 to 1, of which the ends are selected, and all of six of b between them: one leaf holds most of a and all of b."""
     rows = [f"{x:.4f},a" for x in np.linspace(0, 1, 200)] + [f"{x},{'b' if at % 2 else 'c'}" for at, x in enumerate((0.4012, 0.4512, 0.4912, 0.5012, 0.5512, 0.6012))]
