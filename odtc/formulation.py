@@ -13,6 +13,7 @@
                             (rows,), which of them each encoded row is
     hinders(problem, given) optional -> the parameter for which a constraint is refused that would be kept without it, in words
     instead(problem, given) optional -> the parameter that asks for the same as a constraint that has no rows here, in words; ""
+    prices_answers(problem) optional -> whether what leaves predict is priced by more than each row's own loss
     BEYOND                  optional: True where its trees may ask what no test of the encoding asks
     WEIGHS                  optional: True where it needs the numbers of the rows (Encoded.values), not their tests
                             alone; the manifest then holds them

@@ -132,8 +132,9 @@ def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -
 def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves. Each
     predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
-    for few. Under constraints on answers, which the labels of the selected rows keep, it predicts what it did."""
-    K, relabel = len(tree.classes), not on_answers(problem)
+    for few. Where answers are constrained, or priced together, it predicts what it did."""
+    K = len(tree.classes)
+    relabel = not on_answers(problem) and not getattr(problem.module, "prices_answers", lambda problem: False)(problem)
     at = tree.apply(whole.X) * K + whole.y
     counts, rows = (np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, None))
     loss, places = counts @ problem.encoded.cost, iter(range(tree.n_leaves))

@@ -192,6 +192,18 @@ def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, dept
     assert fitted.facts["all_rows"]["correct"] == int((tree.predict(dataset.X) == dataset.y).sum())
 
 
+@pytest.mark.parametrize("words", [{"constraints": ("recall[1] >= 0.9",)}, {"params": {"group": "x1", "rho": 300.0}}])
+def test_answers_that_are_constrained_or_priced_stay(words):
+    rng = np.random.default_rng(1)
+    x = np.concatenate([np.linspace(0, 1, 200), np.linspace(0.4, 0.6, 6)])
+    dataset = data(np.column_stack([x, rng.integers(0, 2, 206)]), np.repeat([0, 1], [200, 6]), ["numeric", "categorical"])
+    fitted = odtc.fit(dataset, "fair", 1, encoding="auto:bins=4", select="convex_hull", **words)
+    trained = fitted.decoded.heap.to_tree(fitted.model.problem.encoded)
+    assert fitted.facts["verified"] and fitted.facts["all_rows"]["relabelled"] == 0
+    assert [leaf.label for leaf in fitted.tree.leaves()] == [leaf.label for leaf in trained.leaves()]
+    assert sum(sum(leaf.rows) for leaf in fitted.tree.leaves()) == 206
+
+
 def test_balanced_is_of_all_rows():
     """Of 400 rows of class 0 nine tenths lie within others; of 20 of class 1 all are kept: of the selected both are about as many."""
     rng = np.random.default_rng(4)

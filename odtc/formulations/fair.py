@@ -218,6 +218,11 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return loss + problem.params.rho * float(contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1))
 
 
+def prices_answers(problem: Problem) -> bool:
+    """Whether discrimination has a price."""
+    return problem.params.rho > 0
+
+
 def branch_price(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
