@@ -25,8 +25,9 @@ oblique_search has all of it. Where the folds chose another than the first point
 one, which has leaves of 1 row or only errors to count, is fitted as well: what training can reach. The embedded HiGHS
 on one thread. The sets of Tables 7 and 8 are trained on the rows of --select convex_hull with the paper's β1 and β2
 (ε' = 0: exact), chosen anew for each fold and not for cart; numbers have 32 bins there in dpflow and 256 in cart.
-Training accuracy is that of all training rows, selected or not. Seconds are wall time of the last fit, the choice of
-rows included; those of cross-validation are a column of their own.
+Leaves predict what most of all training rows in them are, and training accuracy is that of all, selected or not.
+Seconds are wall time of the last fit, the choice of rows included; those of cross-validation are a column of their
+own.
 """
 
 import argparse
