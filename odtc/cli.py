@@ -127,7 +127,8 @@ def fit(
         began = time.monotonic()
         return posed(data, select=select, time_limit=limit), limit, began
 
-    def once(given, mark=""):
+    def once(given, mark="", quiet=False):
+        """The Fit of a problem, its stem with the mark, and the files written; `quiet` where another result is there to print."""
         problem, limit, began = given
         labelled = pipeline.test_rows(problem, test) if test else None
         stem = _stem(problem, o) + mark
@@ -162,14 +163,14 @@ def fit(
         if ready.model is None:
             files.forget_solution(stem)
             if ready.known is None:
-                screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json)
+                screen.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json, quiet)
             return pipeline.unfinished(ready, labelled), stem, written + cli_pool.write_pool(problem, pool, within, 0, stem)
         if last.problem is not ready.model.problem:  # the loop has made columns, which the first manifest has not
             built = files.write_build(last, stem, format, gzip, solution.x if format else None)
         written = built + files.write_beside(last.problem, stem) + written
         written += [*(keeper.files if keeper else ()), *files.write_solution(last, solution, options, f"{stem}.sol")]
         if not solution.has_solution:
-            screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json)
+            screen.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json, quiet)
         done = pipeline.finish(last, solution, labelled)
         return done, stem, written + cli_pool.write_pool(problem, pool, within, ready.left, stem)
 
@@ -257,10 +258,10 @@ def decode(
         screen.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
     dataset, note = files.selected_data(opened, data)
     if note:
-        screen.say(f"the leaves hold the selected rows alone, not all that these stand for: {note}")
+        screen.say(f"note: {note}")
     done = pipeline.finish(model, solution, dataset=dataset)
     written = _write_tree(done.decoded, target)
-    facts = done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
+    facts = files.selection_facts(opened) | done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
                           "files": written}
     screen.print_tree_result(done.tree, done.decoded, facts, as_json)
 
@@ -528,8 +529,8 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
     if measured and any(value != int(value) for value in measured):
         screen.say(f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
                    "for few classes put them into ranges, or name another column with --target")
-    if dataset.n_dropped:
-        screen.say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {screen.why_dropped(dataset)}")
+    if not isinstance(data, Dataset):
+        screen.say_dropped(dataset if dataset.selected is None else dataset.selected.whole)
     if dataset.selected is not None and not isinstance(data, Dataset):
         screen.say(f"--select {select}: {dataset.n_rows:,} of {dataset.selected.whole.n_rows:,} rows")
     return problem

@@ -29,6 +29,9 @@ def compare(
     if o is not None:
         _expect_picture(o)
     found = compared(runs, data)
+    for entry in found.entries:
+        if entry.run.note and entry.run.selected:
+            screen.say(f"note: {entry.name}: {entry.run.note}")
     files = [_picture(o, _sized(found))] if o else []
     if as_json:
         screen.print_json(found.to_json() | {"files": files})

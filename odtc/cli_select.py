@@ -51,16 +51,19 @@ def again(scheme: str | None) -> bool:
 
 def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once, time_limit: float | None):
     """The best of the rounds, as `once(pose(data, seconds), mark)` hands it back: (Fit, stem, files); `how` are the
-    keywords of `odtc.read`. Each round has files of its own, so that those of the best are not written over; the tree
-    stands under the stem itself."""
-    from odtc import deadline, read, selection
+    keywords of `odtc.read`. Each round has files of its own, so that those of the best are not written over; these stand
+    under the stem itself in the end."""
+    from odtc import deadline, files, read, selection
 
-    rounds, began = [], time.monotonic()
+    rounds, began, dataset = [], time.monotonic(), read(data, **how)
+    screen.say_dropped(dataset)
 
     def fitted(part, seconds):
-        rounds.append(once(pose(part, seconds), f".select{len(rounds) + 1}"))
+        rounds.append(once(pose(part, seconds), f".select{len(rounds) + 1}", quiet=bool(rounds)))
         return rounds[-1][0]
 
-    best = selection.iterated(read(data, **how), scheme, depth, fitted, screen.say, deadline.after(began, time_limit))
-    number, (_, stem, written) = next((number, found) for number, found in enumerate(rounds, 1) if found[0] is best)
-    return best, stem.removesuffix(f".select{number}"), written
+    best = selection.iterated(dataset, scheme, depth, fitted, screen.say, deadline.after(began, time_limit))
+    number, (_, marked, written) = next((number, found) for number, found in enumerate(rounds, 1) if found[0] is best)
+    stem = marked.removesuffix(f".select{number}")
+    others = [path for at, (*_, paths) in enumerate(rounds, 1) if at != number for path in paths]
+    return best, stem, [*files.move_run(written, marked, stem), *others]

@@ -24,7 +24,7 @@ from odtc.model import Model
 from odtc.output import stem_of, write_text
 from odtc.point import RawPoint, read_point, write_point
 from odtc.reader import fingerprint, read
-from odtc.run import read_run, write_run
+from odtc.run import read_run, rename_run, write_run
 from odtc.solution import Options, Progress, Solution, Termination, proof
 from odtc.solver import SOLVERS, find_solver, said_in_log
 
@@ -107,6 +107,16 @@ def forget_solution(stem) -> None:
     """Removes the solution of an earlier run of this stem: it would pass for one of this run."""
     for suffix in (".sol", ".run.json"):
         Path(f"{stem}{suffix}").unlink(missing_ok=True)
+
+
+def move_run(paths, stem: str, to: str) -> list[Path]:
+    """The files of the run `stem` under another stem, whose own solution goes; where they are then."""
+    forget_solution(to)
+    moved = [Path(f"{to}{str(path).removeprefix(stem)}") for path in paths]
+    for path, target in zip(paths, moved):
+        Path(path).replace(target)
+    rename_run(to)
+    return moved
 
 
 def in_own_sense(model: Model, said: Solution | Progress):
@@ -202,11 +212,12 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
     Raises ManifestError where the file is not the one that the model was built from.
     """
     facts = manifest.facts["data"]
+    alone = "; its leaves hold and predict by the selected rows alone, not all that these were selected from" if "selection" in facts else ""
     if facts.get("sha256") is None:
-        return None, "the model was built from data in memory: checked against the rows in the manifest"
+        return None, f"the model was built from data in memory: checked against the rows in the manifest{alone}"
     path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
     if data_path is None and not path.exists():
-        return None, f"the data file {facts['path']!r} is not there: checked against the rows in the manifest (--data names it)"
+        return None, f"the data file {facts['path']!r} is not there: checked against the rows in the manifest{alone} (--data names it)"
     if fingerprint(path) != facts["sha256"]:
         raise ManifestError(
             f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
@@ -236,7 +247,13 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
     except ManifestError as problem:
         if data_path is not None:
             raise
-        return None, str(problem)
+        return None, f"{problem}; the tree's leaves hold and predict by the selected rows alone"
+
+
+def selection_facts(manifest: Manifest) -> dict:
+    """{"selection": what the manifest says of how rows were selected}; {} where none were."""
+    facts = manifest.facts["data"].get("selection")
+    return {} if facts is None else {"selection": {key: value for key, value in facts.items() if key not in ("rows", "weight")}}
 
 
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:

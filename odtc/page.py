@@ -39,6 +39,11 @@ class Run:
     data_path: str = ""  # from the current folder
 
     @property
+    def selected(self) -> bool:
+        """Whether it was trained on some of the rows of its data file."""
+        return "selection" in (self.manifest or {}).get("data", {})
+
+    @property
     def facts(self) -> dict:
         return self.fit.facts if self.fit else {}
 
@@ -64,7 +69,8 @@ def open_run(given, data=None) -> Run:
 def page(run: Run, test: str | Path | None = None, templates=None) -> str:
     """The page; `test` is a file with labelled rows. Raises DataError for one that does not fit."""
     tree = run.tree
-    scores = [("training", training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else []
+    rows = "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"  # those in the leaves
+    scores = [(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else []
     if test is not None:
         scores.append((f"test ({Path(test).name})", report.score(tree, _test_rows(run, test))))
     found = places(tree)

@@ -20,7 +20,7 @@ from odtc.heuristic import HEURISTICS, grow
 from odtc.loop import Rounds
 from odtc.model import Model
 from odtc.reader import read, read_rows
-from odtc.selection import filled, iterated, rounds_of, selected
+from odtc.selection import filled, iterated, rounds_of, selected, taken
 from odtc.separation import separated
 from odtc.solution import Options, Progress, Solution, Termination
 from odtc.solver import solve as run_solver
@@ -276,12 +276,20 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     if not solution.has_solution:
         raise NoSolutionError(no_solution_text(solution))
     heap = problem.module.decode(problem, model.split(solution.x))
-    tree, dataset = heap.to_tree(problem.encoded), dataset or problem.encoded.dataset
+    tree, dataset = heap.to_tree(problem.encoded), _read_anew(problem, dataset)
     checks = run_checks(problem, model, solution, heap, tree, dataset)
     paid = _paid(problem, heap)
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
     return _decoded(problem, heap, tree, checks, floored(problem, solution), dataset)
+
+
+def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
+    """The data set that was handed in, with the rows of it that the problem's own were selected from it as; else the problem's own."""
+    own = problem.encoded.dataset
+    if dataset is None or own is None or own.selected is None or dataset.selected is not None or dataset.n_rows != own.selected.whole.n_rows:
+        return dataset or own
+    return taken(dataset, own.selected.rows, own.weight, own.selected.facts)
 
 
 def _decoded(problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None) -> Decoded:
@@ -416,12 +424,12 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
 def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
-    trained, dataset = decoded.heap.to_tree(problem.encoded), dataset or problem.encoded.dataset
+    trained, dataset = decoded.heap.to_tree(problem.encoded), _read_anew(problem, dataset)
     facts = facts | report.tree_facts(trained, problem.encoded.cost) | report.cart_facts(problem, greedy)
     if dataset is not None and dataset.selected is not None:
         whole = dataset.selected.whole
         cart = filled(cart, problem, whole)
-        facts |= {"all_rows": _of_all(decoded.tree, whole), "cart_all_rows": _of_all(cart, whole)}
+        facts |= {"selection": dataset.selected.facts, "all_rows": _of_all(decoded.tree, problem), "cart_all_rows": _of_all(cart, problem)}
         rows = Answered(problem.encoded, whole, decoded.tree.predict(whole.X))
         facts["all_rows"]["breaks"] = [f"{given}: {rows.told(given)}" for given in constraint.on_answers(problem) if not given.holds(rows.value(given))]
         facts["all_rows"]["relabelled"] = sum(one.label != other.label for one, other in zip(trained.leaves(), decoded.tree.leaves()))
@@ -432,9 +440,12 @@ def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labell
     return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
 
 
-def _of_all(tree: Tree, whole: Dataset) -> dict:
-    """The figures of a tree on all rows that its own were selected from."""
-    return {key: value for key, value in report.score(tree, whole).items() if key in ("n_rows", "correct", "accuracy", "balanced_accuracy")}
+def _of_all(tree: Tree, problem: Problem) -> dict:
+    """The figures of a tree that holds all rows that its own were selected from."""
+    facts = report.tree_facts(tree, problem.encoded.cost)
+    told = {"correct": "train_correct", "accuracy": "train_accuracy", "weighted_accuracy": "train_weighted_accuracy",
+            "balanced_accuracy": "train_balanced_accuracy", "loss": "loss"}
+    return {"n_rows": sum(sum(leaf.rows) for leaf in tree.leaves())} | {name: facts.get(key) for name, key in told.items()}
 
 
 def settled_objective(model: Model, decoded: Decoded) -> dict:

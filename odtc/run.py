@@ -56,6 +56,14 @@ def write_run(solution: Solution, options: Options, solution_path, stem) -> Path
     return path
 
 
+def rename_run(stem) -> None:
+    """Has STEM.run.json, where there is one, speak of STEM.sol, which its solution file is called now."""
+    path = Path(f"{stem}.run.json")
+    if path.exists():
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        write_text(path, json.dumps(facts | {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name}, indent=1) + "\n")
+
+
 def read_run(solution_path) -> Solution | None:
     """The record of exactly this solution file, without its point; None where there is none."""
     path = Path(solution_path)

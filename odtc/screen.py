@@ -25,6 +25,12 @@ def csv_column(title: str, cells: list[str]) -> str:
     return text.getvalue()
 
 
+def say_dropped(dataset) -> None:
+    """How many rows of the data file are not in the data set, and why."""
+    if dataset.n_dropped:
+        say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {why_dropped(dataset)}")
+
+
 def why_dropped(dataset) -> str:
     """Why rows were left out; which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled
@@ -44,12 +50,15 @@ def proof(solution) -> str:
     return f", bound {solution.bound:.10g}, gap {100 * solution.gap:.2f} %"
 
 
-def refuse_no_solution(facts, solution, files, as_json) -> None:
+def refuse_no_solution(facts, solution, files, as_json, quiet: bool = False) -> None:
+    """Raises NoSolutionError, and prints what there is to say first, unless another result will be printed."""
     from odtc import pipeline, report
     from odtc.errors import NoSolutionError
 
     facts = facts | report.solve_facts(solution) | {"files": [str(f) for f in files]}
-    if as_json:
+    if quiet:
+        pass
+    elif as_json:
         print_json(facts)
     else:
         print_race(facts)
@@ -71,25 +80,15 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
         print(f"{proved}: objective {facts['objective']:.10g}{bound}{nodes}{seconds}, {facts['solver']}")
         print_race(facts)
+        of_all = "all_rows" in facts
         weighted = "train_weighted_accuracy" in facts
         ours, theirs = (f", by weight {100 * facts[key]:.2f} %" if weighted else "" for key in ("train_weighted_accuracy", "cart_train_weighted_accuracy"))
-        print(f"training  {facts['train_correct']} of {facts['n_rows']} {'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
+        print(f"{'selected' if of_all else 'training':8}  {facts['train_correct']} of {facts['n_rows']} {'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
               f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %{theirs})")
         if facts["cost"] is not None:
             print(f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy {100 * facts['train_balanced_accuracy']:.2f} %")
-        if "all_rows" in facts:
-            every, cart = facts["all_rows"], facts["cart_all_rows"]
-            print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %), "
-                  f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %)")
-            if facts["cost"] is not None:
-                print(f"          balanced accuracy {100 * every['balanced_accuracy']:.2f} %, CART {100 * cart['balanced_accuracy']:.2f} %")
-            if every["relabelled"]:
-                print(f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their rows, not of the selected")
-            if every["accuracy"] < facts["train_accuracy"]:
-                say(f"note: {100 - 100 * facts['train_accuracy']:.2f} % of the selected rows are wrong, but {100 - 100 * every['accuracy']:.2f} % of all: "
-                    "behind a wrong row that was selected others may stand that were not; select more of them, or train on all")
-            for broken in every["breaks"]:
-                say(f"note: the constraint is kept on the selected rows only: {broken}")
+        if of_all:
+            _print_all_rows(facts)
         if facts.get("test_accuracy") is not None:
             print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
                   f"CART {100 * facts['cart_test_accuracy']:.2f} %"
@@ -99,6 +98,26 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
             say(f"wrote {', '.join(facts['files'])}")
     say_note(decoded.solution)
     refuse_failed(decoded)
+
+
+def _print_all_rows(facts) -> None:
+    """The figures of all rows that those of the tree were selected from."""
+    every, cart = facts["all_rows"], facts["cart_all_rows"]
+    ours, theirs = (f", by weight {100 * one['weighted_accuracy']:.2f} %" if one["weighted_accuracy"] is not None else "" for one in (every, cart))
+    print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %{ours}), "
+          f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %{theirs})")
+    if facts["cost"] is not None:
+        print(f"          loss {every['loss']:.10g}, CART {cart['loss']:.10g}; balanced accuracy {100 * every['balanced_accuracy']:.2f} %")
+    if every["relabelled"]:
+        print(f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their rows, not of the selected")
+    if heavy := facts["selection"].get("n_heavy"):
+        say(f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay right: objective, loss and constraints of the "
+            "selected rows are by these weights, those of all rows are not")
+    if facts["cost"] is None and every["accuracy"] < facts["train_accuracy"]:
+        say(f"note: {100 - 100 * facts['train_accuracy']:.2f} % of the selected rows are wrong, but {100 - 100 * every['accuracy']:.2f} % of all: "
+            "behind a wrong row that was selected others may stand that were not; select more of them, or train on all")
+    for broken in every["breaks"]:
+        say(f"note: the constraint is kept on the selected rows only: {broken}")
 
 
 def say_note(solution) -> None:

@@ -84,7 +84,7 @@ def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None
     # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
     weight = dataset.weight[rows] + np.where(heavy, dataset.weight[~right].sum(), 0.0)
     total = {key: sum(part.facts.get(key, 0) for part in kept) for part in kept[:1] for key in part.facts}
-    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total}
+    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | ({"n_heavy": int(heavy.sum())} if heavy.any() else {})
     return taken(dataset, rows, weight, facts)
 
 
@@ -98,10 +98,10 @@ def rounds_of(scheme: str | None) -> int:
 
 def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Callable[[str], None] = lambda text: None,
              time_limit: float | None = None):
-    """The best of what `once(selected data, seconds)` hands back, of what has a `tree`, in rounds: each selects by the
-    tree of the last, until one has no fewer errors on all rows (by weight), the selection's rounds are over, or the
+    """The best of what `once(selected data, seconds)` hands back, a Fit, in rounds: each selects by the tree of the last,
+    until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over, or the
     time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the others'."""
-    best, least, began, most = None, np.inf, time.monotonic(), rounds_of(scheme)
+    best, least, began, most = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme)
     for number in range(most):
         part = selected(dataset, scheme, depth, best.tree if best else None)
         left = deadline.after(began, time_limit)
@@ -115,26 +115,32 @@ def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Ca
                 raise
             tell(f"round {number + 1}: {problem}; the tree of round {number} is kept")
             break
-        wrong = float(dataset.weight[done.tree.predict(dataset.X) != dataset.y].sum())
-        tell(f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {wrong:.10g} wrong"
-             + ("" if wrong < least else f" and {least:.10g} before: that tree is kept"))
-        if wrong >= least:
+        of_all = done.facts["all_rows"]
+        broken, lost = found = len(of_all["breaks"]), of_all["loss"]
+        tell(f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} {'wrong' if done.facts['cost'] is None else 'lost'}"
+             + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
+             + ("" if found < least else f", before {least[1]:.10g}" + (f" and {least[0]} broken" if least[0] else "") + ": that tree is kept"))
+        if found >= least:
             break
-        best, least = done, wrong
+        best, least = done, found
     return best
 
 
 def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
-    """The data set with these rows, places in rising order, of these weights; it remembers the whole."""
-    return replace(dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=Selected(dataset, rows, facts))
+    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also where its own
+    rows were selected before."""
+    before = dataset.selected
+    of = Selected(dataset, rows, facts) if before is None else Selected(before.whole, before.rows[rows], facts)
+    return replace(dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=of)
 
 
 def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves. Each
     predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
-    for few. Where answers are constrained, or priced together, it predicts what it did."""
+    for few. Where answers are constrained, or those of several leaves priced together, it predicts what it did."""
     K = len(tree.classes)
-    relabel = not on_answers(problem) and not getattr(problem.module, "prices_answers", lambda problem: False)(problem)
+    together = tree.n_leaves > 1 and getattr(problem.module, "prices_answers", lambda problem: False)(problem)
+    relabel = not together and not on_answers(problem)
     at = tree.apply(whole.X) * K + whole.y
     counts, rows = (np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, None))
     loss, places = counts @ problem.encoded.cost, iter(range(tree.n_leaves))

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import odtc
-from odtc import pipeline, planes
+from odtc import deadline, pipeline, planes
 from odtc.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulation import Problem, parse_params
@@ -158,6 +158,17 @@ def test_missing_numbers_are_refused_before_a_search_and_what_is_said_to_do_work
         assert run("fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", *way, folder=tmp_path).code == 0
     for model in (("dpflow", "--encoding", "oblique"), ("oblique_search",)):
         assert run("fit", "m.csv", "--model", *model, "--depth", 1, "--missing", "separate", folder=tmp_path).code == 0
+
+
+def test_a_start_is_trimmed_also_where_no_time_is_left():
+    """The greedy trees of cuts that leave the gap looked at the deadline, and a tree that is none of the model's was handed in."""
+    x = np.linspace(0, 1, 40)
+    problem = posed(Dataset("line", x[:, None], (x > 0.5).astype(np.int32), (Feature("x", "numeric"),), ("u", "v"), np.ones(40)), 1, mu=0.05)
+    heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+    with deadline.within(0.0):
+        kept = problem.module.trimmed(problem, heap)
+    assert heap.n_branch_nodes == 1 and kept.n_branch_nodes == 0
+    problem.module.start(problem, kept)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -16,6 +16,7 @@ Decoding reads a, b and d alone; b lies μ above the values that go left, so the
 and each leaf takes the label that costs least.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,7 +24,7 @@ import numpy as np
 
 from odtc import leaf_errors
 from odtc.branching import only_below
-from odtc.errors import TreeError
+from odtc.errors import OutOfTime, TreeError
 from odtc.formulation import Problem, Role, parameter
 from odtc.gapped import directions, grown
 from odtc.heap import HeapTree, with_least
@@ -154,9 +155,10 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     kept = least(heap)
     if kept.n_branch_nodes == heap.n_branch_nodes:
         return kept
-    along = directions(weighed, heap, encoded)
-    greedy = (grown(encoded, problem.topology, weighed, problem.params.mu, along, gini) for gini in (True, False))
-    others = (HEURISTICS.get("cart").tree(encoded, problem.topology), *greedy)
+    others, along = [HEURISTICS.get("cart").tree(encoded, problem.topology)], directions(weighed, heap, encoded)
+    with suppress(OutOfTime):  # a tree of the model is known already
+        for gini in (True, False):
+            others.append(grown(encoded, problem.topology, weighed, problem.params.mu, along, gini))
     return min([kept, *map(least, others)], key=partial(objective, problem))
 
 
