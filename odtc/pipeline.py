@@ -504,12 +504,12 @@ def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
     return names
 
 
-def no_solution_text(solution: Solution, ours: bool = True, constraints: Sequence[str] = ()) -> str:
+def no_solution_text(solution: Solution, ours: bool = True, constraints: Sequence[str] = (), selected: bool = False) -> str:
     """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make, `constraints`
-    are those of the model."""
+    are those of the model, and whether they are of `selected` rows alone."""
     if solution.termination == Termination.INFEASIBLE and constraints:
         return (f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of this depth over these tests keeps "
-                f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} {'; '.join(constraints)}: relax one, allow a greater --depth or more tests, "
+                f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} {'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater --depth or more tests, "
                 "or look at the rows that were added to the file, if any were (docs/files.md)")
     if solution.solver == COMPILER:
         return ("the time limit came in the compile, before there was a model, and there is no start; allow more time (--time-limit), "

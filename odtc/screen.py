@@ -62,7 +62,7 @@ def refuse_no_solution(facts, solution, files, as_json, quiet: bool = False) -> 
         print_json(facts)
     else:
         print_race(facts)
-    raise NoSolutionError(pipeline.no_solution_text(solution, facts["model"] is not None, facts.get("constraints", ())))
+    raise NoSolutionError(pipeline.no_solution_text(solution, facts["model"] is not None, facts.get("constraints", ()), "selection" in facts))
 
 
 def print_tree_result(tree, decoded, facts, as_json) -> None:

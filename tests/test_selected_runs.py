@@ -114,6 +114,11 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
     assert other.code == 0 and "SHA-256" in other.err and "predict by the selected rows alone" in other.err
 
 
+def test_that_no_tree_keeps_a_constraint_is_of_the_selected_rows(noisy):
+    said = run("fit", "d.csv", "--model", "flowoct", "--encoding", "auto:bins=3", "--depth", 1, "--select", "convex_hull", "--constraint", "accuracy >= 0.999", folder=noisy)
+    assert said.code == 3 and "keeps the constraint accuracy >= 0.999 on the selected rows: relax" in said.err
+
+
 def test_a_data_set_read_anew_is_that_of_the_selected_rows(noisy):
     model = odtc.build(noisy / "d.csv", "dpflow", 2, encoding="auto:bins=6", select="convex_hull")
     solution = odtc.solve(model)
