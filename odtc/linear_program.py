@@ -12,8 +12,8 @@ def solved(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
     """float64 (columns,): the least cost·x with A x <= b within the bounds, None where there is none, or none is found in
     so many seconds. Of many rows few hold with equality, so those that a point of some of them breaks most are added
     until it breaks none."""
-    end, taken = time.monotonic() + seconds, np.zeros(len(A), bool)
-    taken[np.linspace(0, len(A) - 1, FEW).astype(int) if len(A) > 4 * FEW else slice(None)] = True
+    end, taken = time.monotonic() + seconds, np.zeros(A.shape[0], bool)
+    taken[np.linspace(0, A.shape[0] - 1, FEW).astype(int) if A.shape[0] > 4 * FEW else slice(None)] = True
     while True:
         found = _ended(cost, A[taken], b[taken], bounds, end)
         if found.status == 3 and not taken.all():  # nothing keeps it yet

@@ -111,22 +111,19 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
     over the rows i with s_i = 1 left and -1 right; without `slack` (float64 (rows,)) every m_i is 0; `most` as
     above. With `off` 0 rows may stand on it, whichever side they go to. None where there is none.
     """
+    from scipy.sparse import csr_array, eye_array, hstack, vstack
+
     d, n = Z.shape[1], len(rows)
     if not len(rows) or left.all() or not left.any():
         return np.zeros(d), -1.0 if n and not left.any() else 1.0
-    side, zero = np.where(left, 1.0, -1.0)[:, None], np.zeros
+    side = np.where(left, 1.0, -1.0)[:, None]
     plane = np.hstack([side * Z[rows], -side * Z[rows], -side])
     limits = np.hstack([Z, -Z, -np.ones((len(Z), 1))])
-    soft = slack is not None
-    extra = -np.eye(n) if soft else zero((n, 0))
-    m = extra.shape[1]
-    A = [np.hstack([plane, extra]), np.hstack([limits, zero((len(Z), m))]), np.hstack([-limits, zero((len(Z), m))])]
-    b = [np.full(n, -margin * (1 + NUDGE)), np.full(2 * len(Z), 1 - NUDGE)]
-    if soft:
-        A.append(np.hstack([plane, zero((n, m))]))
-        b.append(np.full(n, -off))
-    cost = np.concatenate([np.full(2 * d, norm), [0.0], slack if soft else []])
-    x = solved(cost, np.vstack(A), np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
+    A, b, cost, m = np.vstack([plane, limits, -limits]), [np.full(n, -margin * (1 + NUDGE)), np.full(2 * len(Z), 1 - NUDGE)], [np.full(2 * d, norm), [0.0]], 0
+    if slack is not None:  # a column m_i a row: of thousands of rows nearly all of it is 0
+        extra, m = vstack([-eye_array(n), csr_array((2 * len(Z), n))]), n
+        A, b, cost = vstack([hstack([A, extra]), hstack([plane, csr_array((n, n))])], format="csr"), [*b, np.full(n, -off)], [*cost, slack]
+    x = solved(np.concatenate(cost), A, np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
     return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))
 
 
