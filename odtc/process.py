@@ -71,11 +71,11 @@ class Child:
         return self.process.returncode
 
 
-def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in=None) -> str | None:
+def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in=None, grace: float | None = None) -> str | None:
     """Hands every event to `take` until it returns True or the child's output ends.
 
     `limit` seconds after the start (of the process, or the event "started" where `started` is
-    False) and NUDGE more, `tell` is called; GRACE later, or at a second Ctrl-C, this returns.
+    False) and NUDGE more, `tell` is called; `grace` seconds (None: GRACE) later, or at a second Ctrl-C, this returns.
     `ends_in()`, where it is given, is the seconds that the process still has, None while it may go
     on: at its first number `tell` is called, at the end of the seconds this returns.
     Returns "time_limit" or "interrupted" where we stopped it, else None.
@@ -100,7 +100,7 @@ def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in
             if wait <= 0:  # also where it never stops talking
                 if stopped is not None:
                     return stopped
-                ask("time_limit", GRACE)
+                ask("time_limit", GRACE if grace is None else grace)
                 continue
             try:
                 event = child.events.get(timeout=min(wait, POLL))

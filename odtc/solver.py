@@ -33,6 +33,8 @@ from odtc.program import wanted
 from odtc.registry import Registry
 from odtc.solution import NO_POINT, Incumbent, Job, Log, Options, Outcome, Progress, Solution, Termination, proof
 
+PARTING = 2.0  # seconds, and a tenth of the limit, that a solver which sends its incumbents has for its last word
+
 SOLVERS = Registry(
     "solver", "odtc.solvers",
     ("highs", "highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools", "gurobi", "cplex", "xpress",
@@ -223,7 +225,10 @@ def _in_process(solver, job, run, ends_in=None) -> None:
             pickle.dump(job, child.process.stdin, protocol=5)
             child.process.stdin.flush()
         # The worker takes the end of its input for "stop".
-        run.stopped = attend(child, run.take, child.close_input, job.options.time_limit, started=False, ends_in=ends_in)
+        # Its incumbents are here already, so a short limit is not followed by a long wait for the last word.
+        limit = job.options.time_limit
+        grace = None if limit is None else min(process.GRACE, PARTING + limit / 10)
+        run.stopped = attend(child, run.take, child.close_input, limit, started=False, ends_in=ends_in, grace=grace)
     finally:
         child.end()
 
