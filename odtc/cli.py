@@ -44,12 +44,12 @@ from odtc.cli_options import (
     Gap,
     Json,
     ManifestFile,
-    MovedData,
     MaxBranchNodes,
     MaxFeatures,
     MinLeafRows,
     Missing,
     ModelName,
+    MovedData,
     Numeric,
     Params,
     Pricing,
@@ -530,9 +530,10 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
         screen.say(f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
                    "for few classes put them into ranges, or name another column with --target")
     if not isinstance(data, Dataset):
-        screen.say_dropped(dataset if dataset.selected is None else dataset.selected.whole)
-    if dataset.selected is not None and not isinstance(data, Dataset):
-        screen.say(f"--select {select}: {dataset.n_rows:,} of {dataset.selected.whole.n_rows:,} rows")
+        whole = dataset if dataset.selected is None else dataset.selected.whole
+        screen.say_dropped(whole)
+        if whole is not dataset:
+            screen.say(f"--select {select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
     return problem
 
 

@@ -41,7 +41,7 @@ class Run:
     @property
     def selected(self) -> bool:
         """Whether it was trained on some of the rows of its data file."""
-        return "selection" in (self.manifest or {}).get("data", {})
+        return "selection" in self.manifest.get("data", {})
 
     @property
     def facts(self) -> dict:

@@ -416,6 +416,7 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
 def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> "Fit":
     """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
     rows `labelled`; `dataset` as in `decode`."""
+    dataset = _read_anew(model.problem, dataset)
     decoded = decode(model, solution, dataset)
     facts = model_facts(model.problem, model) | report.solve_facts(decoded.solution) | settled_objective(model, decoded)
     return _with_figures(model, model.problem, decoded, facts, labelled, dataset)
@@ -424,12 +425,14 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
 def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
-    trained, dataset = decoded.heap.to_tree(problem.encoded), _read_anew(problem, dataset)
+    dataset = dataset or problem.encoded.dataset
+    chosen = dataset.selected if dataset is not None else None
+    trained = decoded.tree if chosen is None else decoded.heap.to_tree(problem.encoded)
     facts = facts | report.tree_facts(trained, problem.encoded.cost) | report.cart_facts(problem, greedy)
-    if dataset is not None and dataset.selected is not None:
-        whole = dataset.selected.whole
+    if chosen is not None:
+        whole = chosen.whole
         cart = filled(cart, problem, whole)
-        facts |= {"selection": dataset.selected.facts, "all_rows": _of_all(decoded.tree, problem), "cart_all_rows": _of_all(cart, problem)}
+        facts |= {"selection": chosen.facts, "all_rows": _of_all(decoded.tree, problem), "cart_all_rows": _of_all(cart, problem)}
         rows = Answered(problem.encoded, whole, decoded.tree.predict(whole.X))
         facts["all_rows"]["breaks"] = [f"{given}: {rows.told(given)}" for given in constraint.on_answers(problem) if not given.holds(rows.value(given))]
         facts["all_rows"]["relabelled"] = sum(one.label != other.label for one, other in zip(trained.leaves(), decoded.tree.leaves()))

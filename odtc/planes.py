@@ -87,7 +87,7 @@ def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None 
     here = np.unique(np.hstack([side * Z[rows], -side, np.ones_like(side)]), axis=0)
     within = np.hstack([others, -np.ones((len(others), 1)), np.zeros((len(others), 1))])
     x = solved(np.append(np.zeros(d + 1), -1.0), np.vstack([here, within, -within]),
-                np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]), [(None if most is None else -most, most)] * d + [(None, None), (0, 1)])
+               np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]), [(None if most is None else -most, most)] * d + [(None, None), (0, 1)])
     if x is None or x[-1] <= TIGHT:
         return np.zeros(d), 1.0, 0.0
     scale = np.abs(Z @ x[:d] - x[d]).max()
@@ -119,7 +119,8 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
     side = np.where(left, 1.0, -1.0)[:, None]
     plane = np.hstack([side * Z[rows], -side * Z[rows], -side])
     limits = np.hstack([Z, -Z, -np.ones((len(Z), 1))])
-    A, b, cost, m = np.vstack([plane, limits, -limits]), [np.full(n, -margin * (1 + NUDGE)), np.full(2 * len(Z), 1 - NUDGE)], [np.full(2 * d, norm), [0.0]], 0
+    A, b = np.vstack([plane, limits, -limits]), [np.full(n, -margin * (1 + NUDGE)), np.full(2 * len(Z), 1 - NUDGE)]
+    cost, m = [np.full(2 * d, norm), [0.0]], 0
     if slack is not None:  # a column m_i a row: of thousands of rows nearly all of it is 0
         extra, m = vstack([-eye_array(n), csr_array((2 * len(Z), n))]), n
         A, b, cost = vstack([hstack([A, extra]), hstack([plane, csr_array((n, n))])], format="csr"), [*b, np.full(n, -off)], [*cost, slack]
@@ -138,7 +139,7 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
     plane = np.hstack([side * here, -side * here, -side, np.where(left[:, None], 1.0, zeros)])
     norm = np.append(np.ones(2 * len(of)), [0.0, 0.0])[None, :]
     x = solved(np.append(np.zeros(2 * len(of) + 1), -1.0), np.vstack([plane, norm]), np.append(np.zeros(len(rows)), 1.0),
-                [(0, 1)] * (2 * len(of)) + [(-1, 1), (0, 2)])
+               [(0, 1)] * (2 * len(of)) + [(-1, 1), (0, 2)])
     if x is None or x[-1] <= TIGHT:
         return a, 0.0, 0.0
     a[of] = x[: len(of)] - x[len(of) : 2 * len(of)]

@@ -83,7 +83,7 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         of_all = "all_rows" in facts
         weighted = "train_weighted_accuracy" in facts
         ours, theirs = (f", by weight {100 * facts[key]:.2f} %" if weighted else "" for key in ("train_weighted_accuracy", "cart_train_weighted_accuracy"))
-        print(f"{'selected' if of_all else 'training':8}  {facts['train_correct']} of {facts['n_rows']} {'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
+        print(f"{'selected' if of_all else 'training'}  {facts['train_correct']} of {facts['n_rows']} {'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
               f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %{theirs})")
         if facts["cost"] is not None:
             print(f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy {100 * facts['train_balanced_accuracy']:.2f} %")

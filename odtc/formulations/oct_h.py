@@ -144,10 +144,9 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min; or,
     where that costs more, CART's without them, or the better of two greedy trees of cuts that leave μ."""
     encoded, weighed = problem.encoded, _weighed(problem)
-    Z = weighed.Z
 
     def fits(rows, left):
-        return gap(Z, rows, left, np.arange(Z.shape[1]))[2] >= problem.params.mu
+        return _wide(problem, rows, left, np.arange(weighed.n)) is not None
 
     def least(tree):
         return with_least(thinned(tree, encoded, fits), encoded, problem.params.n_min)
@@ -217,13 +216,17 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
 def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, float] | None:
     """(a, b) that part these rows so: with a price of the fewest features, or of `own` where fewer are known of these, else
     of the widest gap; None where that is less than μ. The fewest are sought once, as that may take its time."""
-    mu, Z = problem.params.mu, _weighed(problem).Z
-
-    def wide(of):
-        a, b, width = gap(Z, rows, left, of) if of is not None else (None, 0.0, 0.0)
-        return (a, b) if width >= mu else None
-
-    found = once(problem, rows, left, lambda: wide(fewest(Z, rows, left, mu) if branch_price(problem) else np.arange(Z.shape[1])))
-    if branch_price(problem) and len(own) and (found is None or len(own) < np.count_nonzero(found[0])):
-        found = once(problem, rows, left, lambda: wide(own), own.tobytes()) or found
+    Z = _weighed(problem).Z
+    if not branch_price(problem):
+        return _wide(problem, rows, left, np.arange(Z.shape[1]))
+    few = once(problem, rows, left, lambda: fewest(Z, rows, left, problem.params.mu), "fewest")
+    found = None if few is None else _wide(problem, rows, left, few)
+    if len(own) and (found is None or len(own) < np.count_nonzero(found[0])):
+        found = _wide(problem, rows, left, own) or found
     return found
+
+
+def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """(a, b) of the widest gap over the terms `of`, sought once; None where that is less than μ."""
+    a, b, width = once(problem, rows, left, lambda: gap(_weighed(problem).Z, rows, left, of), of.tobytes())
+    return (a, b) if width >= problem.params.mu else None
