@@ -13,12 +13,14 @@ import time
 from pathlib import Path
 
 from benchmarks.data import data_folder
-from odtc import pipeline
-from odtc.encoding import encode
-from odtc.format import write_model
-from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.reader import read
-from odtc.topology import Topology
+from odtc.data.encoding import encode
+from odtc.data.reading import read
+from odtc.fileformats.model_files import write_model
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
 
 # CPU seconds of odtlearn 1.1.0's build (FlowOCT, python-mip CBC), PEERS §4e; depth 4 only as wall time there.
 PEER = {3: 20.3, 5: 85.9}
@@ -52,7 +54,7 @@ def main() -> None:
 
 def row(encoded, form, params, depth, rounds, peer) -> None:
     module = FORMULATIONS.get("flowoct")
-    problem = Problem(encoded, Topology(depth), "flowoct", parse_params("flowoct", params))
+    problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", params))
     build, write = [], []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):

@@ -20,7 +20,7 @@ import numpy as np
 
 import odtc
 from benchmarks.data import data_file
-from odtc import pipeline, report
+from odtc.workflow import pipeline, run_facts
 
 ROOT = Path(__file__).resolve().parents[1]
 PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning classification trees"
@@ -122,7 +122,7 @@ def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict
     }
     line["cart"], cart_test = cart(part, test, depth, facts)
     if test is not None:
-        line |= {"test": 100 * report.score(fitted.tree, test)["accuracy"], "cart_test": cart_test}
+        line |= {"test": 100 * run_facts.score(fitted.tree, test)["accuracy"], "cart_test": cart_test}
     return line
 
 

@@ -17,8 +17,9 @@ import time
 from pathlib import Path
 
 from benchmarks.data import data_folder
-from odtc import pipeline, read
+from odtc import read
 from odtc.errors import OdtcError
+from odtc.workflow import pipeline
 
 RACE, SEX = "race:African-American", "personal_status_sex:A92"  # against the others; A92 are the women in the data
 SETS = {

@@ -16,8 +16,10 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.data import data_folder
-from odtc import cut, pipeline, read
-from odtc.cut import CUTS, ROUNDS
+from odtc import read
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.cut import CUTS, ROUNDS
+from odtc.workflow import pipeline
 
 SEPARATED = f"paper4:{ROUNDS}=20"
 

@@ -17,9 +17,12 @@ import numpy as np
 import odtc
 from benchmarks import highs
 from benchmarks.data import data_folder
-from odtc import pipeline
-from odtc.certificate import check
-from odtc.certify import certify
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.workflow import pipeline
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.verification.certificate import check
 
 SETS = ("monks-1", "monks-2", "monks-3", "hayes-roth", "house-votes-84", "balance-scale", "tic-tac-toe",
         "car-evaluation_papers", "kr-vs-kp", "soybean-small")
@@ -67,7 +70,7 @@ def cell(dataset, depth, rounds) -> dict:
         return value
 
     def fresh():
-        return pipeline.Problem(encoded, pipeline.Topology(depth), "dpflow", pipeline.parse_params("dpflow", {}))
+        return Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {}))
 
     errors = timed("peer", lambda: streed(X, y, depth))
     facts = timed("proof", lambda: written(fresh()))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import highspy
 
-from odtc.format import write_model
+from odtc.fileformats.model_files import write_model
 
 
 def opened(path, **options) -> highspy.Highs:

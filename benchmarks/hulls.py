@@ -2,7 +2,7 @@
 
     python -m benchmarks.hulls [--data skin-segmentation,statlog-shuttle,…] [--depth 2] [--jobs 2] [--sample 20]
 
-"select s" is the whole of `odtc.selection.selected` with convex_hull, in wall seconds on `--jobs` processes (which
+"select s" is the whole of `odtc.workflow.row_selection.selection.selected` with convex_hull, in wall seconds on `--jobs` processes (which
 are started before); "LP ms" is the mean of (7) of Zhu et al. 2020 for rows drawn at random (seed 0), each against
 all others of its cluster, by HiGHS on one thread; "all LPs s" is that mean times the rows: extrapolated, not
 run. "off by" is the largest error of a dropped row's mixture of kept rows, in units of its column's
@@ -17,8 +17,8 @@ from scipy.optimize import linprog
 
 from benchmarks.data import data_file, data_folder
 from odtc import read
-from odtc.hull import hull
-from odtc.selection import clusters_of, coordinates, first_tree, selected
+from odtc.algorithms.convex_hull import hull
+from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, selected
 
 SETS = "skin-segmentation,statlog-shuttle,magic04,letter-recognition,pendigits"
 

@@ -18,7 +18,8 @@ import numpy as np
 from benchmarks.data import data_folder
 from benchmarks.dpflow import SETS
 from benchmarks.highs import through_file
-from odtc import pipeline, read
+from odtc import read
+from odtc.workflow import pipeline
 
 
 def main() -> None:

@@ -17,10 +17,12 @@ from pathlib import Path
 
 import polars as pl
 
-from odtc import files, pipeline
-from odtc.format import FORMATS, write_model
-from odtc.reader import from_frame
-from odtc.solver import SOLVERS, Options, find_solver, solve, version
+from odtc.data.reading import from_frame
+from odtc.fileformats.model_files import FORMATS, write_model
+from odtc.model.solution import Options
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.workflow import artifacts, pipeline
 from tests.laws.problems import COMPILED, FORMS, form_id
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,7 +72,7 @@ def cell(model, format: str, solver: str, limit: float) -> str:
         return "–"
     with tempfile.TemporaryDirectory() as folder:
         path = write_model(model, Path(folder) / f"model{FORMATS.get(format).SUFFIX}", format)
-        read = files.open_model(path).model if format == "fixed-mps" or solver == "highs" else model
+        read = artifacts.open_model(path).model if format == "fixed-mps" or solver == "highs" else model
         solution = solve(read, solver, Options(time_limit=limit, threads=1), path=path)
     if not solution.has_solution:
         return "size" if module.DIALECT.limit and solution.termination == "error" else str(solution.termination)

@@ -10,7 +10,7 @@ complete rows train, drawn by class with the seed (scikit-learn's train_test_spl
 stand for categories are numbers, as in the paper (OBLIQUE.md).
 
 Fixed before the first run, for all sets alike: of each model's grid the point with the best mean accuracy over 3
-folds of the training rows (odtc.tune.deal, seed of the split; of equals the first; a fold without a tree counts as 0
+folds of the training rows (odtc.evaluation.cross_validation.deal, seed of the split; of equals the first; a fold without a tree counts as 0
 right) is fitted to all training rows. Each fit has --cv-limit seconds in the folds and --time-limit at the end:
 
     svm1_odt        margin=hard with alpha2 in {0, 0.1} and ε by the compiler, whose search for it takes up to 3 s beyond
@@ -44,10 +44,11 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.constrained import had
 from benchmarks.dpflow import data_folder
-from odtc import pipeline, read
+from odtc import read
 from odtc.errors import OdtcError
-from odtc.selection import selected, taken
-from odtc.tune import deal
+from odtc.evaluation.cross_validation import deal
+from odtc.workflow import pipeline
+from odtc.workflow.row_selection.selection import selected, taken
 
 FOLDS = 3
 MODELS = ("cart", "oblique_search", "dpflow", "svm1_odt", "oct_h")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.model import Axis, ModelBuilder
-from odtc.point import POINTS, read_point
+from odtc.fileformats.solution_files import POINTS, read_point
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
 from tests.point_texts import text
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.data import data_folder
 from benchmarks.highs import opened
-from odtc import pipeline
-from odtc.format import FORMATS, read_model, write_model
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.workflow import pipeline
 
 
 def main() -> None:

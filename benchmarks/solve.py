@@ -12,9 +12,10 @@ import resource
 from pathlib import Path
 
 from benchmarks.data import SHARED, data_folder
-from odtc import pipeline
-from odtc.format import read_model
-from odtc.solver import Options, solve
+from odtc.fileformats.model_files import read_model
+from odtc.model.solution import Options
+from odtc.solvers.solve import solve
+from odtc.workflow import pipeline
 
 # Data set, optimal training errors (PEERS §4a), the peer's file.
 CELLS = [

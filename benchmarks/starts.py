@@ -5,8 +5,10 @@ The start is CART's tree on examples/monks/monks-1.csv, one-hot, FlowOCT at dept
 
 from pathlib import Path
 
-from odtc import pipeline
-from odtc.solver import SOLVERS, Options, find_solver, solve, version
+from odtc.model.solution import Options
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.workflow import pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -17,14 +17,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.data import data_file
-from odtc.encoding import encode
-from odtc.format import write_model
-from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.heuristic import grow
-from odtc.reader import read
-from odtc.solution import Job, Options, Termination
-from odtc.solvers import highs
-from odtc.topology import Topology
+from odtc.data.encoding import encode
+from odtc.data.reading import read
+from odtc.fileformats.model_files import write_model
+from odtc.heuristics.heuristic import grow
+from odtc.model.solution import Options, Termination
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.solvers.adapters import highs
+from odtc.solvers.messages import Job
+from odtc.trees.complete_tree import CompleteTree
 
 CELLS = [
     ("iris", "thresholds"), ("iris", "thresholds:bins=8"), ("wine", "thresholds"), ("wine", "thresholds:bins=16"),
@@ -53,7 +56,7 @@ def main() -> None:
         for depth in (2,) if asked.small else map(int, asked.depths.split(",")):
             for form in asked.forms.split(","):
                 params = parse_params("flowoct", dict(pair.split("=") for pair in form.split(":")))
-                line(name, scheme, depth, form, Problem(encoded, Topology(depth), "flowoct", params), asked.limit)
+                line(name, scheme, depth, form, Problem(encoded, CompleteTree(depth), "flowoct", params), asked.limit)
 
 
 def line(name, scheme, depth, form, problem, limit) -> None:

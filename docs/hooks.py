@@ -14,20 +14,20 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
 
 def models() -> str:
     """A section per formulation: what `odtc info` says."""
-    from odtc.catalogue import describe, members
+    from odtc.cli.catalogue import describe, members
 
     return "\n\n".join(f"## {name}\n\n{summary}\n\n```text\n{describe(name).partition(chr(10))[2].strip()}\n```" for name, summary in members("models"))
 
 
 def members_of(kind: str) -> str:
-    from odtc.catalogue import members
+    from odtc.cli.catalogue import members
 
     return "\n".join(["| name | what it is |", "|---|---|", *(f"| `{name}` | {_cell(summary)} |" for name, summary in members(kind))])
 
 
 def solvers() -> str:
     """A section per solver: what it reads, and the command that odtc calls it by, one argument a line."""
-    from odtc.solver import SOLVERS
+    from odtc.solvers.solver import SOLVERS
 
     sections = []
     for name in SOLVERS.names():
@@ -45,7 +45,7 @@ def commands() -> str:
     """The help of every command, as it is printed."""
     from typer.main import get_command
 
-    from odtc.cli import app
+    from odtc.cli.app import app
 
     sections, stack = [], [(get_command(app), None, ("odtc",))]
     while stack:

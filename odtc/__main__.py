@@ -1,5 +1,5 @@
 """`python -m odtc` is the command line."""
 
-from odtc.cli import main
+from odtc.cli.app import main
 
 main()

@@ -10,7 +10,7 @@
     ├── CertificateError  a certificate that does not prove its tree on the data
     ├── SolverError      a solver that could not be run
     │   └── ContradictionError   solvers that cannot both be right
-    ├── OutOfTime        the time limit came before there was a result
+    ├── TimeLimitReached        the time limit came before there was a result
     ├── NoSolutionError  the solver ended without a point (exit code 3)
     └── OutputError      a file that cannot be written
 
@@ -60,7 +60,7 @@ class ContradictionError(SolverError):
     pass
 
 
-class OutOfTime(OdtcError):
+class TimeLimitReached(OdtcError):
     pass
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
-from odtc.model import Model
+from odtc.model.milp import Model
 
 
 def solved(model: Model, whole: bool = True) -> OptimizeResult:

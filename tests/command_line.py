@@ -10,9 +10,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from odtc import cli
+from odtc.cli.app import app
 
-CHECKOUT = Path(cli.__file__).resolve().parents[1]
+CHECKOUT = Path(app.__file__).resolve().parents[1]
 MONKS = CHECKOUT / "examples" / "monks"
 
 
@@ -34,7 +34,7 @@ def odtc(*words, folder=".") -> Said:
     sys.argv = ["odtc", *map(str, words)]
     try:
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            cli.main()
+            app.main()
     except SystemExit as end:
         return Said(end.code, out.getvalue(), err.getvalue())
     finally:

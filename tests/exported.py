@@ -10,8 +10,8 @@ import math
 import sqlite3
 import subprocess
 
-from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC
-from odtc.render import Question, places
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
+from odtc.trees.rendering import Question, places
 
 
 def kind_of_cell(feature) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from odtc.errors import ModelError
-from odtc.model import Model, NamedBlock
+from odtc.model.blocks import NamedBlock
+from odtc.model.milp import Model
 
 
 def read_model(path) -> Model:

@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 
-from odtc.model import name_list
-from odtc.point import POINTS
-from odtc.solution import Termination
+from odtc.fileformats.solution_files import POINTS
+from odtc.model.points import name_list
+from odtc.model.solution import Termination
 
 
 def text(model, x: np.ndarray, format: str) -> bytes:

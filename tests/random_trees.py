@@ -10,10 +10,11 @@ from math import inf, isfinite, nextafter
 import numpy as np
 from hypothesis import strategies as st
 
-from odtc.column import MISSING_CELLS
-from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature, show_number
-from odtc.split import Missing, Oblique, Subset, Term, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.base.text import show_number
+from odtc.data.column_types import MISSING_CELLS
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Feature
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
+from odtc.trees.tree import Branch, Leaf, Tree
 
 HOSTILE = (
     'say "no"', "it's", "back\\slash", "ends in \\", "two\nlines", "tab\there", "{{ braces }}", "{# no #}", "{% if",

@@ -5,14 +5,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.answers import BranchSums, Kinds, StumpSums, features
-from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.splits import Missing, Threshold
 from odtc.errors import DataError
-from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.model import Axis, ModelBuilder
-from odtc.split import Missing, Threshold
-from odtc.topology import Topology
+from odtc.formulations.shared.feature_sums import BranchSums, Kinds, StumpSums, features
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
 from tests.arrays import relaxed
 
 SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much], "derandomize": True}
@@ -108,7 +111,7 @@ def test_a_row_has_an_entry_for_each_feature_in_which_it_is_unusual():
 def test_the_relaxation_of_flowoct_is_the_same(form, encoded, depth):
     bounds = []
     for by in ("tests", "features"):
-        problem = Problem(encoded, Topology(depth), "flowoct", parse_params("flowoct", form | {"sums": by}))
+        problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", form | {"sums": by}))
         model = FORMULATIONS.get("flowoct").build(problem)
         bounds.append(relaxed(model))
     assert bounds[0] == pytest.approx(bounds[1], abs=1e-6)

@@ -13,15 +13,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from odtc import bench, pipeline
-from odtc.bench_table import agree, markdown, paired
 from odtc.errors import ChoiceError, DataError
-from odtc.format import write_model
-from odtc.solution import Options
+from odtc.evaluation import benchmark
+from odtc.evaluation.benchmark_table import agree, markdown, paired
+from odtc.fileformats.model_files import write_model
+from odtc.model.solution import Options
+from odtc.workflow import pipeline
 from tests.command_line import MONKS, environment, odtc, refused
 from tests.exhaustive import cheapest
 
-QUICK = bench.Settings(options=Options(time_limit=30, threads=1))
+QUICK = benchmark.Settings(options=Options(time_limit=30, threads=1))
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +38,10 @@ def small(tmp_path_factory) -> Path:
 def measured(small) -> tuple[list[dict], Path]:
     """All forms at depth 1, and the peer."""
     path = small / "all.jsonl"
-    forms = [bench.Form.parse(text) for text in ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct")]
+    forms = [benchmark.Form.parse(text) for text in ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct")]
     data = [small / "few.csv"]
-    cells = bench.lay_out(data, [1], forms, bench.found_peers(str(small / "peer_*.lp.gz"), data))
-    return bench.run(cells, QUICK, path), path
+    cells = benchmark.lay_out(data, [1], forms, benchmark.found_peers(str(small / "peer_*.lp.gz"), data))
+    return benchmark.run(cells, QUICK, path), path
 
 
 def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
@@ -53,14 +54,14 @@ def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
         assert result["objective"] == pytest.approx(best, abs=1e-9)
         assert result["lp_bound"] <= best + 1e-6
         assert result["cpu_seconds"] > 0 and result["verified"] is (None if result["peer"] else True)
-    assert [json.loads(line) for line in path.read_text().splitlines()] == results == bench.read_results(path)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == results == benchmark.read_results(path)
 
 
 def test_the_sizes_are_those_of_the_written_model(measured, small):
     for result in measured[0]:
         if result["peer"] or result["form"].endswith(":fit"):
             continue
-        form = bench.Form.parse(result["form"])
+        form = benchmark.Form.parse(result["form"])
         model = pipeline.build(small / "few.csv", form.model, 1, encoding="onehot", params=dict(form.params))
         assert (result["columns"], result["rows"], result["nonzeros"]) == (model.n_cols, model.n_rows, model.A.nnz)
 
@@ -76,9 +77,9 @@ def test_a_pair_is_the_same_data_and_depth(measured):
 def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
     results, path = measured
     before = path.read_bytes()
-    monkeypatch.setattr(bench, "measure", lambda *_: pytest.fail("measured again"))
-    forms = [bench.Form.parse("oct"), bench.Form.parse("flowoct")]
-    again = bench.run(bench.lay_out([small / "few.csv"], [1], forms, {}), QUICK, path)
+    monkeypatch.setattr(benchmark, "measure", lambda *_: pytest.fail("measured again"))
+    forms = [benchmark.Form.parse("oct"), benchmark.Form.parse("flowoct")]
+    again = benchmark.run(benchmark.lay_out([small / "few.csv"], [1], forms, {}), QUICK, path)
     assert again == [results[5], results[0]] and path.read_bytes() == before
 
 
@@ -88,36 +89,36 @@ def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
     {"constraints": ("leaf_rows >= 2",)},
 ])
 def test_whatever_a_figure_depends_on_is_in_the_key(small, other):
-    cell = bench.Cell(small / "few.csv", 1, bench.Form("flowoct"))
+    cell = benchmark.Cell(small / "few.csv", 1, benchmark.Form("flowoct"))
     try:
-        assert bench.key(cell, QUICK) != bench.key(cell, replace(QUICK, **other))
-    except bench.OdtcError:
+        assert benchmark.key(cell, QUICK) != benchmark.key(cell, replace(QUICK, **other))
+    except benchmark.OdtcError:
         pytest.skip("the program of HiGHS is not here")
 
 
 def test_the_key_knows_the_bytes_of_the_data(small, tmp_path):
     copy = tmp_path / "few.csv"
     copy.write_bytes((small / "few.csv").read_bytes())
-    same = bench.key(bench.Cell(copy, 1, bench.Form("oct")), QUICK)
-    assert same == bench.key(bench.Cell(small / "few.csv", 1, bench.Form("oct")), QUICK)
+    same = benchmark.key(benchmark.Cell(copy, 1, benchmark.Form("oct")), QUICK)
+    assert same == benchmark.key(benchmark.Cell(small / "few.csv", 1, benchmark.Form("oct")), QUICK)
     copy.write_bytes(copy.read_bytes() + copy.read_bytes().splitlines(keepends=True)[-1])
-    assert bench.key(bench.Cell(copy, 1, bench.Form("oct")), QUICK) != same
+    assert benchmark.key(benchmark.Cell(copy, 1, benchmark.Form("oct")), QUICK) != same
 
 
 def test_a_line_that_was_cut_off_is_measured_again(measured, small, tmp_path):
     results, path = measured
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(path.read_bytes()[:-30])
-    assert bench.read_results(cut) == results[:-1]
-    cell = bench.Cell(small / "few.csv", 1, bench.Form("binoct"))
-    bench.run([cell], QUICK, cut)
+    assert benchmark.read_results(cut) == results[:-1]
+    cell = benchmark.Cell(small / "few.csv", 1, benchmark.Form("binoct"))
+    benchmark.run([cell], QUICK, cut)
     lines = [json.loads(line) for line in cut.read_text().splitlines()]
     assert lines[:-1] == results[:-1] and lines[-1]["key"] == results[-1]["key"]
 
 
 def test_the_order_is_depth_then_first_form_then_peers_then_the_rest():
     data, peer = [Path("a.csv"), Path("b.csv")], {(Path("b.csv"), 2): [Path("x_b_d2.lp")]}
-    cells = bench.lay_out(data, [2, 3], [bench.Form("flowoct"), bench.Form("oct")], peer)
+    cells = benchmark.lay_out(data, [2, 3], [benchmark.Form("flowoct"), benchmark.Form("oct")], peer)
     assert [(c.depth, c.what, c.data.stem) for c in cells] == [
         (2, "flowoct", "a"), (2, "flowoct", "b"), (2, "peer x_b_d2.lp", "b"), (2, "oct", "a"), (2, "oct", "b"),
         (3, "flowoct", "a"), (3, "flowoct", "b"), (3, "oct", "a"), (3, "oct", "b")]
@@ -127,13 +128,13 @@ def test_peers_are_found_by_their_names(tmp_path):
     for name in ("odtlearn_flow_monk1_d2.lp.gz", "flow_monks-1_d3.mps", "x_other_d2.lp", "x_not-monks-1_d2.lp"):
         (tmp_path / name).touch()
     data = Path("data/monks-1.csv.gz")
-    found = bench.found_peers(str(tmp_path / "*"), [data])
+    found = benchmark.found_peers(str(tmp_path / "*"), [data])
     assert {place: [f.name for f in files] for place, files in found.items()} == {
         (data, 2): ["odtlearn_flow_monk1_d2.lp.gz"], (data, 3): ["flow_monks-1_d3.mps"]}
 
 
 def test_refusals_are_results(small, tmp_path):
-    [result] = bench.run([bench.Cell(small / "few.csv", 2, bench.Form.parse("oct:n_min=31"))], QUICK, tmp_path / "r.jsonl")
+    [result] = benchmark.run([benchmark.Cell(small / "few.csv", 2, benchmark.Form.parse("oct:n_min=31"))], QUICK, tmp_path / "r.jsonl")
     assert result["termination"] == "refused" and "at most the 30 rows" in result["message"] and result["nonzeros"] is None
     assert result["message"] in markdown([result])
 
@@ -141,8 +142,8 @@ def test_refusals_are_results(small, tmp_path):
 def test_constraints_hold_for_every_form(small, tmp_path):
     """The optimum is that of trees that keep it; a form that cannot say it is refused; a row says what was kept."""
     settings = replace(QUICK, constraints=("leaf_rows >= 12",))
-    forms = [bench.Form.parse(text) for text in ("flowoct", "oct", "bendersoct")]
-    results = bench.run(bench.lay_out([small / "few.csv"], [1], forms, {}), settings, tmp_path / "r.jsonl")
+    forms = [benchmark.Form.parse(text) for text in ("flowoct", "oct", "bendersoct")]
+    results = benchmark.run(benchmark.lay_out([small / "few.csv"], [1], forms, {}), settings, tmp_path / "r.jsonl")
     encoded = pipeline.build(small / "few.csv", "flowoct", 1, encoding="onehot").problem.encoded
     best = cheapest(encoded.X, encoded.y, encoded.weight, 1, copies=encoded.copies, least=12)
     assert [result["termination"] for result in results] == ["optimal", "optimal", "refused"]
@@ -184,7 +185,7 @@ def test_the_command_line_goes_on_where_it_was(small):
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     # A shell's background job ignores SIGINT, and so would its children.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
     words = ["bench", "models", "--data", str(MONKS / "monks-1.csv"), "--depths", "1,4", "--forms", "flowoct:bottom=flow", "--results", "r.jsonl"]
     with subprocess.Popen([sys.executable, "-c", hear, *words], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8") as process:
         path, until = tmp_path / "r.jsonl", time.monotonic() + 60
@@ -194,7 +195,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         os.kill(process.pid, signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 1 and "Traceback" not in said and "interrupted; the finished cells stand in r.jsonl" in said
-    assert [result["depth"] for result in bench.read_results(path)] == [1]
+    assert [result["depth"] for result in benchmark.read_results(path)] == [1]
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
@@ -226,8 +227,8 @@ def test_bad_input_is_one_sentence(small, words, sentence):
 def test_no_data_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("ODTC_DATA", str(tmp_path))
     with pytest.raises(ChoiceError, match="found none of monks-1"):
-        bench.found_data()
+        benchmark.found_data()
     with pytest.raises(DataError):
         (tmp_path / "x").write_text("{}\n{}\n")
-        bench.read_results(tmp_path / "x")
+        benchmark.read_results(tmp_path / "x")
     assert "which is no file" in refused(odtc("bench", "table", "no.jsonl", folder=tmp_path))

@@ -12,15 +12,15 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 import odtc
-from odtc import pipeline
-from odtc.dataset import Dataset, Feature
-from odtc.format import write_model
+from odtc.algorithms.tree_min_cut import are_walks, min_cuts, walk_sets, walk_values, walks
+from odtc.data.dataset import Dataset, Feature
+from odtc.fileformats.model_files import write_model
 from odtc.formulations import bendersoct
-from odtc.heuristic import HEURISTICS
-from odtc.mincut import are_walks, min_cuts, walk_sets, walk_values, walks
-from odtc.solution import Progress, Solution, Termination
-from odtc.solver import find_solver, version
-from odtc.verify import check_point
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.model.feasibility import check_point
+from odtc.model.solution import Progress, Solution, Termination
+from odtc.solvers.solver import find_solver, version
+from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 from tests.laws.problems import FORMS, form_id, heaps, problems
 from tests.laws.test_optimum import exhaustive_cost

@@ -7,12 +7,13 @@ import pytest
 from scipy.optimize import linprog
 
 import odtc
-from odtc import pipeline
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
-from odtc.formulation import Problem, parse_params
-from odtc.heap import blank, settle
-from odtc.topology import Topology
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import blank, settle
+from odtc.workflow import pipeline
 from tests.exhaustive import cheapest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -21,7 +22,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 def pose(X, y, depth=1) -> Problem:
     X = np.asarray(X, float)
     features = tuple(Feature(f"x{j}", "numeric") for j in range(X.shape[1]))
-    return Problem(encode(Dataset("d", X, np.asarray(y, np.int32), features, ("a", "b"), np.ones(len(X)))), Topology(depth), "binoct",
+    return Problem(encode(Dataset("d", X, np.asarray(y, np.int32), features, ("a", "b"), np.ones(len(X)))), CompleteTree(depth), "binoct",
                    parse_params("binoct", {}))
 
 
@@ -91,7 +92,7 @@ def test_codes_beyond_the_thresholds_of_a_feature_are_cut_off():
 def test_missing_cells_lie_above_all_thresholds():
     dataset = Dataset("d", np.array([[1.0], [2.0], [np.nan], [3.0]]), np.array([0, 1, 0, 1], np.int32), (Feature("x", "numeric"),), ("a", "b"),
                       np.ones(4), missing="separate")
-    problem = Problem(encode(dataset), Topology(2), "binoct", parse_params("binoct", {}))
+    problem = Problem(encode(dataset), CompleteTree(2), "binoct", parse_params("binoct", {}))
     model = pipeline.compile_model(problem)
     decoded = pipeline.decode(model, pipeline.solve(model, threads=1))
     assert decoded.verified and decoded.heap.errors(problem.encoded) == 0

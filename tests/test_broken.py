@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from odtc.check import check_claim, check_point
+from odtc.base.registry import Registry
 from odtc.errors import SolutionError
-from odtc.model import Model, NamedBlock
-from odtc.point import POINTS, read_point
-from odtc.registry import Registry
+from odtc.fileformats.solution_files import POINTS, read_point
+from odtc.model.blocks import NamedBlock
+from odtc.model.feasibility import check_claim, check_point
+from odtc.model.milp import Model
 from tests.point_texts import text
 
 FOLDER = Path(__file__).parent / "broken"

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import odtc
-from odtc import pipeline
-from odtc.constraint import broken, posed
+from odtc.algorithms.dp.pareto import Points, crowned, nondominated
 from odtc.errors import ChoiceError, NoSolutionError, TreeError
-from odtc.format import write_model
-from odtc.heap import blank, settle
-from odtc.manifest import read_manifest, write_manifest
-from odtc.pareto import Points, crowned, nondominated
-from odtc.pool import near_optimal
-from odtc.solver import find_solver, version
+from odtc.fileformats.model_files import write_model
+from odtc.problem.constraints.constraint import broken, posed
+from odtc.solvers.solver import find_solver, version
+from odtc.trees.heap_tree import blank, settle
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
+from odtc.workflow.near_optimal import near_optimal
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest, least_losses
@@ -55,8 +55,8 @@ def test_leaving_out_columns_changes_no_optimum(data):
     values, lam = [], drawn.params.lambda_
     for fix in ("true", "false"):
         for tail in ("0", "1", "2"):
-            params = odtc.formulation.parse_params("dpflow", {"lambda": lam, "fix": fix, "tail": tail})
-            problem = posed(odtc.formulation.Problem(drawn.encoded, drawn.topology, "dpflow", params), [text])
+            params = odtc.problem.parameters.parse_params("dpflow", {"lambda": lam, "fix": fix, "tail": tail})
+            problem = posed(odtc.problem.problem.Problem(drawn.encoded, drawn.topology, "dpflow", params), [text])
             model = pipeline.compile_model(problem)
             solution = pipeline.solve(model, threads=1)
             decoded = pipeline.decode(model, solution)
@@ -80,8 +80,8 @@ def test_folded_leaves_have_enough_rows(data):
     encoded, least = drawn.encoded, data.draw(st.integers(1, 4))
     best = cheapest(encoded.X, encoded.y, encoded.weight, drawn.topology.depth, 0.25, 0.75, encoded.copies, least, encoded.cost.tolist())
     for tail in ("0", "1", "2"):
-        params = odtc.formulation.parse_params("dpflow", {"lambda": 0.25, "tail": tail})
-        problem = odtc.formulation.Problem(encoded, drawn.topology, "dpflow", params)
+        params = odtc.problem.parameters.parse_params("dpflow", {"lambda": 0.25, "tail": tail})
+        problem = odtc.problem.problem.Problem(encoded, drawn.topology, "dpflow", params)
         assume(least <= encoded.copies.sum())
         model = pipeline.compile_model(posed(problem, [f"leaf_rows >= {least}"]))
         assert not model.integrality.any()

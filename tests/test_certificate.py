@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc import pipeline
-from odtc.certificate import check
-from odtc.certify import certify
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
 from odtc.errors import CertificateError
-from odtc.formulation import FORMULATIONS
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.problem.formulation import FORMULATIONS
+from odtc.verification.certificate import check
+from odtc.workflow import pipeline
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
 from tests.command_line import refused as sentence
@@ -128,13 +128,13 @@ def test_thresholds_that_no_target_names_are_bounded_by_others(classes, seed, de
 
 def _best(facts, rows) -> float:
     """The optimum by the search that the starts use, with the certificate's own losses and tests."""
-    from odtc.split import split_from_json
-    from odtc.subtree import Search
+    from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch
+    from odtc.data.splits import split_from_json
 
     X = np.stack([split_from_json(test, rows.features).left(rows.X) for test in facts["tests"]], axis=1)
     loss = np.array(facts["loss"], float)[rows.y]
     gain = loss.max() - loss
-    return float(gain.max() * len(X) + (loss.max() - gain.max()) * len(X) - Search(X, gain).best(np.arange(len(X)), facts["depth"])[0])
+    return float(gain.max() * len(X) + (loss.max() - gain.max()) * len(X) - ShallowTreeSearch(X, gain).best(np.arange(len(X)), facts["depth"])[0])
 
 
 def test_command_line(tmp_path):

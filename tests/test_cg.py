@@ -10,23 +10,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc import pipeline
-from odtc.branch_and_price import Search
-from odtc.column_sources import paths_of, splits_of, tail_of
-from odtc.columns import Columns, Pool
-from odtc.constraint import complete
-from odtc.encoding import encode
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, SolverError
-from odtc.formulation import parse_params
 from odtc.formulations import cg
-from odtc.heuristic import HEURISTICS
-from odtc.pricing import Duals, lagrangian, price, through, values
-from odtc.pricing_model import pricing_model
-from odtc.restricted_master import RestrictedMaster
-from odtc.sampling import pooled, sampled
-from odtc.solver import find_solver, version
-from odtc.topology import Topology
-from odtc.verify import verify_tree
+from odtc.formulations.cg.branch_and_price import BranchAndPrice
+from odtc.formulations.cg.column_pool import ColumnPool, Columns
+from odtc.formulations.cg.initial_columns import paths_of, splits_of, tail_of
+from odtc.formulations.cg.pricing import Duals, lagrangian, price, through, values
+from odtc.formulations.cg.pricing_mip import pricing_model
+from odtc.formulations.cg.restricted_master import RestrictedMaster
+from odtc.formulations.cg.threshold_sampling import pooled, sampled
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.constraint import complete
+from odtc.problem.parameters import parse_params
+from odtc.solvers.solver import find_solver, version
+from odtc.trees.complete_tree import CompleteTree
+from odtc.verification.verify import verify_tree
+from odtc.workflow import pipeline
 from tests.command_line import odtc as run
 from tests.laws.problems import heaps, problems
 from tests.laws.test_optimum import exhaustive_cost
@@ -64,7 +64,7 @@ def check(model, solution, best):
 def test_branch_and_price_needs_no_dynamic_program(tail, data):
     problem = data.draw(problems(("cg", {"tail": tail, "splits": "all"}), depths=(2, 3), most_rows=12))
     paths = paths_of(problem, splits_of(problem))
-    search = Search(paths, Columns(paths), True, dynamic=False)
+    search = BranchAndPrice(paths, Columns(paths), True, dynamic=False)
     search.run()
     assert search.proven
     assert search.upper * paths.unit == pytest.approx(exhaustive_cost(problem), abs=1e-6)
@@ -75,11 +75,11 @@ def test_branches_close_the_gap_that_the_relaxation_leaves(name, depth, tail, mo
     monkeypatch.setattr(RestrictedMaster, "violated", lambda self, relaxed: [])  # with rows (5) there is hardly a gap
     problem = pipeline.pose(MONKS / f"{name}.csv", "cg", depth, tail=tail, splits="all", fitting=True)
     paths = paths_of(problem, splits_of(problem))
-    search = Search(paths, Columns(paths), True, dynamic=False)
+    search = BranchAndPrice(paths, Columns(paths), True, dynamic=False)
     search.run()
     assert search.proven and search.nodes > 1
     assert search.upper * paths.unit == odtc.fit(MONKS / f"{name}.csv", "dpflow", depth, threads=1).facts["objective"]
-    without = Search(paths, Columns(paths), False, dynamic=False)
+    without = BranchAndPrice(paths, Columns(paths), False, dynamic=False)
     without.run()
     assert without.finished and not without.proven and without.bound <= search.bound
 
@@ -195,7 +195,7 @@ def test_a_pool_is_text_and_back(data):
     problem = data.draw(problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1", "2"]))}), depths=(2, 3), most_rows=8))
     columns = cg.columns_of(problem)
     pool = columns.to_pool()
-    again = Pool.from_text(pool.to_text(), problem.topology.depth, tail_of(problem), problem.encoded)
+    again = ColumnPool.from_text(pool.to_text(), problem.topology.depth, tail_of(problem), problem.encoded)
     assert again.to_text() == pool.to_text()
     other = Columns(paths_of(problem, again.splits), again)
     assert other.keys == columns.keys
@@ -312,7 +312,7 @@ def test_text_that_is_no_columns_is_refused(text):
 
 
 def test_too_many_paths_are_refused_in_words(monkeypatch):
-    monkeypatch.setattr("odtc.decision_paths.MOST_PATHS", 100)
+    monkeypatch.setattr("odtc.formulations.cg.decision_paths.MOST_PATHS", 100)
     with pytest.raises(ChoiceError, match="take fewer splits"):
         odtc.build(MONKS / "monks-1.csv", "cg", 3, params={"splits": "all", "columns": "all", "tail": "0"})
 
@@ -378,7 +378,7 @@ def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
 
 def test_threshold_sampling_keeps_what_cart_asks():
     encoded = encode(odtc.read(MONKS / "monks-1.csv"))
-    topology, cart = Topology(3), HEURISTICS.get("cart").tree(encoded, Topology(3))
+    topology, cart = CompleteTree(3), HEURISTICS.get("cart").tree(encoded, CompleteTree(3))
     few, many = (sampled(encoded, topology, q, 0, cart) for q in (1, 100))
     assert all(np.array_equal(one, other) for one, other in zip(many, sampled(encoded, topology, 100, 0, cart)))
     for t in topology.branch_nodes.tolist():
@@ -398,7 +398,7 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
     problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits=splits)
     model, solution = fitted(problem)
     assert solution.termination == "optimal"
-    encoded, asked = problem.encoded, Pool.from_text(problem.params.columns, 2, tail_of(problem), problem.encoded).splits
+    encoded, asked = problem.encoded, ColumnPool.from_text(problem.params.columns, 2, tail_of(problem), problem.encoded).splits
 
     def least(t, rows):
         best = encoded.loss[rows].sum(axis=0).min() if len(rows) else 0.0

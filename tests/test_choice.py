@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odtc import pipeline
-from odtc.choice import choose
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
-from odtc.lattice import generate
-from odtc.states import Rows
+from odtc.algorithms.dp.state_expansion import generate
+from odtc.algorithms.dp.state_graph import Rows
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.formulations.auto import choose
+from odtc.workflow import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

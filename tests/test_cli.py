@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 import odtc as package
-from odtc.dataset import NUMERIC
-from odtc.reader import read, read_rows
-from odtc.solver import find_solver, version
-from odtc.tree import read_tree
+from odtc.data.dataset import NUMERIC
+from odtc.data.reading import read, read_rows
+from odtc.model.solution import Options
+from odtc.solvers.solver import find_solver, version
+from odtc.trees.tree import read_tree
 from tests.command_line import MONKS, command, contents, environment, odtc, refused, started
 
 BUILT = {"model", "depth", "n_rows", "n_rows_merged", "n_features_encoded", "n_cols", "n_model_rows", "nnz", "files"}
@@ -276,7 +277,7 @@ def test_a_solution_file_without_a_point_is_exit_code_3(work):
 @pytest.mark.parametrize("number, limit", [(signal.SIGINT, []), (signal.SIGTERM, ["--time-limit", "100"])])
 def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, limit):
     # A shell's background job ignores SIGINT, and so would its children.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
     words = [sys.executable, "-c", hear, "fit", "noise.csv", "--depth", "3", *limit, "-o", "m", "--json"]
     process = subprocess.Popen(words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -511,7 +512,7 @@ def test_info_of_a_model_tells_its_parameters():
 
 
 def test_help_loads_nothing_heavy():
-    code = ("import sys; sys.argv = ['odtc', '--help']\nfrom odtc.cli import main\ntry: main()\nexcept SystemExit as end: assert not end.code\n"
+    code = ("import sys; sys.argv = ['odtc', '--help']\nfrom odtc.cli.app import main\ntry: main()\nexcept SystemExit as end: assert not end.code\n"
             "heavy = {'numpy', 'scipy', 'polars', 'highspy', 'sklearn', 'jinja2'} & set(sys.modules); assert not heavy, heavy")
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -551,12 +552,12 @@ def test_fit_in_python_says_what_the_command_says(xor):
 def test_a_dataset_from_memory_makes_a_manifest_that_verifies(tmp_path):
     import polars
 
-    from odtc import files, pipeline
-    from odtc.reader import from_frame
+    from odtc.data.reading import from_frame
+    from odtc.workflow import artifacts
 
     fitted = package.fit(from_frame(polars.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "b"]}), "memory"), depth=1)
-    files.write_build(fitted.model, tmp_path / "m", None)
-    files.write_solution(fitted.model, fitted.solution, pipeline.Options(), tmp_path / "m.sol")
+    artifacts.write_build(fitted.model, tmp_path / "m", None)
+    artifacts.write_solution(fitted.model, fitted.solution, Options(), tmp_path / "m.sol")
     said = odtc("verify", tmp_path / "m.sol")
     assert said.code == 0 and "in memory" in said.err
 
@@ -581,12 +582,12 @@ def test_the_examples_are_fitted_and_scored(tmp_path):
 
 
 def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
-    from odtc import files, pipeline
-    from odtc.solution import Options, Solution, Termination
+    from odtc.model.solution import Options, Solution, Termination
+    from odtc.workflow import artifacts, pipeline
 
     model = pipeline.build(MONKS / "monks-1.csv", depth=1) if (MONKS / "monks-1.csv").exists() else pipeline.build(MONKS, depth=1)
     (tmp_path / "m.sol").write_text("of an earlier run")
-    files.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
+    artifacts.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
     assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()
 
 
@@ -598,6 +599,6 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
 ])
 def test_the_shell_completes_commands_and_names(line, last, expected):
     words = {"_ODTC_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(last)}
-    code = "import sys; sys.argv = ['odtc']; from odtc.cli import main; main()"
+    code = "import sys; sys.argv = ['odtc']; from odtc.cli.app import main; main()"
     done = subprocess.run([sys.executable, "-c", code], env=environment(**words), capture_output=True, text=True, check=False)
     assert done.stdout.split() == [expected], done.stderr

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from odtc import memory
+from odtc.base import memory
 from tests.command_line import Said, command, contents, environment, odtc, refused
 from tests.test_cli import XOR
 
@@ -153,7 +153,7 @@ def test_a_model_too_large_for_memory_is_refused_before_it_is_laid_out(tmp_path,
 
 
 def test_out_of_memory_is_a_sentence(tmp_path, monkeypatch):
-    from odtc import pipeline
+    from odtc.workflow import pipeline
 
     def no_room(*words, **more):
         raise MemoryError
@@ -440,7 +440,7 @@ def test_hostile_names_survive_the_whole_way(tmp_path, name):
 
 
 def test_a_fault_of_our_own_is_a_sentence_that_asks_for_a_report(monkeypatch):
-    from odtc import catalogue
+    from odtc.cli import catalogue
 
     def fault(kind):
         raise ZeroDivisionError("division\nby zero")
@@ -455,7 +455,7 @@ def test_a_fault_of_our_own_is_a_sentence_that_asks_for_a_report(monkeypatch):
 
 def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
     """Also where typer swallows it and only hands back 130."""
-    from odtc import catalogue
+    from odtc.cli import catalogue
 
     def interrupted(kind):
         raise KeyboardInterrupt

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtc import command, script
 from odtc.errors import ChoiceError, SolverError
-from odtc.format import write_model
-from odtc.program import Program, locate
-from odtc.solver import SOLVERS, Options, find_solver, solve
+from odtc.fileformats.model_files import write_model
+from odtc.model.solution import Options
+from odtc.solvers import external, job_script
+from odtc.solvers.executables import Program, locate
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver
 from tests.command_line import odtc, refused
 from tests.test_solver import model
 
@@ -27,7 +29,7 @@ def test_a_command_holds_what_is_asked(name):
     module = find_solver(name)
     program = Program(("program",), module.COMMAND, "here")
     names = NAMES | {"start": NAMES["start"] if module.DIALECT.start else ""}
-    planned = command.plan(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
+    planned = external.plan(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
     text = "\n".join(planned.argv) + planned.option_text
     assert planned.argv[0] == "program"
     assert "a model.mps" in text and "77" in text and "0.25" in text
@@ -35,18 +37,18 @@ def test_a_command_holds_what_is_asked(name):
     assert ("a start.mst" in text) == bool(module.DIALECT.start)
     assert ("3" in text.replace("2.3", "")) or name in ("glpk", "lp_solve")  # these have one thread
     # Without a limit nothing is said of one, and no argument is empty.
-    bare = command.plan(module, program, names | {"start": ""}, Options())
+    bare = external.plan(module, program, names | {"start": ""}, Options())
     assert all(word.strip() for word in bare.argv) and "None" not in " ".join(bare.argv) + bare.option_text
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("kind", script.KINDS)
+@pytest.mark.parametrize("kind", job_script.KINDS)
 def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
     path = write_model(SMALL, tmp_path / "it's a model.mps")
     module = find_solver(name)
     options = Options(time_limit=90, threads=2)
-    planned, notes = script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True)
-    text = script.write_script(kind, module, planned, path, options)
+    planned, notes = job_script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True)
+    text = job_script.write_script(kind, module, planned, path, options)
     job = tmp_path / "job"
     job.write_text(text)
     assert subprocess.run(["bash", "-n", job], capture_output=True, check=False).returncode == 0
@@ -96,11 +98,11 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
         started.append((argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode()))
         raise Stop
 
-    monkeypatch.setattr(command, "Child", child)
+    monkeypatch.setattr(external, "Child", child)
     with pytest.raises(Stop):
         solve(SMALL, name, Options(time_limit=9), start=np.ones(3), path=path)
     argv, environment, texts, given = started[0]
-    planned, notes = script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "m.sol", Options(time_limit=9))
+    planned, notes = job_script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "m.sol", Options(time_limit=9))
     assert list(tmp_path.iterdir()) == [path]  # it writes nothing
     ours = {"m.mps": "model.mps", planned.names["start"]: "start" + module.DIALECT.start_suffix, "m.sol": "solution.sol",
             planned.names["options"]: "solver.options"}
@@ -114,16 +116,16 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
     assert environment.items() <= planned.environment.items()
     assert as_run(planned.option_text) == texts.get("solver.options", "") and (given == "" or given == texts["solver.options"])
     assert bool(notes) == bool(module.DIALECT.start)  # the start in this solver's form is not there yet
-    assert list(script.shell_lines(planned))[:len(planned.environment)] == [
+    assert list(job_script.shell_lines(planned))[:len(planned.environment)] == [
         f"export {key}={shlex.quote(value)}" for key, value in planned.environment.items()]
 
 
 def test_a_script_for_a_solver_that_does_not_read_the_file_brings_one_that_it_reads(tmp_path):
     path = write_model(SMALL, tmp_path / "m.mps.gz")
     module = find_solver("lp_solve")
-    planned, notes = script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true")
+    planned, notes = job_script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true")
     assert "does not read it" in notes[0] and "m.lp_solve.mps is not there yet" in notes[1]
-    planned, notes = script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True)
+    planned, notes = job_script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True)
     assert len(notes) == 1 and planned.names["model"] == "m.lp_solve.mps"
     assert (tmp_path / "m.lp_solve.mps").read_text() == write_model(SMALL, tmp_path / "plain.mps").read_text()
 
@@ -138,7 +140,7 @@ def test_a_script_is_of_one_solver_and_a_dry_run_of_all(tmp_path):
 
 def test_an_unknown_kind_of_script():
     with pytest.raises(ChoiceError, match="did you mean 'slurm'"):
-        script.check_kind("slrm")
+        job_script.check_kind("slrm")
 
 
 # cuOpt, whose command line is documented and needs a GPU: a program that checks what it is given and writes

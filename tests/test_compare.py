@@ -6,12 +6,12 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from odtc import plot
-from odtc.compare import compare
-from odtc.dataset import NUMERIC, Dataset, Feature
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.splits import Subset, Threshold
 from odtc.errors import ChoiceError
-from odtc.split import Subset, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.evaluation import plots
+from odtc.evaluation.compare import compare
+from odtc.trees.tree import Branch, Leaf, Tree
 from tests.command_line import MONKS, odtc
 
 
@@ -64,7 +64,7 @@ def test_pictures_are_written_in_the_form_of_their_name(runs):
 def test_the_front_holds_what_nothing_dominates():
     points = [(2, 0.7), (4, 0.9), (4, 0.8), (6, 0.9), (1, 0.5), (8, 0.95), (2, 0.7)]
     brute = [i for i, (size, good) in enumerate(points) if not [1 for s, g in points if (s <= size and g > good) or (s < size and g >= good)]]
-    assert plot.on_front(points) == brute == [0, 1, 4, 5, 6]
+    assert plots.on_front(points) == brute == [0, 1, 4, 5, 6]
 
 
 def test_regions_are_coloured_as_the_tree_predicts():
@@ -74,19 +74,19 @@ def test_regions_are_coloured_as_the_tree_predicts():
                 (Feature("x", NUMERIC), Feature("y", NUMERIC), Feature("c", "categorical", ("a", "b"))), ("no", "$yes_{"), missing="separate")
     rows = Dataset("r", np.array([[-1, 0, 1], [1, 1, 1], [2, np.nan, 0]], dtype=float), np.array([0, 1, -1], dtype=np.int32), tree.features, tree.classes, np.ones(3))
     axes = Figure().add_subplot()
-    plot.regions(tree, rows, "x", "y", axes)
-    shown = np.asarray(axes.collections[0].get_array()).reshape(plot.STEPS, plot.STEPS)
+    plots.regions(tree, rows, "x", "y", axes)
+    shown = np.asarray(axes.collections[0].get_array()).reshape(plots.STEPS, plots.STEPS)
     assert shown[0, 0] == 0 and shown[-1, -1] == 1 and (shown == shown[0]).all()
     own = Tree(Branch(Subset(0, (1.0, 2.0)), Leaf(1), Leaf(0)), tree.features, tree.classes)
-    plot.regions(own, rows, "x", "y", other := Figure().add_subplot())
-    assert np.asarray(other.collections[0].get_array()).reshape(plot.STEPS, 3)[0].tolist() == [0, 1, 1]
+    plots.regions(own, rows, "x", "y", other := Figure().add_subplot())
+    assert np.asarray(other.collections[0].get_array()).reshape(plots.STEPS, 3)[0].tolist() == [0, 1, 1]
     assert axes.get_title() == "c as in a typical row"
     with pytest.raises(ChoiceError, match="expected a column of numbers, got 'c'"):
-        plot.regions(tree, rows, "c", "y", axes)
+        plots.regions(tree, rows, "c", "y", axes)
 
 
 def test_progress_needs_something_told():
     with pytest.raises(ChoiceError, match="told none"):
-        plot.save(lambda ax: plot.progress((), ax))
-    made = plot.save(lambda ax: plot.progress(((0.1, 4.0, None), (0.5, 2.0, -7.0), (1.0, 2.0, 2.0)), ax), "svg")
+        plots.save(lambda ax: plots.progress((), ax))
+    made = plots.save(lambda ax: plots.progress(((0.1, 4.0, None), (0.5, 2.0, -7.0), (1.0, 2.0, 2.0)), ax), "svg")
     ET.parse(io.BytesIO(made))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc import pipeline
-from odtc.constraint import CONSTRAINTS, broken, mended, parse
-from odtc.encoding import encode
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, TreeError
-from odtc.heap import settle
-from odtc.heuristic import grow
-from odtc.topology import Topology
-from odtc.verify import verify_tree
+from odtc.heuristics.heuristic import grow
+from odtc.problem.constraints.constraint import CONSTRAINTS, broken, mended, parse
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import settle
+from odtc.verification.verify import verify_tree
+from odtc.workflow import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest, least_losses
@@ -78,9 +78,9 @@ def test_cart_heeds_what_scikit_learn_can():
     """Not by pruning what it grew: its own splits leave so many rows, copies of a row counted one by one."""
     encoded = monks()
     for limits, text in (({"least_rows": 20}, "leaf_rows >= 20"), ({"most_leaves": 3}, "leaves <= 3")):
-        heap = grow("cart", encoded, Topology(3), **limits)
+        heap = grow("cart", encoded, CompleteTree(3), **limits)
         given = parse(text, encoded)
-        pruned = CONSTRAINTS.get(given.name).mend(encoded, given, grow("cart", encoded, Topology(3)))
+        pruned = CONSTRAINTS.get(given.name).mend(encoded, given, grow("cart", encoded, CompleteTree(3)))
         assert given.holds(given.module.value(encoded, given, heap))
         assert heap.errors(encoded) <= pruned.errors(encoded)
 
@@ -159,7 +159,7 @@ def test_the_command_line_refuses_in_a_sentence(tmp_path):
 
 
 def test_where_no_tree_is_mended_there_is_no_start_and_one_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("odtc.constraint.mended", lambda problem, heap: None)
+    monkeypatch.setattr("odtc.problem.constraints.constraint.mended", lambda problem, heap: None)
     said = command("build", MONKS_3, "--encoding", "onehot", "--max-features", 1, "-o", "m", folder=tmp_path)
     assert said.code == 0 and not (tmp_path / "m.mst").exists()
     assert said.err.splitlines()[0] == "no start is given: the tree of 'cart' breaks a constraint (features <= 1)"
@@ -199,7 +199,7 @@ def test_arguments_are_written_and_read(side, text, again):
 @pytest.mark.parametrize("name", ["a,b", 'a"b', '"a"', "a]b", "a]>=b", "a=b", "<=50K", "ä b", "a:b|c", "[a", "'", 'a"",b', "0.5"])
 def test_every_name_of_a_class_or_a_column_can_be_written(name):
     """As a class, as a column, as a level; and what is written is read back."""
-    features = odtc.dataset.Feature(name, "categorical", (name, "other")), odtc.dataset.Feature("x", "numeric")
+    features = odtc.data.dataset.Feature(name, "categorical", (name, "other")), odtc.data.dataset.Feature("x", "numeric")
     data = odtc.Dataset("odd", np.array([[0, 0], [1, 0], [0, 1], [1, 1.0]]), np.array([0, 1, 1, 0], np.int32), features, (name, "other one"), np.ones(4))
     encoded = encode(data)
 
@@ -269,7 +269,7 @@ def test_rates_are_counted_by_weight_and_a_class_never_predicted_is_precise(tmp_
 
 def test_lines_are_whole_and_break_at_the_next_row():
     """balance-scale's shape: a recall of 0.6 of 5 rows is 3 rows, and a line allows no 2.999."""
-    from odtc.answered import lines
+    from odtc.problem.constraints.on_predictions import lines
 
     encoded = monks()
     given = parse("recall[1] >= 0.51", encoded)
@@ -343,7 +343,7 @@ def test_a_tree_rises_with_a_column_among_the_rows_and_at_inputs_of_weight_0(tmp
 
 
 def test_rows_that_other_columns_tell_apart_too_do_not_rise():
-    features = odtc.dataset.Feature("x", "numeric"), odtc.dataset.Feature("y", "numeric")
+    features = odtc.data.dataset.Feature("x", "numeric"), odtc.data.dataset.Feature("y", "numeric")
     apart = odtc.Dataset("apart", np.array([[0.0, 0], [1, 1], [2, 0.5]]), np.array([0, 1, 0], np.int32), features, ("0", "1"), np.ones(3))
     with pytest.raises(ChoiceError, match="alone tells apart"):
         parse("monotone[x,positive=1]", encode(apart))

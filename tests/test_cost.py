@@ -7,12 +7,12 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 import odtc
-from odtc import pipeline
-from odtc.cost import cost_matrix
-from odtc.encoding import encode
+from odtc.data.cost_matrix import cost_matrix
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError
-from odtc.heap import settle
-from odtc.manifest import read_manifest, write_manifest
+from odtc.trees.heap_tree import settle
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.command_line import CHECKOUT, MONKS, refused
 from tests.command_line import odtc as run
 from tests.exhaustive import cheapest
@@ -106,7 +106,7 @@ def rare():
     rng = np.random.default_rng(7)
     y = np.repeat([0, 1, 2], [30, 8, 5])
     X = np.stack([rng.integers(0, 4, len(y)) + (y == 2), rng.integers(0, 3, len(y)) + (y == 1)], axis=1).astype(float)
-    features = tuple(odtc.dataset.Feature(name, "numeric") for name in "uv")
+    features = tuple(odtc.data.dataset.Feature(name, "numeric") for name in "uv")
     return odtc.Dataset("rare", X, y.astype(np.int32), features, ABC, np.ones(len(y)))
 
 
@@ -135,10 +135,10 @@ def test_rows_that_cost_nothing_leave_cart_a_leaf():
     encoded = encode(rare())
     free = type(encoded)(**{name: getattr(encoded, name) for name in encoded.__dataclass_fields__}
                          | {"weight": np.where(encoded.y == 0, 1.0, 0.0), "cost": np.array([[0, 0, 0], [1, 0, 1], [1, 1, 0.0]])})
-    from odtc.heuristic import grow
-    from odtc.topology import Topology
+    from odtc.heuristics.heuristic import grow
+    from odtc.trees.complete_tree import CompleteTree
 
-    assert grow("cart", free, Topology(2)).n_branch_nodes == 0 == settle(np.full(8, -1), free).n_branch_nodes
+    assert grow("cart", free, CompleteTree(2)).n_branch_nodes == 0 == settle(np.full(8, -1), free).n_branch_nodes
 
 
 def test_the_manifest_keeps_the_cost_and_knows_manifests_without(tmp_path):

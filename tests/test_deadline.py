@@ -11,9 +11,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import odtc
-from odtc import deadline, memory, pipeline
-from odtc.errors import OutOfTime
-from odtc.solution import Solution, Termination
+from odtc.base import deadline, memory
+from odtc.errors import TimeLimitReached
+from odtc.model.solution import Solution, Termination
+from odtc.workflow import pipeline
 from tests.command_line import Said, contents, environment, refused
 from tests.command_line import odtc as command
 
@@ -22,7 +23,7 @@ def test_a_limit_holds_inside_and_no_longer():
     deadline.check()
     with deadline.within(1000):
         deadline.check()
-        with deadline.within(-1), pytest.raises(OutOfTime):
+        with deadline.within(-1), pytest.raises(TimeLimitReached):
             deadline.check()
         assert 0 < deadline.left() <= 1000
         with deadline.within(None):
@@ -41,7 +42,7 @@ def test_a_product_in_blocks_is_the_product(monkeypatch, shape):
     assert np.array_equal(deadline.product(left, right, float), whole)
     monkeypatch.setattr(deadline, "BLOCK", 40_000.0)
     assert np.array_equal(deadline.product(left, right, float), whole)
-    with deadline.within(-1), pytest.raises(OutOfTime):
+    with deadline.within(-1), pytest.raises(TimeLimitReached):
         deadline.product(left, right, float)
 
 
@@ -76,7 +77,7 @@ def test_the_limit_is_not_only_dpflows(wide):
 def test_a_search_for_hyperplanes_ends_with_the_limit(wide, monkeypatch, words):
     """They took their ten seconds whatever the limit said, in the encoding, the margin, the start and the learner."""
     asked = []
-    for name in ("odtc.heuristics.oblique", "odtc.encodings.oblique"):
+    for name in ("odtc.heuristics.oblique", "odtc.data.encodings.oblique"):
         module = importlib.import_module(name)
         monkeypatch.setattr(module, "search", lambda *given, own=module.search, **named: asked.append(named["seconds"]) or own(*given, **named))
     said = command("fit", "wide.csv", *words, "--time-limit", 1, "--json", folder=wide)
@@ -96,7 +97,7 @@ def test_in_python(wide):
 
 
 def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
     process = subprocess.Popen([sys.executable, "-c", hear, "fit", "wide.csv", "--model", "dpflow", "--depth", "4", "-o", "m"], cwd=wide,
                                env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from odtc.registry import Registry
+from odtc.base.registry import Registry
 from tests.browser import CHROMIUM, Browser
 from tests.test_readme import PYTHON, ROOT, environment, folder  # noqa: F401
 
@@ -26,7 +26,7 @@ def site(tmp_path_factory):
 
 
 def test_the_site_builds_and_holds_every_member(site):
-    from odtc.catalogue import REGISTRIES, members
+    from odtc.cli.catalogue import REGISTRIES, members
 
     for page, kind in (("formulations", "models"), ("solvers", "solvers"), ("trees", "exporters"), ("concepts", "constraints"), ("files", "formats")):
         text = (site / page / "index.html").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def test_nothing_on_a_page_is_cut_off_at_the_side(site, width):
 
 def test_every_command_of_the_documentation_is_one():
     """Also those that are not run: in text and tables."""
-    from odtc.cli import app
+    from odtc.cli.app import app
 
     known = {command.name or command.callback.__name__.rstrip("_") for command in app.registered_commands} | {group.name for group in app.registered_groups}
     for page in [*PAGES, ROOT / "README.md"]:

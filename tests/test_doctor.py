@@ -7,13 +7,13 @@ import tomllib
 import numpy as np
 import pytest
 
-from odtc import doctor
 from odtc.errors import SolverError
+from odtc.evaluation import diagnostics
 from tests.command_line import CHECKOUT, odtc
 
 
 def test_the_tiny_model_has_one_error_by_exhaustion():
-    data = doctor.tiny()
+    data = diagnostics.tiny()
     X, y = data.X, data.y
     tests = [X[:, j] <= cut for j in range(3) for cut in np.unique(X[:, j])[:-1]]
 
@@ -39,16 +39,16 @@ def test_the_solver_that_comes_with_odtc_is_right():
     (lambda solution, model: solution.__class__(solution.x * 0, solution.termination, 0.0, 0.0), "wrong", "rows"),
 ])
 def test_a_solver_that_fails_or_lies_is_said_to(monkeypatch, lie, state, words):
-    honest = doctor.pipeline.solve
-    monkeypatch.setattr(doctor.pipeline, "solve", lambda model, *given, **more: lie(honest(model, *given, **more), model))
-    (answer,) = doctor.answers(["highs"])
+    honest = diagnostics.pipeline.solve
+    monkeypatch.setattr(diagnostics.pipeline, "solve", lambda model, *given, **more: lie(honest(model, *given, **more), model))
+    (answer,) = diagnostics.answers(["highs"])
     assert (answer.state, answer.passed) == (state, False) and words in answer.words
     assert odtc("doctor", "--solver", "highs").code == 1
 
 
 def test_a_solver_that_is_not_there_is_no_fault(monkeypatch):
-    monkeypatch.setattr(doctor, "version", lambda module: None)
-    (answer,) = doctor.answers(["cbc"])
+    monkeypatch.setattr(diagnostics, "version", lambda module: None)
+    (answer,) = diagnostics.answers(["cbc"])
     assert (answer.state, answer.passed, answer.version) == ("not found", True, None) and answer.words
 
 
@@ -58,8 +58,8 @@ def test_packages_are_those_of_the_project():
     def names(requirements):
         return {re.match(r"[\w-]+", one)[0] for one in requirements}
 
-    assert names(project["dependencies"]) | {"joblib"} == set(doctor.PACKAGES[""])
-    for extra, packages in itertools.islice(doctor.PACKAGES.items(), 1, None):
+    assert names(project["dependencies"]) | {"joblib"} == set(diagnostics.PACKAGES[""])
+    for extra, packages in itertools.islice(diagnostics.PACKAGES.items(), 1, None):
         assert names(project["optional-dependencies"][extra]) == set(packages)
 
 

@@ -10,17 +10,20 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import odtc
-from odtc import itemsets, pipeline
-from odtc.certify import certify
+from odtc.algorithms.dp import itemset_sums
+from odtc.algorithms.dp.state_expansion import program
+from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError, TreeError
-from odtc.format import read_model, write_model
-from odtc.heuristic import grow
-from odtc.lattice import program
-from odtc.model import Axis, ModelBuilder, blocks_from_json, name_list
-from odtc.pool import near_optimal
-from odtc.solver import find_solver, version
-from odtc.states import Rows
-from odtc.words import Words
+from odtc.fileformats.model_files import read_model, write_model
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.heuristics.heuristic import grow
+from odtc.model.blocks import Axis, blocks_from_json
+from odtc.model.builder import ModelBuilder
+from odtc.model.name_spans import Words
+from odtc.model.points import name_list
+from odtc.solvers.solver import find_solver, version
+from odtc.workflow import pipeline
+from odtc.workflow.near_optimal import near_optimal
 from tests.laws.problems import problems
 
 
@@ -63,8 +66,8 @@ def test_folding_and_leaving_out_change_no_value(data):
     encoded = problem.encoded
     rows = Rows.of(encoded.X, encoded.loss, encoded.copies)
     values = []
-    for room in (itemsets.MOST_BYTES, 0):  # with tables of all itemsets, and state by state
-        with patch.object(itemsets, "MOST_BYTES", room):
+    for room in (itemset_sums.MOST_BYTES, 0):  # with tables of all itemsets, and state by state
+        with patch.object(itemset_sums, "MOST_BYTES", room):
             values += [program(replace(rows), problem.topology.depth, 0.3, fold, tail).values[0][0]
                        for fold in (True, False) for tail in range(problem.topology.depth)]
     assert np.ptp(values) < 1e-9
@@ -79,7 +82,7 @@ def test_numbers_of_every_size_count_alike(scale, classes):
     y, weight = random.integers(0, classes, 60), random.integers(1, 4, 60)
     loss = (np.arange(classes) != y[:, None]) * weight[:, None].astype(float)
     small = program(Rows.of(X, loss, np.ones(60)), 4, 0.0, tail=2).values[0][0]
-    with patch.object(itemsets, "MOST_BYTES", 0):
+    with patch.object(itemset_sums, "MOST_BYTES", 0):
         assert program(Rows.of(X, loss, np.ones(60)), 4, 0.0, tail=2).values[0][0] == small
     assert program(Rows.of(X, scale * loss, np.ones(60)), 4, 0.0, tail=2).values[0][0] == pytest.approx(scale * small)
 

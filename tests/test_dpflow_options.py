@@ -6,15 +6,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from odtc import pipeline
-from odtc.constraint import posed
-from odtc.cost import cost_matrix
-from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.cost_matrix import cost_matrix
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, DataError
-from odtc.formulation import Problem, parse_params
-from odtc.solution import Solution, Termination
-from odtc.topology import Topology
+from odtc.model.solution import Solution, Termination
+from odtc.problem.constraints.constraint import posed
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
 from tests.arrays import solved
 from tests.exhaustive import cheapest
 from tests.laws.problems import least_kept
@@ -66,7 +67,7 @@ def drawn(seed: int, form: dict) -> Problem:
                 weighted = {"class_weight": price} if price == "balanced" else {"cost": price}
                 encoded = type(encoded)(**vars(encoded) | {"cost": cost_matrix(encoded.classes, of_class, **weighted)})
             depth = int(rng.integers(1, 3 if bound else 4))
-            return posed(Problem(encoded, Topology(depth), "dpflow", parse_params("dpflow", form)), constraints(rng, form, data.classes) if bound else [])
+            return posed(Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", form)), constraints(rng, form, data.classes) if bound else [])
         except (ChoiceError, DataError) as refused:
             assert any(word in str(refused) for word in ("two groups", "rows of", "can be asked", "alone tells apart", "tells rows apart", "cannot", "no test")), refused
     raise AssertionError("no such problem was drawn")

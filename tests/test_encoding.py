@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import ENCODINGS, encode, midpoints
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import ENCODINGS, encode, midpoints
+from odtc.data.reading import read
+from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
-from odtc.reader import read
-from odtc.split import Missing, Subset, Threshold
 
 LEVELS = ("a", "b", "c")
 
@@ -232,7 +232,7 @@ def test_no_usable_column(scheme):
 
 
 def test_more_cells_than_a_model_can_have(monkeypatch):
-    monkeypatch.setattr("odtc.encoding.MOST_CELLS", 10)
+    monkeypatch.setattr("odtc.data.encoding.MOST_CELLS", 10)
     with pytest.raises(DataError, match="auto:bins=16"):
         encode(made([range(9)]))
 

@@ -17,9 +17,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import odtc
+from odtc.data.splits import Missing, Subset
 from odtc.errors import ChoiceError
-from odtc.split import Missing, Subset
-from odtc.tree import Branch, Tree
+from odtc.trees.tree import Branch, Tree
 from tests.command_line import environment
 
 

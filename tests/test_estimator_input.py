@@ -3,8 +3,11 @@
 import pandas as pd
 import pytest
 
-from odtc import OptimalTreeClassifier, pipeline
+from odtc import OptimalTreeClassifier
+from odtc.workflow import pipeline
 from tests.command_line import MONKS
+
+
 @pytest.mark.parametrize("given, word", [
     ({"model": None}, "model"), ({"model": 3}, "model"), ({"solver": None}, "solver"), ({"solver": ["highs"]}, "solver"),
     ({"encoding": None}, "encoding"), ({"encoding": 3}, "encoding"), ({"cuts": 3}, "cuts"), ({"time_limit": "soon"}, "time_limit"),

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.dataset import NUMERIC, Dataset, Feature
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
-from odtc.exporter import EXPORTERS, export, suffix, summaries
-from odtc.importer import import_tree
-from odtc.split import Missing, Oblique, Subset, Term, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.trees.exporting import EXPORTERS, export, suffix, summaries
+from odtc.trees.importing import import_tree
+from odtc.trees.tree import Branch, Leaf, Tree
 from tests.command_line import odtc as command
 from tests.exported import unseen
 from tests.laws.test_exports_run import CELLS, COLUMNS, SPLITS, expected

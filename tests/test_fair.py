@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from odtc import pipeline
-from odtc.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.original_features import Features, Levels
+from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, TreeError
-from odtc.features import Features, Levels
-from odtc.formulation import Problem, parse_params
-from odtc.heap import HeapTree
-from odtc.manifest import read_manifest, write_manifest
-from odtc.solver import find_solver, version
-from odtc.split import Missing, Subset, Threshold
-from odtc.topology import Topology
-from odtc.tree import Branch, Leaf, Tree
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.solvers.solver import find_solver, version
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.command_line import odtc
 from tests.exhaustive import cheapest, every_split
 
@@ -29,7 +30,7 @@ def pose(columns: dict, y, depth=1, scheme="auto", missing="drop", model="fair",
     features = tuple(Feature(name, *KIND.get(name, (CATEGORICAL, tuple("abcdef")))) for name in columns)
     X = np.array([*columns.values()], float).T.copy()
     data = Dataset("d", X, np.array(y, np.int32), features, ("no", "yes"), np.ones(len(X)) if weight is None else np.array(weight, float), missing=missing)
-    return Problem(encode(data, scheme), Topology(depth), model, parse_params(model, params))
+    return Problem(encode(data, scheme), CompleteTree(depth), model, parse_params(model, params))
 
 
 def solved(problem):

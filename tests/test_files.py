@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from odtc import files, pipeline
-from odtc.solver import SOLVERS, find_solver, version
+from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.workflow import artifacts, pipeline
 from tests.command_line import odtc, refused
 
 XOR = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n"
@@ -24,18 +24,18 @@ STARTED = [name for name in SOLVERS.names() if find_solver(name).DIALECT.start]
 @pytest.mark.parametrize("solver", STARTED)
 def test_the_start_that_a_dialect_wrote_is_found_again(xor, solver):
     assert odtc("build", "xor.csv", "--dialect", solver, "-o", "m", folder=xor).code == 0
-    opened = files.open_model(xor / "m.mps", None, [solver])
+    opened = artifacts.open_model(xor / "m.mps", None, [solver])
     compiled = pipeline.build(xor / "xor.csv", "flowoct", 2)
     assert opened.start is not None and np.array_equal(opened.start, pipeline.start(compiled)[1])
-    assert files.open_model(xor / "m.mps", "none", [solver]).start is None
+    assert artifacts.open_model(xor / "m.mps", "none", [solver]).start is None
 
 
 def test_of_several_dialects_the_solver_has_its_own(xor):
     assert odtc("build", "xor.csv", "--dialect", "all", "-o", "m", folder=xor).code == 0
     for solver in STARTED:
-        assert f".start.{solver}." in files.start_beside(xor / "m.mps", [solver]).name
-    assert files.start_beside(xor / "m.mps", ["glpk"]) is None
-    assert files.start_beside(xor / "m.mps", ["glpk", "cbc"]).name == "m.start.cbc.sol"
+        assert f".start.{solver}." in artifacts.start_beside(xor / "m.mps", [solver]).name
+    assert artifacts.start_beside(xor / "m.mps", ["glpk"]) is None
+    assert artifacts.start_beside(xor / "m.mps", ["glpk", "cbc"]).name == "m.start.cbc.sol"
 
 
 @pytest.mark.parametrize("solver", ["highs", "cbc", "scip"])
@@ -63,7 +63,7 @@ def test_the_start_of_a_described_solver_has_its_name(xor):
     (xor / "sub" / "mine.toml").write_text("command = ['true']\nstart = 'name-value'")
     done = odtc("build", "xor.csv", "--dialect", "sub/mine.toml", "-o", "m", "--json", folder=xor)
     assert "m.start.mine.sol" in json.loads(done.out)["files"]
-    assert files.start_beside(xor / "m.mps", [str(xor / "sub" / "mine.toml")]).name == "m.start.mine.sol"
+    assert artifacts.start_beside(xor / "m.mps", [str(xor / "sub" / "mine.toml")]).name == "m.start.mine.sol"
 
 
 @pytest.mark.parametrize("solver", ["lp_solve", "symphony"])

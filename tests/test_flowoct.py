@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from odtc.formulation import Role
+from odtc.problem.roles import Role
 from tests.laws.problems import heaps, problems
 from tests.laws.test_cuts import SLOW
 from tests.laws.test_optimum import exhaustive_cost

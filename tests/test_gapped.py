@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc import pipeline
-from odtc.gapped import directions, grown
-from odtc.heuristic import grow
-from odtc.oblique import Weighed
-from odtc.planes import parted
-from odtc.topology import Topology
+from odtc.data.linear_terms import LinearTerms
+from odtc.heuristics.heuristic import grow
+from odtc.heuristics.margin_tree import directions, grown
+from odtc.heuristics.separating_hyperplanes import parted
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
 from tests.test_oct_h import posed, widest
 from tests.test_selection import data
 
@@ -29,8 +29,8 @@ def clouds(draw):
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_every_cut_leaves_the_gap(dataset, depth, gap, gini):
     problem = posed(dataset, depth, mu=gap)
-    encoded, terms = problem.encoded, Weighed.encoded(problem.encoded)
-    heap = grown(encoded, Topology(depth), terms, gap, directions(terms, grow("cart", encoded, Topology(depth)), encoded), gini)
+    encoded, terms = problem.encoded, LinearTerms.encoded(problem.encoded)
+    heap = grown(encoded, CompleteTree(depth), terms, gap, directions(terms, grow("cart", encoded, CompleteTree(depth)), encoded), gini)
     for t in np.flatnonzero(heap.test >= 0).tolist():
         rows, left = parted(heap, t, encoded)
         assert left.any() and not left.all() and widest(terms.Z[rows], ~left) >= gap - 1e-9
@@ -61,7 +61,7 @@ def test_the_directions_of_a_tree_are_those_that_it_weighs():
     X = rng.random((200, 3)) * [1, 10, 100]
     dataset = data(X, (X @ [1.0, 0.2, -0.01] > 1).astype(int))
     problem = posed(dataset, 1)
-    terms = Weighed.encoded(problem.encoded)
+    terms = LinearTerms.encoded(problem.encoded)
     heap = grow("oblique:seconds=5", problem.encoded, problem.topology)
     rows, left = parted(heap, 1, problem.encoded)
     found = directions(terms, heap, problem.encoded)

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
-from odtc.format import FORMATS, write_model
-from odtc.formulation import Problem, parse_params
-from odtc.topology import Topology
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.fileformats.model_files import FORMATS, write_model
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
 from tests.laws.problems import ALL_FORMS, form_id
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,7 +25,7 @@ def small(form) -> Problem:
     X = np.array([[1.0, 0], [1.0, 0], [2.0, 1], [3.0, 1], [3.0, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
     dataset = Dataset("small", X, np.array([0, 0, 1, 0, 1], np.int32), features, ("no", "yes"), np.ones(5))
-    return Problem(encode(dataset), Topology(2), form[0], parse_params(*form))
+    return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
 
 
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)

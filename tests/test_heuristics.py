@@ -7,13 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc import encoding, pipeline, read
+from odtc import read
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merged
+from odtc.data import encoding
+from odtc.data.encoding import gains_of
 from odtc.errors import ChoiceError
-from odtc.heap import settle
-from odtc.heuristic import HEURISTICS, grow
 from odtc.heuristics import local_search
-from odtc.subtree import Search, gains_of, merged
-from odtc.topology import Topology
+from odtc.heuristics.heuristic import HEURISTICS, grow
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import settle
+from odtc.workflow import pipeline
 from tests.exhaustive import cheapest
 from tests.laws.problems import problems
 
@@ -64,7 +67,7 @@ def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
     encoded, depth = problem.encoded, problem.topology.depth
     X, gain = merged(encoded.X, gains_of(encoded))
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))))
-    value, tests = Search(X, gain, price).best(rows, depth)
+    value, tests = ShallowTreeSearch(X, gain, price).best(rows, depth)
 
     def worth(t, rows):
         if t >= len(tests) or tests[t] < 0:
@@ -80,8 +83,8 @@ def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
 def test_local_search_leaves_a_bad_root(name, depth, errors, shared_data):
     """Where CART's root is not the best one: these are the known optima."""
     encoded = encoding.encode(read(shared_data / f"{name}.csv"), "onehot")
-    assert grow("cart", encoded, Topology(depth)).errors(encoded) > errors
-    assert grow("local_search", encoded, Topology(depth)).errors(encoded) == errors
+    assert grow("cart", encoded, CompleteTree(depth)).errors(encoded) > errors
+    assert grow("local_search", encoded, CompleteTree(depth)).errors(encoded) == errors
 
 
 @given(data=st.data(), price=PRICES)
@@ -101,29 +104,29 @@ def test_other_roots_only_make_it_better(data, price):
 
 def test_wide_data_is_searched_in_parts(monkeypatch):
     """The same answer whatever part of the table of pairs is held at once."""
-    from odtc import subtree
+    from odtc.algorithms.dp import shallow_trees
 
     encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
-    whole = [grow(name, encoded, Topology(3)).errors(encoded) for name in ("optimal", "local_search")]
-    monkeypatch.setattr(subtree, "CELLS", 100)
+    whole = [grow(name, encoded, CompleteTree(3)).errors(encoded) for name in ("optimal", "local_search")]
+    monkeypatch.setattr(shallow_trees, "CELLS", 100)
     monkeypatch.setattr(local_search, "CELLS", 100)
-    assert [grow(name, encoded, Topology(3)).errors(encoded) for name in ("optimal", "local_search")] == whole
+    assert [grow(name, encoded, CompleteTree(3)).errors(encoded) for name in ("optimal", "local_search")] == whole
     assert whole[0] == whole[1]
     monkeypatch.setattr(local_search, "PRODUCTS", 0)
-    single = grow("local_search", encoded, Topology(3))
-    assert whole[1] <= single.errors(encoded) <= grow("cart", encoded, Topology(3)).errors(encoded)
+    single = grow("local_search", encoded, CompleteTree(3))
+    assert whole[1] <= single.errors(encoded) <= grow("cart", encoded, CompleteTree(3)).errors(encoded)
 
 
 def test_a_search_that_does_not_end_in_time_names_the_other():
     encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
     with pytest.raises(ChoiceError, match="within 0 seconds; use --start local_search"):
-        grow("optimal:seconds=0", encoded, Topology(4))
+        grow("optimal:seconds=0", encoded, CompleteTree(4))
     with pytest.raises(ChoiceError, match="did you mean 'seconds'"):
-        grow("optimal:second=1", encoded, Topology(2))
+        grow("optimal:second=1", encoded, CompleteTree(2))
     with pytest.raises(ChoiceError, match="type float"):
-        grow("optimal:seconds=long", encoded, Topology(2))
+        grow("optimal:seconds=long", encoded, CompleteTree(2))
     with pytest.raises(ChoiceError, match="it has none"):
-        grow("local_search:seconds=1", encoded, Topology(2))
+        grow("local_search:seconds=1", encoded, CompleteTree(2))
 
 
 # That of hyperplanes is no start of a model of tests: tests/test_oblique_search.py.
@@ -144,6 +147,6 @@ def test_what_is_near_is_relative_to_the_weights(scale):
     X, y = rng.random((40, 6)) < 0.5, rng.integers(0, 3, 40)
     gain = (np.arange(3) == y[:, None]) * rng.integers(1, 9, (40, 1)).astype(float)
     for depth in (1, 2, 3):
-        value, tests = Search(X, gain).best(np.arange(40), depth)
-        scaled, same = Search(X, gain * scale).best(np.arange(40), depth)
+        value, tests = ShallowTreeSearch(X, gain).best(np.arange(40), depth)
+        scaled, same = ShallowTreeSearch(X, gain * scale).best(np.arange(40), depth)
         assert scaled == pytest.approx(value * scale, rel=1e-9) and np.array_equal(tests, same)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
-from odtc.hull import TOLERANCE, hull
+from odtc.algorithms.convex_hull import TOLERANCE, hull
 
 SLOW = {"deadline": None, "derandomize": True}
 

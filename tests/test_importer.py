@@ -13,11 +13,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 import odtc
+from odtc.data.reading import from_frame, read
+from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import TreeError
-from odtc.importer import import_tree, last_left, read_foreign
-from odtc.reader import from_frame, read
-from odtc.split import Missing, Subset, Threshold
-from odtc.tree import Branch
+from odtc.trees.importing import import_tree, last_left, read_foreign
+from odtc.trees.tree import Branch
 from tests.command_line import CHECKOUT, MONKS, refused
 from tests.command_line import odtc as command
 
@@ -149,8 +149,8 @@ def test_a_tree_of_another_run(tmp_path):
     (tmp_path / "two.csv").write_text("n,c,k,y\n5,red,1,b\n7,blue,2,b\n9,red,3,a\n")
     one, two = read(tmp_path / "one.csv", categorical=["k"]), read(tmp_path / "two.csv")
     features, codes = one.features, {level: float(code) for code, level in enumerate(one.features[1].levels)}
-    root = Branch(Subset(0, (0.0, 1.0)), Branch(Threshold(2, 6.0), odtc.tree.Leaf(0), odtc.tree.Leaf(1)),
-                  Branch(Subset(1, (codes["green"], codes["red"])), odtc.tree.Leaf(0), odtc.tree.Leaf(1)))
+    root = Branch(Subset(0, (0.0, 1.0)), Branch(Threshold(2, 6.0), odtc.trees.tree.Leaf(0), odtc.trees.tree.Leaf(1)),
+                  Branch(Subset(1, (codes["green"], codes["red"])), odtc.trees.tree.Leaf(0), odtc.trees.tree.Leaf(1)))
     tree = import_tree(odtc.Tree(root, features, one.classes, "y"), two)
     assert tree.features == two.features and list(classes_of(tree, two)) == ["a", "b", "a"]
     assert_counted(tree, two)

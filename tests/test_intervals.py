@@ -9,17 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc import intervals, pipeline, scans
-from odtc.dataset import NUMERIC, Dataset, Feature
-from odtc.encoding import encode
+from odtc.algorithms.thresholds import interval_search, prefix_sums
+from odtc.algorithms.thresholds.interval_search import IntervalSearch
+from odtc.algorithms.thresholds.prefix_sums import Part, Ranked
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError, TreeError
-from odtc.formulation import Problem, parse_params
-from odtc.heuristic import grow
-from odtc.intervals import Search
-from odtc.scale import Scales
-from odtc.scans import Part, Ranked
-from odtc.solver import find_solver, version
-from odtc.topology import Topology
+from odtc.heuristics.heuristic import grow
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.solvers.solver import find_solver, version
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT, MONKS
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest
@@ -48,9 +50,9 @@ def best(encoded, depth, lam=0.0):
 @given(numbers().filter(lambda encoded: encoded), st.sampled_from([1, 2, 3]), st.sampled_from([0.0, 0.05, 0.25]))
 @settings(max_examples=60, deadline=None)
 def test_the_search_finds_what_trying_every_tree_does(encoded, depth, lam):
-    with patch.object(intervals, "FIRST", 1), patch.object(intervals, "NEXT", 1), patch.object(scans, "CELLS", 20), patch.object(scans, "ENTRIES", 20):
-        ranked = Ranked.of(encoded, Scales.of(encoded), lam / (1 - lam))
-        found = Search(ranked).value(np.arange(len(ranked.rank)), depth)
+    with patch.object(interval_search, "FIRST", 1), patch.object(interval_search, "NEXT", 1), patch.object(prefix_sums, "CELLS", 20), patch.object(prefix_sums, "ENTRIES", 20):
+        ranked = Ranked.of(Scales.of(encoded).rank, encoded.loss, lam / (1 - lam))
+        found = IntervalSearch(ranked).value(np.arange(len(ranked.rank)), depth)
     assert (1 - lam) * (ranked.floor + found.cost) == pytest.approx(best(encoded, depth, lam), abs=1e-9)
 
 
@@ -58,7 +60,7 @@ def test_the_search_finds_what_trying_every_tree_does(encoded, depth, lam):
 @settings(max_examples=40, deadline=None)
 def test_stumps_are_counted_right(encoded, rnd):
     """On some of the rows, left and right of some thresholds."""
-    ranked = Ranked.of(encoded, Scales.of(encoded), 0.1)
+    ranked = Ranked.of(Scales.of(encoded).rank, encoded.loss, 0.1)
     members = np.array(sorted(rnd.sample(range(len(ranked.rank)), rnd.randint(1, len(ranked.rank)))))
     part = Part(ranked, members)
     places = np.array([place for place in np.flatnonzero(part.parting) if rnd.random() < 0.7], int)
@@ -73,7 +75,7 @@ def test_stumps_are_counted_right(encoded, rnd):
 @given(encoded=numbers(most_rows=9, most_values=5).filter(lambda encoded: encoded), depth=st.sampled_from([2, 3]))
 @settings(max_examples=15, deadline=None)
 def test_the_file_is_the_optimum_and_its_flow_the_tree(form, encoded, depth):
-    problem = Problem(encoded, Topology(depth), "dpflow", parse_params("dpflow", {"intervals": "true"} | form))
+    problem = Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {"intervals": "true"} | form))
     model = pipeline.compile_model(problem)
     assert not model.integrality.any()
     solution = pipeline.solve(model, threads=1)
@@ -90,7 +92,7 @@ def test_the_file_is_the_optimum_and_its_flow_the_tree(form, encoded, depth):
 def test_intervals_and_single_thresholds_are_one_optimum(encoded, depth):
     paid = set()
     for form in ("true", "false"):
-        problem = Problem(encoded, Topology(depth), "dpflow", parse_params("dpflow", {"intervals": form}))
+        problem = Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", {"intervals": form}))
         paid.add(round(problem.module.objective(problem, problem.module.optimal(problem)), 9))
     assert len(paid) == 1
 

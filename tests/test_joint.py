@@ -6,11 +6,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.choice import choose
-from odtc.constraint import broken, built, complete, posed
-from odtc.dynamic_program import remembers
 from odtc.errors import ChoiceError
-from odtc.formulation import Problem, parse_params
+from odtc.formulations.auto import choose
+from odtc.formulations.dpflow.program import remembers
+from odtc.problem.constraints.constraint import broken, built, complete, posed
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
 from tests.arrays import assert_point_of, optimum
 from tests.command_line import MONKS
 from tests.laws.problems import heaps, problems, texts

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import odtc
-from odtc import pipeline
-from odtc.encoding import encode
-from odtc.heuristic import grow
-from odtc.topology import Topology
+from odtc.data.encoding import encode
+from odtc.heuristics.heuristic import grow
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
 from tests.exhaustive import cheapest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -45,7 +45,7 @@ def test_the_exact_search_finds_the_published_optima(name, shared_data):
     dataset = odtc.read(shared_data / f"{name}.csv")
     encoded = encode(dataset, "onehot")
     for depth, errors in zip((2, 3, 4), OPTIMA[name]):
-        tree = grow("optimal:seconds=600", encoded, Topology(depth)).to_tree(encoded)
+        tree = grow("optimal:seconds=600", encoded, CompleteTree(depth)).to_tree(encoded)
         assert tree.depth <= depth
         assert (tree.predict(dataset.X) != dataset.y).sum() == errors, depth
 

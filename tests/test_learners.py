@@ -6,8 +6,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import odtc
-from odtc import pipeline
 from odtc.errors import ChoiceError
+from odtc.workflow import pipeline
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LEARNERS = ["cart", "cart_tuned"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.line_search import LineSearch
+from odtc.algorithms.hyperplanes.line_search import LineSearch
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 KEPT = LineSearch()  # its memory is that of all examples

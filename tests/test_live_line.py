@@ -2,8 +2,10 @@
 
 import pytest
 
-from odtc import log
-from odtc.solver import Options, find_solver, solve, version
+from odtc.model.solution import Options
+from odtc.solvers import log_parser
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import find_solver, version
 from tests.test_solver import COVER
 
 LINES = [
@@ -37,7 +39,7 @@ LINES = [
 
 @pytest.mark.parametrize(("solver", "line", "incumbent", "bound"), LINES)
 def test_a_line_of_a_table(solver, line, incumbent, bound):
-    assert log.live(find_solver(solver), line + "\n") == (incumbent, bound)
+    assert log_parser.live(find_solver(solver), line + "\n") == (incumbent, bound)
 
 
 @pytest.mark.parametrize("solver", ["highs-cli", "glpk"])

@@ -4,12 +4,12 @@ import importlib
 
 import pytest
 
-from odtc import log as logs
-from odtc import pipeline
-from odtc.format import write_model
-from odtc.point import write_point
-from odtc.solution import Termination, proof
-from odtc.solver import said_in_log
+from odtc.fileformats.model_files import write_model
+from odtc.fileformats.solution_files import write_point
+from odtc.model.solution import Termination, proof
+from odtc.solvers import log_parser as logs
+from odtc.solvers.solve import said_in_log
+from odtc.workflow import pipeline
 from tests.command_line import MONKS, odtc
 
 # The lines that matter, as these solvers printed them under --gap 0.3 on one covering problem: (module, log,
@@ -51,14 +51,14 @@ TALKS = {
 @pytest.mark.parametrize("who", TALKS)
 def test_a_log_states_its_bound(who, tmp_path):
     name, text, bound, within = TALKS[who]
-    said = logs.read(importlib.import_module(f"odtc.solvers.{name}"), text)
+    said = logs.read(importlib.import_module(f"odtc.solvers.adapters.{name}"), text)
     assert (said.termination, said.bound, said.within_gap) == ("optimal", pytest.approx(bound) if bound else None, within)
     (tmp_path / "x.log").write_text(text)
     assert said_in_log(tmp_path / "x.log") == said
 
 
 def test_a_log_of_xpress_that_breaks_off_is_not_optimal_for_its_relaxation():
-    xpress = importlib.import_module("odtc.solvers.xpress")
+    xpress = importlib.import_module("odtc.solvers.adapters.xpress")
     relaxation = " using 1 thread\nIts  Obj Value\n23  164.623331\nOptimal solution found\nDual solved problem\nFinal objective  : 1.6e+02\n"
     assert xpress.read_log(f"FICO Xpress v9.9.1\nMinimizing MILP small{relaxation}Starting tree search.\n") is None
     assert xpress.read_log(f"FICO Xpress v9.9.1\nMinimizing LP small{relaxation}") == "optimal"

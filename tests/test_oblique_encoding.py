@@ -8,17 +8,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc import pipeline
-from odtc.alternating import search
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
-from odtc.encodings.oblique import RESTARTS
+from odtc.algorithms.hyperplanes.tree_alternating import search
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.encodings.oblique import RESTARTS
+from odtc.data.linear_terms import LinearTerms
+from odtc.data.splits import Oblique
+from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError
-from odtc.formulation import Problem, parse_params
-from odtc.oblique import Weighed
-from odtc.scale import Scales
-from odtc.split import Oblique
-from odtc.topology import Topology
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
 from tests.command_line import odtc as run
 from tests.exhaustive import cheapest
 from tests.laws.problems import _can_be_encoded, datasets
@@ -60,7 +61,7 @@ def test_a_pool_of_six_holds_the_best_tree_of_depth_2_that_the_search_settles(se
     dataset = Dataset("points", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), ("off", "on"), np.ones(14))
     encoded = encode(dataset, "oblique:pool=6")
     loss = np.stack([np.bincount(of.reshape(-1), y == k, len(points)) for k in (1, 0)], axis=1)
-    settled = search(Weighed.of(points, dataset.features).Z, loss, 2, restarts=RESTARTS, seconds=5.0)
+    settled = search(LinearTerms.of(points, dataset.features).Z, loss, 2, restarts=RESTARTS, seconds=5.0)
     assert cheapest(encoded.X, encoded.y, encoded.weight, 2) <= settled.loss
 
 
@@ -69,7 +70,7 @@ def test_every_univariate_model_proves_the_best_tree_over_the_pool(name):
     dataset = diagonal()
     encoded = encode(dataset, "oblique:pool=6")
     assert cheapest(encoded.X, encoded.y, encoded.weight, 2) == 0 < cheapest(encode(dataset).X, dataset.y, dataset.weight, 2)
-    problem = Problem(encoded, Topology(2), name, parse_params(name, {}))
+    problem = Problem(encoded, CompleteTree(2), name, parse_params(name, {}))
     model, solution = pipeline.run(pipeline.compile_model(problem), threads=1)
     decoded = pipeline.decode(model, solution)
     assert decoded.verified and solution.objective == pytest.approx(0, abs=1e-6)

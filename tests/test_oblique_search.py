@@ -8,16 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc import pipeline
-from odtc.alternating import search
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
+from odtc.algorithms.hyperplanes.tree_alternating import search
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.linear_terms import LinearTerms, between, widest
+from odtc.data.splits import Oblique, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
-from odtc.heap import HeapTree
-from odtc.heuristic import grow
-from odtc.oblique import Weighed, between, widest
-from odtc.split import Oblique, Subset, Threshold
-from odtc.topology import Topology
+from odtc.heuristics.heuristic import grow
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import pipeline
 from tests.laws.problems import problems
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -50,7 +50,7 @@ def test_rounding_moves_no_row(data):
     n, d = data.draw(st.integers(2, 12)), data.draw(st.integers(1, 4))
     X = np.array(data.draw(st.lists(st.lists(st.sampled_from([0.1, 0.30000000000000004, 0.3, 1e6, -7.25, 3.0]), min_size=d, max_size=d), min_size=n, max_size=n)))
     features = tuple(Feature(f"x{j}", "numeric") for j in range(d))
-    weighed = Weighed.of(X, features)
+    weighed = LinearTerms.of(X, features)
     if not weighed.n:
         return
     h = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=weighed.n, max_size=weighed.n)))
@@ -66,12 +66,12 @@ def test_rounding_moves_no_row(data):
 
 def test_coefficients_are_short_and_in_the_units_of_the_data():
     X = np.array([[100.0, 0.01], [200, 0.01], [100, 0.05], [300, 0.09]])
-    weighed = Weighed.of(X, (Feature("mass", "numeric"), Feature("share", "numeric")))
+    weighed = LinearTerms.of(X, (Feature("mass", "numeric"), Feature("share", "numeric")))
     split = weighed.split(np.array([1.0, 1.0]), np.arange(4), np.array([True, True, True, False]))
     # 1/200 mass + 1/0.08 share: the sums of the sides end at 0.09 and begin at 0.21, and 0.15 is in the middle.
     assert split.words((Feature("mass", "numeric"), Feature("share", "numeric")))[0] == "0.0004·mass + share ≤ 0.15"
     assert split.left(X).tolist() == [True, True, True, False]
-    colour = Weighed.of(np.array([[0.0], [1.0], [2.0]]), (Feature("colour", "categorical", ("a", "b", "c")),))
+    colour = LinearTerms.of(np.array([[0.0], [1.0], [2.0]]), (Feature("colour", "categorical", ("a", "b", "c")),))
     assert colour.split(np.array([1.0, 0, 1.0]), np.arange(3), np.array([False, True, False])) == Subset(0, (1.0,))
     assert between(0.1234, 0.1301) == 0.127 and between(0.1, 0.3) == 0.2
     assert between(1.0, np.nextafter(1.0, 2)) == 1.0
@@ -92,8 +92,8 @@ def test_an_exclusive_or_needs_one_hyperplane_more_than_a_stump_and_is_found():
     y = (np.abs(X[:, 0] - X[:, 1]) < 0.5).astype(np.int32)  # the diagonal: between two hyperplanes
     dataset = Dataset("diagonal", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), ("off", "on"), np.ones(16))
     encoded = encode(dataset)
-    assert grow("oblique:restarts=20", encoded, Topology(2)).errors(encoded) == 0
-    assert grow("optimal", encoded, Topology(2)).errors(encoded) > 0
+    assert grow("oblique:restarts=20", encoded, CompleteTree(2)).errors(encoded) == 0
+    assert grow("optimal", encoded, CompleteTree(2)).errors(encoded) > 0
 
 
 def test_processes_side_by_side_share_the_restarts_and_repeat_themselves():
@@ -122,7 +122,7 @@ def test_rows_that_differ_but_are_one_row_are_refused():
 def test_bad_options_are_refused_in_a_sentence():
     encoded = encode(odtc.read(EXAMPLES / "iris" / "iris.csv"))
     with pytest.raises(ChoiceError, match="a job or more for the start 'oblique', got 10, 1000, 0 and 0"):
-        grow("oblique:jobs=0", encoded, Topology(2))
+        grow("oblique:jobs=0", encoded, CompleteTree(2))
 
 
 def test_a_start_of_hyperplanes_is_refused_where_only_tests_are_asked():
@@ -134,9 +134,9 @@ def test_a_start_of_hyperplanes_is_refused_where_only_tests_are_asked():
 def test_missing_cells_are_not_weighed():
     X = np.array([[1.0, np.nan, 0], [2, 1, 0], [3, 2, 1], [4, 1, np.nan]])
     features = (Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v")))
-    weighed = Weighed.of(X, features)
+    weighed = LinearTerms.of(X, features)
     assert [(term.feature, term.level) for term in weighed.terms] == [(0, None), (2, 0.0), (2, 1.0)]
     with pytest.raises(ChoiceError, match="cannot weigh the missing cells of 'b'"):
-        Weighed.of(X, features, refuse_missing=True)
+        LinearTerms.of(X, features, refuse_missing=True)
     with pytest.raises(DataError, match="range is a double"):
-        Weighed.of(np.array([[-1e308], [1e308]]), features[:1])
+        LinearTerms.of(np.array([[-1e308], [1e308]]), features[:1])

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import Encoded, encode
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import Encoded, encode
+from odtc.data.splits import Oblique, Term, Threshold, split_from_json
 from odtc.errors import DataError, TreeError
-from odtc.heap import HeapTree
-from odtc.render import render_tree
-from odtc.split import Oblique, Term, Threshold, split_from_json
-from odtc.topology import Topology
-from odtc.tree import Branch, Leaf, Tree
-from odtc.verify import _goes_left
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.rendering import render_tree
+from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.verification.verify import _goes_left
 from tests.laws.test_exports import expected, exported, python_predict
 from tests.random_trees import cells, hyperplanes, rows_for, trees
 
@@ -78,7 +78,7 @@ def test_a_tree_of_hyperplanes_on_the_heap_and_in_words_is_one(data):
         return
     planes = [data.draw(hyperplanes(FEATURES)) for _ in range(3)]
     tree = Tree(Branch(planes[0], Branch(planes[1], Leaf(0), Leaf(1)), Branch(planes[2], Leaf(1), Leaf(0))), FEATURES, ("no", "yes"))
-    heap = HeapTree.from_tree(tree, encoded, Topology(2), beyond=True)
+    heap = HeapTree.from_tree(tree, encoded, CompleteTree(2), beyond=True)
     assert heap.to_tree(encoded).predict(X).tolist() == tree.predict(X).tolist()
     assert isinstance(encoded, Encoded) and heap.errors(encoded) == (tree.predict(X) != y).sum()
 

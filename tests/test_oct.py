@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc import pipeline
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulation import Problem, parse_params
-from odtc.heap import blank, settle
-from odtc.model import name_list
-from odtc.topology import Topology
+from odtc.model.points import name_list
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import blank, settle
+from odtc.workflow import pipeline
 from tests.arrays import assert_rows_kept
 from tests.exhaustive import cheapest
 
@@ -25,7 +26,7 @@ def line(values, labels, depth=1, **params) -> Problem:
     """One numeric feature."""
     dataset = Dataset("line", np.array(values, float)[:, None], np.array(labels, np.int32), (Feature("x", "numeric"),),
                       ("a", "b"), np.ones(len(values)))
-    return Problem(encode(dataset), Topology(depth), "oct", parse_params("oct", params))
+    return Problem(encode(dataset), CompleteTree(depth), "oct", parse_params("oct", params))
 
 
 @pytest.mark.parametrize(("bins", "params"), [(3, {}), (3, {"binary": "true"}), (3, {"n_min": 30}), (3, {"alpha": 0.05})])

@@ -8,15 +8,18 @@ import pytest
 from scipy.optimize import linprog
 
 import odtc
-from odtc import deadline, pipeline, planes
-from odtc.dataset import Dataset, Feature
+from odtc.base import deadline
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulation import Problem, parse_params
-from odtc.heap import HeapTree
-from odtc.heuristic import HEURISTICS
-from odtc.planes import apart, cheapest_plane, fewest, gap, thinned
-from odtc.split import Threshold
-from odtc.topology import Topology
+from odtc.heuristics import separating_hyperplanes
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.heuristics.separating_hyperplanes import apart, cheapest_plane, fewest, gap, thinned
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import pipeline
 from tests.command_line import odtc as run
 from tests.exhaustive import every_hyperplane
 from tests.test_svm1_odt import encode, least_errors, small
@@ -25,7 +28,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def posed(dataset, depth=2, **params) -> Problem:
-    return Problem(encode(dataset), Topology(depth), "oct_h", parse_params("oct_h", params))
+    return Problem(encode(dataset), CompleteTree(depth), "oct_h", parse_params("oct_h", params))
 
 
 def weighed(dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +111,7 @@ def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkey
     rng = np.random.default_rng(0)
     X = rng.random((24, 12))
     dataset = Dataset("wide", X, (rng.random(24) < 0.5).astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(12)), ("n", "p"), np.ones(24))
-    monkeypatch.setattr(planes, "MOMENT", 1e-6)
+    monkeypatch.setattr(separating_hyperplanes, "MOMENT", 1e-6)
     problem = posed(dataset, 2, alpha=0.01)
     model = pipeline.compile_model(problem)
     heap, x = pipeline.start(model, "oblique:restarts=8")
@@ -181,7 +184,7 @@ def test_programs_of_many_rows_are_solved_by_few_of_them(seed, monkeypatch):
     solve = [lambda: apart(Z, rows, left)[2], lambda: apart(Z, rows, left, 1.0)[2], lambda: gap(Z, rows, left, np.arange(4))[2],
              lambda: cheapest_plane(Z, rows, left, 1e-4, None, 1.0), lambda: apart(Z, rows, rng.random(len(rows)) < 0.5)[2]]
     whole = [one() for one in solve]
-    monkeypatch.setattr("odtc.linear_program.FEW", 8)
+    monkeypatch.setattr("odtc.algorithms.robust_lp.FEW", 8)
     few = [one() for one in solve]
     for ours, theirs in zip(few, whole):
         if isinstance(ours, tuple):
@@ -196,7 +199,7 @@ def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_wors
     small gap one leaf was left, which the solver began with, and which was handed in at a time limit."""
     x = np.array([0, 1, 400, 401, 800, 900, 1000]) / 1000
     dataset = Dataset("thin", x[:, None], np.array([0, 1, 1, 1, 0, 0, 0], np.int32), (Feature("x", "numeric"),), ("u", "v"), np.ones(7))
-    problem = Problem(encode(dataset), Topology(2), name, parse_params(name, params))
+    problem = Problem(encode(dataset), CompleteTree(2), name, parse_params(name, params))
     places = [problem.encoded.find(Threshold(0, at))[0] for at in (0.0005, 0.4005, 0.6)]
     for below in places[1:]:  # right of the root: a small gap, and a wide one
         thin = HeapTree(np.array([-1, places[0], -1, below, *[-1] * 4], np.int32), np.array([-1, -1, 0, -1, -1, -1, 1, 0], np.int32))

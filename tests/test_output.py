@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from odtc import tune
+from odtc.evaluation import cross_validation
 from tests.command_line import command, contents, environment, odtc, refused, started
 from tests.test_cli import XOR
 
@@ -57,12 +57,15 @@ def test_a_file_read_through_a_link_is_the_same_file(work):
     ("import", "m.tree.json", "--data", "a.csv"), ("compare", "m", "m.tree.json"), ("plot", "progress", "m"),
 ], ids=lambda words: words[0])
 def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, words):
-    from odtc import certify, pipeline, plot, selection
+    from odtc.evaluation import plots
+    from odtc.formulations.dpflow import write_certificate
+    from odtc.workflow import pipeline
+    from odtc.workflow.row_selection import selection
 
     def worked(*words, **more):
         raise AssertionError("the work was done first")
 
-    for module, name in ((tune, "run"), (certify, "certify"), (pipeline, "compile_model"), (pipeline, "solve"), (selection, "selected"), (plot, "save")):
+    for module, name in ((cross_validation, "run"), (write_certificate, "certify"), (pipeline, "compile_model"), (pipeline, "solve"), (selection, "selected"), (plots, "save")):
         monkeypatch.setattr(module, name, worked)
     ending = ".png" if words[0] in ("compare", "plot") else ""
     assert "absent" in refused_untouched(*words, "-o", f"absent/o{ending}", folder=work)

@@ -8,12 +8,12 @@ import shlex
 import numpy as np
 import pytest
 
-from odtc.dataset import Feature
+from odtc.data.dataset import Feature
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError, TreeError
-from odtc.explain import explain
-from odtc.page import open_run, page, progress_plot, training_score
-from odtc.split import Missing, Oblique, Subset, Term, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.evaluation.html_report import open_run, page, progress_plot, training_score
+from odtc.trees.explanation import explain
+from odtc.trees.tree import Branch, Leaf, Tree
 from tests.browser import CHROMIUM, Browser
 from tests.command_line import MONKS, odtc
 

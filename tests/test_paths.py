@@ -8,17 +8,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc import paths, pipeline
-from odtc.certify import certify
-from odtc.choice import choose
-from odtc.constraint import built, posed
-from odtc.dynamic_program import rows_of
+from odtc.algorithms.dp.state_expansion import generate
+from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError
-from odtc.formulation import FORMULATIONS
-from odtc.lattice import generate
-from odtc.pool import near_optimal
-from odtc.solver import find_solver, version
-from odtc.states import Rows
+from odtc.formulations.auto import choose
+from odtc.formulations.dpflow import path_constraints
+from odtc.formulations.dpflow.program import rows_of
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.problem.constraints.constraint import built, posed
+from odtc.problem.formulation import FORMULATIONS
+from odtc.solvers.solver import find_solver, version
+from odtc.workflow import pipeline
+from odtc.workflow.near_optimal import near_optimal
 from tests.command_line import MONKS
 from tests.exhaustive import least_losses
 from tests.laws.problems import problems
@@ -56,7 +57,7 @@ def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
     graph = generate(rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
     bound = graph.values[0][0] + more * 0.5
     cheap = [arcs for cost, arcs in _trees(graph) if cost <= bound + 1e-9]
-    assert _arcs(paths.within(graph, bound)) == {arc for tree in cheap for arc in tree}
+    assert _arcs(path_constraints.within(graph, bound)) == {arc for tree in cheap for arc in tree}
 
 
 @given(data=st.data(), more=st.integers(0, 3), size=st.integers(1, 2))
@@ -70,7 +71,7 @@ def test_choices_of_few_tests_leave_their_trees(data, more, size):
     bound = min(cost for cost, _ in few) + more * 0.5
     cheap = [arcs for cost, arcs in few if cost <= bound + 1e-9]
     if group.max() + 1 > size:
-        assert _arcs(paths.within_few(graph, group, size, bound)) == {arc for tree in cheap for arc in tree}
+        assert _arcs(path_constraints.within_few(graph, group, size, bound)) == {arc for tree in cheap for arc in tree}
 
 
 def _trees(graph, j=0, state=0):
@@ -93,10 +94,10 @@ def _arcs(graph):
 def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
     random = np.random.default_rng(seed)
     X, y = random.random((60, n_tests)) < 0.5, random.integers(0, 2, 60)
-    graph = paths.placed(generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False))
+    graph = path_constraints.placed(generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False))
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
-    assert columns <= paths.most_columns(n_tests, depth)
-    assert f"{paths.most_columns(n_tests, depth):,} columns" in choose(n_tests, depth, ("features",)).why
+    assert columns <= path_constraints.most_columns(n_tests, depth)
+    assert f"{path_constraints.most_columns(n_tests, depth):,} columns" in choose(n_tests, depth, ("features",)).why
 
 
 def test_only_what_is_counted_is_whole():

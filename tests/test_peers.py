@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from odtc import pipeline
+from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
 BINARY = [("monks-1", 2), ("monks-1", 3), ("monks-1", 4), ("monks-2", 2), ("monks-2", 3), ("monks-2", 4), ("monks-3", 3), ("hayes-roth", 3),

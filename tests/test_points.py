@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.errors import ChoiceError, SolutionError
-from odtc.manifest import Manifest
-from odtc.model import Axis, Model, ModelBuilder, NamedBlock, align, name_list
-from odtc.point import HEAD, POINTS, read_point, write_point
-from odtc.solution import Termination
-from odtc.words import Words, split
+from odtc.fileformats.solution_files import HEAD, POINTS, read_point, write_point
+from odtc.model.blocks import Axis, NamedBlock
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.model.name_spans import Words, split
+from odtc.model.points import align, name_list
+from odtc.model.solution import Termination
+from odtc.workflow.manifest import Manifest
 from tests.point_texts import text
 
 FORMATS = POINTS.names()

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc import deadline, derivations, dynamic_program, pipeline
-from odtc.cli_pool import write_pool
+from odtc.algorithms.dp import k_best
+from odtc.base import deadline
+from odtc.cli.near_optimal import write_pool
 from odtc.errors import ModelError
-from odtc.formulation import parse_params
-from odtc.pool import near_optimal, read_pool
+from odtc.formulations.dpflow import program
+from odtc.problem.parameters import parse_params
+from odtc.workflow import pipeline
+from odtc.workflow.near_optimal import near_optimal, read_pool
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 from tests.laws.problems import problems
@@ -107,7 +110,7 @@ def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
     timed = near_optimal(problem, 10**9, seconds=0.3)
     assert not timed.complete and timed.stopped == "the time limit" and timed.trees and list(timed.objectives) == sorted(timed.objectives)
     assert timed.at_least >= len(timed.trees) and f"{len(timed.trees)} of at least" in timed.words
-    monkeypatch.setattr(derivations, "available", lambda: 3_000_000)
+    monkeypatch.setattr(k_best, "available", lambda: 3_000_000)
     small = near_optimal(problem, 10**9)
     assert small.stopped == "the memory" and 0 < len(small.trees) < 10**5 and all(a == b for a, b in zip(small.objectives, timed.objectives))
     monkeypatch.undo()
@@ -145,7 +148,7 @@ def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
     def too_many(problem):
         raise ModelError("they do not fit")
 
-    monkeypatch.setattr(dynamic_program, "states", too_many)
+    monkeypatch.setattr(program, "states", too_many)
     said = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "-p", "intervals=true", "--pool", 3, "-o", "m", "--json", folder=many)
     assert said.code == 0 and "the size of the dynamic program came first" in said.err
     assert said.facts["verified"] and (many / "m.tree.json").exists() and not (many / "m.pool.json").exists()

@@ -10,11 +10,13 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.format import FORMATS, form_of, read_model, write_model
-from odtc.model import Model, NamedBlock, name_list
-from odtc.point import read_point
-from odtc.portable import compare, portable
-from odtc.solver import SOLVERS, find_solver, version
+from odtc.fileformats.model_files import FORMATS, form_of, read_model, write_model
+from odtc.fileformats.portable_subset import compare, portable
+from odtc.fileformats.solution_files import read_point
+from odtc.model.blocks import NamedBlock
+from odtc.model.milp import Model
+from odtc.model.points import name_list
+from odtc.solvers.solver import SOLVERS, find_solver, version
 from tests.command_line import odtc
 from tests.laws.problems import ALL_FORMS, form_id, problems
 

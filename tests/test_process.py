@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from odtc import process, transcript
-from odtc.process import Child, attend, quick_output
-from odtc.solver import Options, solve
+from odtc.model.solution import Options
+from odtc.solvers import child_process, log_buffer
+from odtc.solvers.child_process import Child, attend, quick_output
+from odtc.solvers.solve import solve
 from tests.command_line import MONKS, environment
 from tests.test_solver import model
 
 SMALL = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, float("inf"))
 # A shell's background job ignores SIGINT, and so would its children.
-HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli import main; main()"
+HEAR = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
 
 
 def program(folder: Path, script: str) -> Path:
@@ -51,25 +52,25 @@ def test_ctrl_c_does_not_wait_for_the_next_line_of_a_silent_program(tmp_path):
 
 
 def test_a_version_query_that_floods_is_cut_short(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "PATIENCE", 1.0)
+    monkeypatch.setattr(child_process, "PATIENCE", 1.0)
     flood = program(tmp_path, "yes 'a line that never ends'")
-    assert 0 < len(quick_output([str(flood)], None)) <= process.WORDS
+    assert 0 < len(quick_output([str(flood)], None)) <= child_process.WORDS
     endless = program(tmp_path, "echo Version: 7.5; exec cat /dev/zero")
     said = quick_output([str(endless)], None)
-    assert said.startswith("Version: 7.5\n") and len(said) <= process.WORDS
+    assert said.startswith("Version: 7.5\n") and len(said) <= child_process.WORDS
 
 
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(monkeypatch):
-    monkeypatch.setattr(transcript, "TALK", 100)
+    monkeypatch.setattr(log_buffer, "TALK", 100)
     for length in (7, 99, 100, 101, 1000):
         lines = [f"{at:09d}\n" for at in range(length)]
-        log = transcript.Transcript()
+        log = log_buffer.Transcript()
         for line in lines:
             log.add(line)
         text = log.text()
         assert text.startswith("".join(lines)[:100]) and text.endswith("".join(lines)[-100:])
         assert len(text) <= 100 + 2 * 100 + 10
-    log = transcript.Transcript()
+    log = log_buffer.Transcript()
     for text in ("a" * 1000, "b" * 250, "the end"):
         log.add(text)
     assert log.text().endswith("b" * 93 + "the end")
@@ -81,7 +82,7 @@ def test_what_nobody_fetches_is_held_back_in_the_pipe(tmp_path):
         held = -1
         while held != (held := child.events.qsize()):
             time.sleep(0.2)
-        assert held <= process.HELD
+        assert held <= child_process.HELD
     finally:
         child.end()
 
@@ -92,11 +93,11 @@ FLOODS = {"lines": "yes 'Cbc0010I After 0 nodes, 1 on tree'", "one line": "cat /
 @pytest.mark.parametrize("kind", FLOODS)
 @pytest.mark.parametrize("name", ["cbc", "lp_solve"])
 def test_a_flood_does_not_fill_the_memory(kind, name, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "NUDGE", 0.1)
-    monkeypatch.setattr(process, "GRACE", 0.3)
-    monkeypatch.setattr(process, "PATIENCE", 0.3)
-    monkeypatch.setattr(transcript, "TALK", 1 << 20)
-    monkeypatch.setattr(transcript, "SHEET", 1 << 20)
+    monkeypatch.setattr(child_process, "NUDGE", 0.1)
+    monkeypatch.setattr(child_process, "GRACE", 0.3)
+    monkeypatch.setattr(child_process, "PATIENCE", 0.3)
+    monkeypatch.setattr(log_buffer, "TALK", 1 << 20)
+    monkeypatch.setattr(log_buffer, "SHEET", 1 << 20)
     flood = program(tmp_path, FLOODS[kind])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = solve(SMALL, name, Options(time_limit=2), program=str(flood))
@@ -116,8 +117,8 @@ def test_a_program_named_by_a_relative_path(tmp_path, monkeypatch):
 
 
 def test_the_limit_holds_from_the_word_started(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "NUDGE", 0.1)
-    monkeypatch.setattr(process, "GRACE", 0.3)
+    monkeypatch.setattr(child_process, "NUDGE", 0.1)
+    monkeypatch.setattr(child_process, "GRACE", 0.3)
     child = Child([str(program(tmp_path, "sleep 600"))], lambda stream, put: (put("started"), stream.read()))
     told = []
     try:

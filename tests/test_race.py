@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc
-from odtc import lineup, process, race
 from odtc.errors import ChoiceError, ContradictionError, SolverError
-from odtc.format import write_model
-from odtc.run import read_run
-from odtc.solution import Solution, Termination
-from odtc.solver import Options, find_solver, version
+from odtc.fileformats.model_files import write_model
+from odtc.model.solution import Options, Solution, Termination
+from odtc.solvers import child_process, portfolio, portfolio_members
+from odtc.solvers.solver import find_solver, version
+from odtc.workflow.run_record import read_run
 from tests.command_line import command, environment, refused
 from tests.command_line import odtc as run_odtc
 from tests.exhaustive import cheapest
@@ -53,9 +53,9 @@ FAKES = {
 @pytest.fixture
 def fakes(tmp_path, monkeypatch):
     """Makes `a,b` of the names of fakes; their process ids are in NAME.pid."""
-    monkeypatch.setattr(process, "NUDGE", 0.1)
-    monkeypatch.setattr(process, "GRACE", 1.0)
-    monkeypatch.setattr(process, "PATIENCE", 0.3)
+    monkeypatch.setattr(child_process, "NUDGE", 0.1)
+    monkeypatch.setattr(child_process, "GRACE", 1.0)
+    monkeypatch.setattr(child_process, "PATIENCE", 0.3)
 
     def make(*names: str) -> str:
         for name in names:
@@ -100,7 +100,7 @@ def by_name(solution) -> dict:
 
 def test_the_first_proof_ends_the_others(fakes):
     began = time.monotonic()
-    found = race.run(SMALL, fakes("sleeps", "honest", "deaf", "point_3"))
+    found = portfolio.run(SMALL, fakes("sleeps", "honest", "deaf", "point_3"))
     assert (found.termination, found.objective, found.bound, found.solver.split()[0]) == ("optimal", 2, 2, "honest")
     assert time.monotonic() - began < 60  # the others would sleep for ten minutes
     racers = by_name(found)
@@ -112,13 +112,13 @@ def test_the_first_proof_ends_the_others(fakes):
 
 @pytest.mark.parametrize("trouble", ["crashes", "floods", "crashes_after_30", "breaks_rows"])
 def test_one_that_misbehaves_does_not_lose_the_race(fakes, trouble):
-    found = race.run(SMALL, fakes(trouble, "honest"))
+    found = portfolio.run(SMALL, fakes(trouble, "honest"))
     assert (found.termination, found.objective) == ("optimal", 2)
     assert by_name(found)[trouble].termination == ("interrupted" if trouble == "floods" else "error")
 
 
 def test_a_proof_that_there_is_none_wins_too(fakes):
-    found = race.run(SMALL, fakes("denies", "sleeps"))
+    found = portfolio.run(SMALL, fakes("denies", "sleeps"))
     assert (found.termination, found.has_solution) == ("infeasible", False)
     assert by_name(found)["denies"].gave == ("proof",)
 
@@ -132,7 +132,7 @@ def test_a_proof_that_there_is_none_wins_too(fakes):
 ])
 def test_a_false_claim_is_an_error_that_names_both(fakes, names, both):
     with pytest.raises(ContradictionError) as refusal:
-        race.run(SMALL, fakes(*names))
+        portfolio.run(SMALL, fakes(*names))
     assert all(words in str(refusal.value) for words in both)
 
 
@@ -149,7 +149,7 @@ def test_a_false_claim_at_the_command_line_leaves_the_logs_only(fakes, tmp_path)
 # --- without a proof -----------------------------------------------------------------------------
 
 def test_at_the_limit_the_best_point_and_the_best_bound_win_together(fakes):
-    found = race.run(SMALL, fakes("point_3", "bound_1", "sleeps"), Options(time_limit=1))
+    found = portfolio.run(SMALL, fakes("point_3", "bound_1", "sleeps"), Options(time_limit=1))
     assert (found.termination, found.objective, found.bound) == ("time_limit", 3, 1)
     assert {name: racer.gave for name, racer in by_name(found).items()} == {
         "point_3": ("incumbent",), "bound_1": ("bound",), "sleeps": ()}
@@ -157,17 +157,17 @@ def test_at_the_limit_the_best_point_and_the_best_bound_win_together(fakes):
 
 
 def test_a_point_of_one_that_meets_the_bound_of_another_is_a_proof(fakes):
-    found = race.run(SMALL, fakes("point_2", "bound_2"), Options(time_limit=1))
+    found = portfolio.run(SMALL, fakes("point_2", "bound_2"), Options(time_limit=1))
     assert (found.termination, found.objective, found.bound) == ("optimal", 2, 2)
 
 
 def test_a_bound_of_one_that_failed_is_no_bound(fakes):
-    found = race.run(SMALL, fakes("point_3", "crashes_after_30"), Options(time_limit=1))
+    found = portfolio.run(SMALL, fakes("point_3", "crashes_after_30"), Options(time_limit=1))
     assert (found.termination, found.objective, found.bound) == ("time_limit", 3, 0)
 
 
 def test_all_fail(fakes):
-    found = race.run(SMALL, fakes("crashes", "crashes_after_30"))
+    found = portfolio.run(SMALL, fakes("crashes", "crashes_after_30"))
     assert (found.termination, found.has_solution) == ("error", False)
     assert "crashes: Segmentation fault" in found.message
 
@@ -178,7 +178,7 @@ def test_ctrl_c_keeps_the_best_incumbent(fakes):
             time.sleep(0.5)  # so that the other has written its point
             raise KeyboardInterrupt
 
-    found = race.run(SMALL, fakes("point_3", "bound_1"), progress=progress)
+    found = portfolio.run(SMALL, fakes("point_3", "bound_1"), progress=progress)
     assert (found.termination, found.objective, found.bound) == ("interrupted", 3, 1)
 
 
@@ -201,7 +201,7 @@ def test_ctrl_c_at_the_command_line(fakes, tmp_path):
 
 @pytest.mark.parametrize(("threads", "shares"), [(1, (1, 1, 1)), (3, (1, 1, 1)), (5, (2, 2, 1)), (12, (4, 4, 4))])
 def test_threads_are_shared_out(fakes, threads, shares):
-    field = lineup.line_up(fakes("honest", "sleeps", "deaf"), threads)
+    field = portfolio_members.line_up(fakes("honest", "sleeps", "deaf"), threads)
     assert tuple(share for *_, share in field.found) == shares
     assert bool(field.notes) == (threads < 3)
 
@@ -209,9 +209,9 @@ def test_threads_are_shared_out(fakes, threads, shares):
 def test_one_that_is_missing_is_said_and_left_out(fakes, monkeypatch):
     honest = fakes("honest")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    field = lineup.line_up(f"cuopt,{honest}", 2)
+    field = portfolio_members.line_up(f"cuopt,{honest}", 2)
     assert field.names == ("honest",) and field.notes[0].startswith("cuopt is left out: it is not on this machine")
-    found = race.run(SMALL, f"cuopt,{honest}")
+    found = portfolio.run(SMALL, f"cuopt,{honest}")
     assert found.objective == 2 and "not on this machine" in by_name(found)["cuopt"].message
 
 
@@ -298,7 +298,7 @@ def test_the_record_and_what_is_said_of_a_race(few, tmp_path):
 
 def test_an_unbounded_model_has_no_point():
     endless = model([-1, -1], [[1, -1], [-1, 1]], -np.inf, 3, upper=np.inf)
-    found = race.run(endless, _present("highs", "glpk", "cbc"), Options(threads=1))
+    found = portfolio.run(endless, _present("highs", "glpk", "cbc"), Options(threads=1))
     assert found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution
 
 
@@ -327,18 +327,18 @@ def test_what_all_say_together(optimum, said, lie):
         if termination == Termination.OPTIMAL:
             above = below = 0
         x = None if above is None else np.zeros(1)
-        entrants.append(race._Entrant(f"s{at}", "", None, Options(), seconds=float(at), solution=Solution(
+        entrants.append(portfolio._Entrant(f"s{at}", "", None, Options(), seconds=float(at), solution=Solution(
             x, termination, None if above is None else float(optimum + above), None if below is None else float(optimum - below), solver=f"s{at}")))
     points = [e.solution.objective for e in entrants if e.solution.has_solution]
     if lie is not None and points:
-        entrants.append(race._Entrant("liar", "", None, Options(), seconds=99.0, solution=Solution(
+        entrants.append(portfolio._Entrant("liar", "", None, Options(), seconds=99.0, solution=Solution(
             None, Termination.TIME_LIMIT, None, min(points) + lie, solver="liar")))
         with pytest.raises(ContradictionError, match="^liar says that nothing is below"):
-            race._refuse_crossed(entrants, False)
+            portfolio._refuse_crossed(entrants, False)
         return
-    race._refuse_crossed(entrants, False)
-    heat = race._Heat(None, None, None, entrants, None)
-    found = race._verdict(heat, lineup.Lineup((), {"gone": "why"}, ()), 1.0, [], Options())
+    portfolio._refuse_crossed(entrants, False)
+    heat = portfolio._Heat(None, None, None, entrants, None)
+    found = portfolio._verdict(heat, portfolio_members.Lineup((), {"gone": "why"}, ()), 1.0, [], Options())
     bounds = [e.solution.bound for e in entrants if e.solution.bound is not None and e.solution.termination != Termination.ERROR]
     assert (found.objective, found.bound) == (min(points, default=None), max(bounds, default=None))
     assert (found.termination == Termination.OPTIMAL) == (bool(points and bounds) and min(points) == max(bounds))

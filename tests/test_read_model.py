@@ -14,10 +14,12 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc import card_fields, lp_reader
 from odtc.errors import ModelError
-from odtc.format import FORMATS, read_model, write_model
-from odtc.model import Model, NamedBlock, name_list
+from odtc.fileformats import lp_reader, mps_sections
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.model.blocks import NamedBlock
+from odtc.model.milp import Model
+from odtc.model.points import name_list
 from tests import highs_reader
 from tests.laws.test_formats import assert_same_model
 
@@ -458,7 +460,7 @@ def test_pieces_of_a_file_join_where_they_were_cut(size, tmp_path, monkeypatch):
     """Sections are read in pieces of a few megabytes; with pieces of a few bytes nothing changes."""
     whole = [read(data, tmp_path) for data in (SMALL_MPS, SMALL_LP)]
     assert_same_model(whole[0], read(SMALL_MPS.replace(b" x c2 1 other 7\n", b"* note\n x c2 1\n\n"), tmp_path), "mps")
-    for module in (card_fields, lp_reader):
+    for module in (mps_sections, lp_reader):
         monkeypatch.setattr(module, "CHUNK", size)
     assert_same_model(whole[0], read(SMALL_MPS, tmp_path), "mps")
     assert_same_model(whole[1], read(SMALL_LP, tmp_path), "lp")

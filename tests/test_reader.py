@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odtc.dataset import show_number
+from odtc.base.text import show_number
+from odtc.data.reading import READERS, from_frame, read, read_rows
 from odtc.errors import ChoiceError, DataError, OdtcError
-from odtc.reader import READERS, from_frame, read, read_rows
 
 PLAIN = "a,b,flag,y\n1,x,true,no\n2.5,z,False,yes\n3,x,TRUE,no\n"
 

@@ -9,12 +9,12 @@ from textwrap import dedent
 import pytest
 from hypothesis import given, settings
 
-from odtc import filters
-from odtc.dataset import Feature
+from odtc.base import template_filters
+from odtc.data.dataset import Feature
+from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, OutputError
-from odtc.render import exporters, render_tree, suffix
-from odtc.split import Missing, Subset, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.trees.rendering import exporters, render_tree, suffix
+from odtc.trees.tree import Branch, Leaf, Tree
 from tests.random_trees import HOSTILE, trees
 
 LENGTH, WIDTH = Feature("petal length (cm)", "numeric"), Feature("petal width (cm)", "numeric")
@@ -118,7 +118,7 @@ def test_text_names_ten_classes_at_most():
 
 
 def test_percent_says_100_and_0_only_where_exact():
-    shares = [filters.percent(part, 100000) for part in (100000, 99999, 50000, 1, 0)]
+    shares = [template_filters.percent(part, 100000) for part in (100000, 99999, 50000, 1, 0)]
     assert shares == ["100%", "99.9%", "50.0%", "0.1%", "0%"]
 
 
@@ -134,8 +134,8 @@ def test_dot_of_a_tree():
 
 
 def test_a_purer_leaf_is_more_strongly_coloured():
-    assert filters.tint("#0072b2", 1) == "#0072b2"
-    assert filters.tint("#0072b2", 0) == "#ffffff"
+    assert template_filters.tint("#0072b2", 1) == "#0072b2"
+    assert template_filters.tint("#0072b2", 0) == "#ffffff"
     tree = Tree(Branch(Threshold(0, 1.0), leaf(0, 9, 1), leaf(0, 6, 4)), (LENGTH,), ("a", "b"))
     pure, mixed = (int(red, 16) for red in re.findall(r'rows", fillcolor="#(..)', render_tree(tree, "dot")))
     assert pure < mixed
@@ -172,19 +172,19 @@ def test_dot_is_well_formed_with_any_names(tree):
     ],
 )
 def test_dot_str_shows_the_name_itself(name, quoted):
-    assert filters.dot_str(name) == quoted
+    assert template_filters.dot_str(name) == quoted
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "\ud800", "\x00", "\u202e"])
 def test_py_str_is_one_line_that_reads_back(name):
-    quoted = filters.py_str(name)
+    quoted = template_filters.py_str(name)
     assert eval(quoted) == name
     assert len(quoted.splitlines()) == 1 and quoted.isprintable()
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, -0.0, 1e22, float("inf"), float("-inf"), 3, (), (1.0,), ["a", 2.5]])
 def test_py_value_reads_back(value):
-    back = eval(filters.py_value(value))
+    back = eval(template_filters.py_value(value))
     assert back == (tuple(value) if isinstance(value, list) else value)
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc import pipeline
-from odtc.format import write_model
-from odtc.solver import find_solver, version
+from odtc.fileformats.model_files import write_model
+from odtc.solvers.solver import find_solver, version
+from odtc.workflow import pipeline
 from tests.test_dpflow import KNOWN
 
 # Data set, depth, parameters, constraints, and the errors that are known where the constraints cost some (issue 5).

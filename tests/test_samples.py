@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtc.point import RawPoint, read_point
-from odtc.solution import Termination
+from odtc.fileformats.solution_files import RawPoint, read_point
+from odtc.model.solution import Termination
 from tests import highs_reader
 
 SAMPLES = Path(os.environ.get("ODTC_SAMPLES") or Path(__file__).resolve().parents[2] / "shared" / "samples")
@@ -52,7 +52,7 @@ def logs(folder: str, case: str) -> list[str]:
 def test_the_log_says_how_it_ended_and_no_other_solver_takes_it_for_its_own(folder, case):
     texts = logs(folder, case)
     heard = {name: module.read_log(text) for name in MODULES for text in texts
-             if (module := importlib.import_module(f"odtc.solvers.{name}")).read_log(text) is not None}
+             if (module := importlib.import_module(f"odtc.solvers.adapters.{name}")).read_log(text) is not None}
     assert list(heard) == [SOLVERS[folder][0]]
     assert set(heard.values()) <= VAGUE.get((folder, case), CASES[case][1])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc import page
-from odtc.selection import selected
+from odtc.evaluation import html_report
+from odtc.workflow.row_selection.selection import selected
 from tests.command_line import odtc as run
 from tests.test_selection import data
 
@@ -39,11 +39,11 @@ def test_the_rounds_end_under_the_stem_and_no_older_run_is_left(noisy):
     said = run("fit", "d.csv", *BINS, "--weights", "w", "--cost", "b:a=4", "--select", "iterative", "-o", "it", "--json", folder=noisy)
     assert said.code == 0 and {"it.sol", "it.run.json", "it.odt.json", "it.tree.json"} <= set(said.facts["files"])
     assert all((noisy / file).exists() for file in said.facts["files"])
-    tree = odtc.tree.read_tree(noisy / "it.tree.json")
+    tree = odtc.trees.tree.read_tree(noisy / "it.tree.json")
     checked = run("verify", "it.sol", "--json", folder=noisy)
     assert checked.code == 0 and checked.facts["objective"] == said.facts["objective"] and checked.facts["termination"] == "optimal"
-    assert checked.facts["all_rows"] == said.facts["all_rows"] and page.open_run(noisy / "it").tree == tree
-    assert run("decode", "it.sol", "-o", "again.json", folder=noisy).code == 0 and odtc.tree.read_tree(noisy / "again.json") == tree
+    assert checked.facts["all_rows"] == said.facts["all_rows"] and html_report.open_run(noisy / "it").tree == tree
+    assert run("decode", "it.sol", "-o", "again.json", folder=noisy).code == 0 and odtc.trees.tree.read_tree(noisy / "again.json") == tree
     # The learner has no solution: that of the run before would pass for one.
     assert run("fit", "d.csv", "--model", "cart", "--weights", "w", "--select", "iterative", "-o", "it", folder=noisy).code == 0
     assert not (noisy / "it.sol").exists() and not (noisy / "it.run.json").exists()
@@ -53,7 +53,7 @@ def test_the_best_round_is_the_one_that_loses_least_of_all_rows(noisy):
     said = run("fit", "d.csv", *BINS, "--weights", "w", "--cost", "b:a=4", "--select", "iterative:rounds=5", "-o", "it", "--json", folder=noisy)
     lost = [float(line.split("of all, ")[1].split(" lost")[0]) for line in said.err.splitlines() if "rows selected; of all" in line]
     assert len(lost) > 1 and said.facts["all_rows"]["loss"] == min(lost)
-    tree = odtc.tree.read_tree(noisy / "it.tree.json")
+    tree = odtc.trees.tree.read_tree(noisy / "it.tree.json")
     loss, right = of_rows(noisy, tree, ((0, 1), (4, 0)))
     assert said.facts["all_rows"]["loss"] == pytest.approx(loss) and said.facts["all_rows"]["balanced_accuracy"] == pytest.approx(np.mean(right))
     weighted = np.dot(right, [weight := sum(leaf.counts[k] for leaf in tree.leaves()) for k in (0, 1)]) / sum(sum(leaf.counts) for leaf in tree.leaves())
@@ -64,7 +64,7 @@ def test_the_best_round_is_the_one_that_loses_least_of_all_rows(noisy):
 def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_does_not():
     from types import SimpleNamespace
 
-    from odtc.selection import iterated
+    from odtc.workflow.row_selection.selection import iterated
 
     dataset = data(np.arange(20.0)[:, None], np.arange(20) > 9)
     tree = odtc.fit(dataset, "cart", 1).tree
@@ -75,8 +75,8 @@ def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_doe
 
 
 def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypatch):
-    from odtc import pipeline
-    from odtc.solution import Termination
+    from odtc.model.solution import Termination
+    from odtc.workflow import pipeline
     solved = []
 
     def first_alone(model, *words, **options):
@@ -100,14 +100,14 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
     assert run("build", "d.csv", *BINS, "--select", "convex_hull", "-o", "m", folder=noisy).code == run("solve", "m.mps", folder=noisy).code == 0
     here = run("decode", "m.sol", "--json", folder=noisy)
     assert here.facts["selection"]["scheme"] == "convex_hull" and here.facts["all_rows"]["n_rows"] == 399 and here.err == ""
-    html = page.page(page.open_run(noisy / "m"))
+    html = html_report.page(html_report.open_run(noisy / "m"))
     of_all, cart = here.facts["all_rows"], here.facts["cart_all_rows"]
     assert "<span>all rows accuracy</span>" in html and f"{of_all['correct']} of 399 right" in html and f"{100 * cart['accuracy']:.1f}%</strong><small>accuracy on all rows" in html
     (noisy / "d.csv").rename(noisy / "moved.csv")
     away = run("decode", "m.sol", "-o", "away.json", "--json", folder=noisy)
     assert away.code == 0 and away.err.count("\n") == 1 and "predict by the selected rows alone" in away.err
     assert away.facts["selection"] == here.facts["selection"] and "all_rows" not in away.facts
-    assert "<span>selected rows accuracy</span>" in page.page(page.open_run(noisy / "m"))
+    assert "<span>selected rows accuracy</span>" in html_report.page(html_report.open_run(noisy / "m"))
     assert run("compare", "m", "away.json", folder=noisy).err.count("predict by the selected rows alone") == 1
     (noisy / "d.csv").write_text("x0,y\n1,a\n2,b\n")
     other = run("decode", "m.sol", "-o", "away.json", folder=noisy)

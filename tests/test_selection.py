@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.dataset import Dataset, Feature
-from odtc.errors import ChoiceError, OutOfTime
-from odtc.pool import read_pool
-from odtc.selection import clusters_of, coordinates, first_tree, iterated, selected
-from odtc.selections import balanced
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.workflow.near_optimal import read_pool
+from odtc.workflow.row_selection import balanced
+from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, iterated, selected
 from tests.command_line import MONKS
 from tests.command_line import odtc as run
 
@@ -153,7 +153,7 @@ def test_fit_on_selected_rows_reports_on_all_rows_and_verifies(cloud, tmp_path):
     said = run("fit", cloud, "--model", "dpflow", "--encoding", "auto:bins=6", "--select", "convex_hull", "--json", folder=tmp_path)
     facts = said.facts
     assert facts["verified"] and facts["n_rows"] == facts["selection"]["n_extreme"] < 300 and facts["all_rows"]["n_rows"] == 300
-    tree = odtc.tree.read_tree(tmp_path / facts["tree"])
+    tree = odtc.trees.tree.read_tree(tmp_path / facts["tree"])
     whole = odtc.read(cloud)
     assert facts["all_rows"]["correct"] == int((tree.predict(whole.X) == whole.y).sum())
     assert run("build", cloud, "--encoding", "auto:bins=6", "--select", "convex_hull", "-o", "m", folder=tmp_path).code == 0
@@ -223,20 +223,20 @@ def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
     words = "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", "--select", "convex_hull"
     said = run("fit", "d.csv", *words, "--pool", 3, "-o", "fitted", folder=tmp_path)
     assert said.code == 0 and "of 2 leaves predict what loses least of all their rows, not of the selected" in said.out
-    tree = odtc.tree.read_tree(tmp_path / "fitted.tree.json")
+    tree = odtc.trees.tree.read_tree(tmp_path / "fitted.tree.json")
     assert {tree.classes[leaf.label] for leaf in tree.leaves()} == {"a"} and sum(sum(leaf.rows) for leaf in tree.leaves()) == 206
     assert read_pool(tmp_path / "fitted.pool.json").trees[0] == tree
     # The solution of the same model decodes to the same tree, where the data file is there.
     assert run("build", "d.csv", *words, "-o", "built", folder=tmp_path).code == run("solve", "built.mps", folder=tmp_path).code == 0
-    assert run("decode", "built.sol", folder=tmp_path).code == 0 and odtc.tree.read_tree(tmp_path / "built.tree.json") == tree
+    assert run("decode", "built.sol", folder=tmp_path).code == 0 and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
     checked = run("verify", "built.sol", folder=tmp_path)
     assert checked.code == 0 and "206 rows that these were selected from: weight 200 right, 200 in the leaves" in checked.out
     (tmp_path / "d.csv").rename(tmp_path / "moved.csv")
     alone = run("decode", "built.sol", folder=tmp_path)
     assert alone.code == 0 and alone.err.count("hold and predict by the selected rows alone") == 1 and "all rows" not in alone.out
-    assert sum(sum(leaf.rows) for leaf in odtc.tree.read_tree(tmp_path / "built.tree.json").leaves()) < 206
+    assert sum(sum(leaf.rows) for leaf in odtc.trees.tree.read_tree(tmp_path / "built.tree.json").leaves()) < 206
     again = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)
-    assert again.code == 0 and not again.err.count("alone") and odtc.tree.read_tree(tmp_path / "built.tree.json") == tree
+    assert again.code == 0 and not again.err.count("alone") and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
     (tmp_path / "moved.csv").write_text("x,y\n1,a\n")
     other = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)
     assert other.code == 1 and "SHA-256" in other.err
@@ -255,7 +255,7 @@ def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
     rng = np.random.default_rng(5)
     X = rng.random((300, 2))
     dataset = data(X, (X.sum(axis=1) + rng.normal(size=300) * 0.2 > 1).astype(int))
-    given, late = [], OutOfTime("too late")
+    given, late = [], TimeLimitReached("too late")
     bad, good = (odtc.fit(dataset, "cart", depth) for depth in (1, 2))
     for done in (bad, good):
         done.facts["all_rows"] = {"loss": done.facts["loss"], "breaks": []}
@@ -295,7 +295,7 @@ def test_a_constraint_that_only_the_selected_rows_keep_is_told(tmp_path):
     words = ["fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds:bins=5", "--select", "convex_hull", "--constraint", "recall[yes] >= 0.3", "-o", "m"]
     said = run(*words, folder=tmp_path)
     assert said.code == 0, said.err
-    whole, tree = odtc.read(tmp_path / "d.csv"), odtc.tree.read_tree(tmp_path / "m.tree.json")
+    whole, tree = odtc.read(tmp_path / "d.csv"), odtc.trees.tree.read_tree(tmp_path / "m.tree.json")
     yes = whole.classes.index("yes")
     recall = (tree.predict(whole.X) == yes)[whole.y == yes].mean()
     assert recall < 0.3 and f"{recall:.10g} on all 290 rows, where it is broken" in said.err

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from odtc import cut, files, pipeline, read, separation
-from odtc.cut import CUTS, EVERY_TREE
-from odtc.encoding import encode
+from odtc import read
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, ManifestError
-from odtc.heuristic import grow
-from odtc.loop import Rounds
-from odtc.point import write_point
-from odtc.solution import Solution, Termination
-from odtc.topology import Topology
+from odtc.fileformats.solution_files import write_point
+from odtc.heuristics.heuristic import grow
+from odtc.model.solution import Solution, Termination
+from odtc.problem.cuts import cut, separation
+from odtc.problem.cuts.cut import CUTS, EVERY_TREE
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import artifacts, pipeline
+from odtc.workflow.rounds import Rounds
 from tests.arrays import relaxed
 from tests.command_line import MONKS, odtc
 from tests.laws.problems import form_id, heaps, problems
@@ -108,11 +110,11 @@ def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_pa
     problem = pipeline.pose(MONKS / "monks-1.csv", "flowoct", 1, encoding="onehot", params={"bottom": "flow"})
     model = pipeline.compile_model(problem, cuts)
     assert model.separated and model.cuts == tuple(sorted(cuts.split(","), key=["paper4", "commutation", "paper4:rounds=5"].index))
-    files.write_build(model, tmp_path / "m", "mps")
+    artifacts.write_build(model, tmp_path / "m", "mps")
     solution = Solution(model.join(problem.module.start(problem, pipeline.start(model, "cart")[0])), Termination.UNKNOWN)
     write_point(model, solution.x, tmp_path / "m.sol", "highs")
     monkeypatch.setattr(pipeline, "solve", None)
-    again, back, _ = files.open_solution(tmp_path / "m.sol")
+    again, back, _ = artifacts.open_solution(tmp_path / "m.sol")
     assert (again.rows, again.cuts, again.separated, again.user_cuts) == (model.rows, model.cuts, model.separated, model.user_cuts)
     np.testing.assert_array_equal(again.A.toarray(), model.A.toarray())
     np.testing.assert_array_equal(again.row_upper, model.row_upper)
@@ -122,7 +124,7 @@ def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_pa
     facts["model"]["rows"] = [{key: value for key, value in block.items() if key != "cut"} for block in facts["model"]["rows"]]
     (tmp_path / "m.odt.json").write_text(json.dumps(facts))
     with pytest.raises(ManifestError, match="build the model again"):
-        files.open_solution(tmp_path / "m.sol")
+        artifacts.open_solution(tmp_path / "m.sol")
 
 
 def test_the_commands_separate_show_it_and_write_the_same_bytes(tmp_path):
@@ -136,7 +138,7 @@ def test_the_commands_separate_show_it_and_write_the_same_bytes(tmp_path):
     assert (tmp_path / "m.mps").read_text() == text
     fitted = odtc("fit", *words, "--threads", "1", "--keep", "--format", "mps", "--json", "-o", "f", folder=tmp_path)
     encoded = encode(read(MONKS / "monks-1.csv"), "onehot")
-    best = grow("optimal", encoded, Topology(1)).errors(encoded)
+    best = grow("optimal", encoded, CompleteTree(1)).errors(encoded)
     assert fitted.facts["objective"] == best and fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
     assert [line for line in (tmp_path / "f.log").read_text().splitlines() if line.startswith("round")]
     assert [path.name for path in sorted(tmp_path.glob("f.round*.mps"))] == [f"f.round{number:02}.mps" for number in range(1, len(shown) + 1)]

@@ -4,16 +4,16 @@ import sys
 
 import pytest
 
-from odtc.shape import NUMBER, REAL, Misfit, fit
+from odtc.base.json_schema import NUMBER, REAL, SchemaError, validate
 
 
 @pytest.mark.parametrize("value", [0, -1, 5e-324, 1e308, -sys.float_info.max, int(sys.float_info.max)])
 def test_every_finite_double_is_a_number(value):
-    fit(value, NUMBER)
-    fit(value, REAL)
+    validate(value, NUMBER)
+    validate(value, REAL)
 
 
 @pytest.mark.parametrize("value", [10**309, -(10**400), float("inf"), float("nan"), True, "1", None])
 def test_what_is_no_finite_double_is_none(value):
-    with pytest.raises(Misfit, match="expected a finite number at bound, got"):
-        fit(value, NUMBER, "bound")
+    with pytest.raises(SchemaError, match="expected a finite number at bound, got"):
+        validate(value, NUMBER, "bound")

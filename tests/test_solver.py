@@ -13,18 +13,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from odtc import process, solver
 from odtc.errors import ChoiceError, SolverError
-from odtc.model import Model, NamedBlock
-from odtc.solver import Options, solve
+from odtc.model.blocks import NamedBlock
+from odtc.model.milp import Model
+from odtc.model.solution import Options
+from odtc.solvers import child_process
+from odtc.solvers import solve as running
+from odtc.solvers.solve import solve
 
 FAKE = '''
 """A solver that sends one incumbent and then does what the seed says."""
 import os, sys, time
 from pathlib import Path
 import numpy as np
-from odtc.dialect import Dialect
-from odtc.solution import Incumbent, Log, Outcome, Progress, Termination
+from odtc.solvers.capabilities import Dialect
+from odtc.solvers.messages import Incumbent, Log, Outcome
+from odtc.model.solution import Progress, Termination
 NAME, SUMMARY, DIALECT = "fake", "for tests", Dialect()
 def version(): return None if os.environ.get("FAKE_ABSENT") else "1.0"
 def read_log(text): return None
@@ -68,8 +72,8 @@ def fake(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("FAKE_PID", str(tmp_path / "pid"))
-    monkeypatch.setattr(process, "GRACE", 0.5)
-    monkeypatch.setattr(process, "NUDGE", 0.1)
+    monkeypatch.setattr(child_process, "GRACE", 0.5)
+    monkeypatch.setattr(child_process, "NUDGE", 0.1)
     yield
     sys.modules.pop("fake_solver", None)
 
@@ -141,20 +145,20 @@ def test_ctrl_c_before_a_solver_can_be_told_hands_back_what_is_known(monkeypatch
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(solver, "_in_thread", interrupted)
+    monkeypatch.setattr(solve, "_in_thread", interrupted)
     found = solve(COVER)
     assert (found.termination, found.has_solution) == ("interrupted", False)
 
 
 @pytest.mark.parametrize("limit", [None, 500])
 def test_a_solver_that_is_deaf_to_ctrl_c_is_left_after_the_grace(fake, limit, monkeypatch):
-    monkeypatch.setattr(solver, "LEFT", [])
+    monkeypatch.setattr(solve, "LEFT", [])
     timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     found = solve(COVER, "fake", Options(time_limit=limit, seed=1))
     timer.join()
     assert (found.termination, found.objective, found.bound) == ("interrupted", 3, 1)
-    assert len(solver.LEFT) == (limit is None)
+    assert len(running.LEFT) == (limit is None)
 
 
 def test_what_a_deaf_solver_has_left_is_in_proportion_to_its_limit(fake, monkeypatch):
@@ -163,10 +167,10 @@ def test_what_a_deaf_solver_has_left_is_in_proportion_to_its_limit(fake, monkeyp
 
     def watched(*words, grace=None, **options):
         given.append(grace)
-        return process.attend(*words, grace=grace, **options)
+        return child_process.attend(*words, grace=grace, **options)
 
-    monkeypatch.setattr(solver, "attend", watched)
-    monkeypatch.setattr(process, "GRACE", 10.0)
+    monkeypatch.setattr(solve, "attend", watched)
+    monkeypatch.setattr(child_process, "GRACE", 10.0)
     for limit in (0.5, 20.0, 3600.0):
         assert solve(COVER, "fake", Options(time_limit=limit, seed=5)).has_solution
     assert [0 < grace <= most for grace, most in zip(given, (3, 5, 10))] == [True] * 3 and given == sorted(given)

@@ -10,19 +10,21 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import odtc
-from odtc import cut, pipeline
-from odtc.cut import CUTS
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulation import Problem, parse_params
-from odtc.heap import HeapTree
-from odtc.manifest import read_manifest
-from odtc.planes import apart, cheapest_plane
-from odtc.split import Oblique, Subset, Term, Threshold
-from odtc.svm1 import Form
-from odtc.topology import Topology
-from odtc.tree import Branch, Leaf, Tree
+from odtc.formulations.svm1_odt.parts import Form
+from odtc.heuristics.separating_hyperplanes import apart, cheapest_plane
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.cut import CUTS
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest
 from tests.arrays import assert_rows_kept, optimum
 from tests.command_line import odtc as run
 from tests.exhaustive import every_hyperplane
@@ -34,7 +36,7 @@ FEATURES = (Feature("size", "numeric"), Feature("age", "numeric"), Feature("colo
 
 
 def posed(dataset, depth=2, **params) -> Problem:
-    return Problem(encode(dataset), Topology(depth), "svm1_odt", parse_params("svm1_odt", params))
+    return Problem(encode(dataset), CompleteTree(depth), "svm1_odt", parse_params("svm1_odt", params))
 
 
 def small(seed: int, n: int = 8, features=FEATURES, K: int = 2) -> Dataset:
@@ -248,7 +250,7 @@ def test_rows_on_a_hyperplane_are_reported_and_never_counted_as_right():
     zero["h"][:], zero["g"][:], zero["v"][:], zero["m"][:], zero["c"][:] = 0, 0, 0, 0.01, 0
     zero["z"] = (problem.encoded.y[:, None] == np.arange(2)).astype(float)
     zero["label"] = np.eye(2)
-    solution = odtc.solution.Solution(model.join(zero), odtc.solution.Termination.OPTIMAL, None, None, 0.0, "none")
+    solution = odtc.model.solution.Solution(model.join(zero), odtc.model.solution.Termination.OPTIMAL, None, None, 0.0, "none")
     assert_rows_kept(model, solution.x)
     decoded = pipeline.decode(model, replace(solution, objective=model.objective(solution.x)))
     told = next(check for check in decoded.checks if check.name == "routes")
@@ -335,7 +337,7 @@ def test_columns_that_nearly_depend_on_each_other_do_not_hide_a_margin(seed):
 
 def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(monkeypatch):
     """Within a solver's tolerance a tree may have a little less than the margin: image-segmentation at depth 3 ended in an error."""
-    problem = Problem(encode(small(3)), Topology(1), "svm1_odt", parse_params("svm1_odt", {"alpha2": 0.1}))
+    problem = Problem(encode(small(3)), CompleteTree(1), "svm1_odt", parse_params("svm1_odt", {"alpha2": 0.1}))
     model = pipeline.compile_model(problem)
     solution = pipeline.solve(model, threads=1, start=pipeline.start(model, "cart")[1])
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import odtc as package
-from odtc import tune
-from odtc.dataset import NUMERIC, Dataset, Feature
+from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import ChoiceError
-from odtc.tune import Fold, Result, Setting
+from odtc.evaluation import cross_validation
+from odtc.evaluation.cross_validation import Fold, Result, Setting
 from tests.command_line import odtc
 
 LINES = ["a,b,class", *(f"{a},{b},{'yes' if (a > 2) != (b > 3 and a != 4) else 'no'}" for a in range(6) for b in range(6))]
@@ -31,13 +31,13 @@ def test_each_class_is_dealt_out_evenly(y, n, seed):
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if len(counts) < 2 or counts[-2] < n:
         with pytest.raises(ChoiceError, match="folds, so that each holds two classes"):
-            tune.deal(y, n, seed)
+            cross_validation.deal(y, n, seed)
         return
-    fold = tune.deal(y, n, seed)
+    fold = cross_validation.deal(y, n, seed)
     for label in np.unique(y):
         held = np.bincount(fold[y == label], minlength=n)
         assert held.max() - held.min() <= 1
-    assert np.ptp(np.bincount(fold, minlength=n)) <= 1 and np.array_equal(fold, tune.deal(y, n, seed))
+    assert np.ptp(np.bincount(fold, minlength=n)) <= 1 and np.array_equal(fold, cross_validation.deal(y, n, seed))
 
 
 def test_a_grid_of_the_command_line(folder):
@@ -73,13 +73,13 @@ def test_no_fit_waits_behind_another_while_a_worker_has_none(tmp_path):
     """After many quick fits joblib gave dozens of slow ones to one worker as a batch, said nothing until the last of
     them, and left the other worker without any: a run stood still."""
     tasks = (joblib.delayed(_meets)(tmp_path, number) for number in [*[-1] * 700, *range(24)])
-    assert all(tune._results(tasks, 2))
+    assert all(cross_validation._results(tasks, 2))
 
 
 def test_a_score_is_that_of_the_rows_left_out(folder):
     data = package.read(folder / "rows.csv")
-    fold = tune.deal(data.y, 3, seed=1)
-    (found,) = tune.run(data, [Setting("dpflow", 2)], fold, solver="highs")
+    fold = cross_validation.deal(data.y, 3, seed=1)
+    (found,) = cross_validation.run(data, [Setting("dpflow", 2)], fold, solver="highs")
     for k, one in enumerate(found):
         train = Dataset("train", data.X[fold != k].copy(), data.y[fold != k].copy(), data.features, data.classes, data.weight[fold != k].copy())
         tree = package.fit(train, "dpflow", 2).tree
@@ -92,11 +92,11 @@ def result(score, leaves, deviation=0.1, folds=4):
 
 def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_other_rule():
     results = [result(0.8, 5.0), result(0.9, 8.0), result(0.9, 6.0), result(0.86, 3.0), result(None, None)]
-    assert tune.best(results) == 2 and tune.best(results, "1se") == 3
+    assert cross_validation.best(results) == 2 and cross_validation.best(results, "1se") == 3
     with pytest.raises(ChoiceError, match="no setting has a tree in every fold"):
-        tune.best([result(None, None)])
+        cross_validation.best([result(None, None)])
     with pytest.raises(ChoiceError, match="unknown rule"):
-        tune.best(results, "worst")
+        cross_validation.best(results, "worst")
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
@@ -113,7 +113,7 @@ def test_weights_and_missing_cells_stay_with_their_rows():
     X = np.array([[0.0, np.nan], [1, 0], [2, 1], [3, np.nan], [4, 1], [5, 0], [6, 1], [7, 0]])
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
     data = Dataset("m", X, y, (Feature("x", NUMERIC), Feature("z", NUMERIC)), ("no", "yes"), np.arange(1.0, 9.0), missing="separate")
-    (found,) = tune.run(data, [Setting("dpflow", 1)], tune.deal(y, 2), solver="highs")
+    (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal(y, 2), solver="highs")
     assert all(one.accuracy is not None for one in found)
 
 

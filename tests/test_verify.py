@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc import pipeline
-from odtc.check import broken, check_point
-from odtc.solution import Solution, Termination
-from odtc.verify import floor, floored
+from odtc.model.feasibility import broken, check_point
+from odtc.model.solution import Solution, Termination
+from odtc.verification.verify import floor, floored
+from odtc.workflow import pipeline
 from tests.command_line import MONKS, odtc
 from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
 from tests.test_solver import model

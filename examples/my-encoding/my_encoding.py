@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from odtc.dataset import NUMERIC
-from odtc.encoding import level_tests
-from odtc.split import Threshold
+from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import level_tests
+from odtc.data.splits import Threshold
 
 NAME = "cutoffs"
 SUMMARY = "quartiles of numeric columns, rounded; one column per level of the others"

@@ -7,8 +7,8 @@ import sys
 
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from odtc.format import read_model
-from odtc.model import name_list
+from odtc.fileformats.model_files import read_model
+from odtc.model.points import name_list
 
 model = read_model(sys.argv[1])
 found = milp(

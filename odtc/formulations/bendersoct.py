@@ -20,15 +20,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.choices import SURE, asked, choice_rows, laid_out, point_of, tree_of
-from odtc.constraint import Knows, broken, complete, early, knows
-from odtc.formulation import Problem, Role, parameter, price_of_errors
-from odtc.heap import HeapTree, settle
-from odtc.mincut import Pool, are_walks, min_cuts, walk_sets, walk_values, walks
-from odtc.model import Axis, Model, ModelBuilder
-from odtc.regularised import branch_price, objective  # noqa: F401
-from odtc.roles import node_axis
-from odtc.solution import Round, Solution, Termination
+from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets, walk_values, walks
+from odtc.formulations.shared.node_choices import SURE, asked, choice_rows, laid_out, point_of, tree_of
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.model.solution import Round, Solution, Termination
+from odtc.problem.branch_penalty import branch_price, objective  # noqa: F401
+from odtc.problem.constraints.constraint import broken, complete, early, knows
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.roles import Role, node_axis
+from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "bendersoct"
 TITLE = "BendersOCT: min-cut formulation on binary tests, as one file or as a loop that adds cuts"
@@ -141,7 +145,7 @@ def with_cuts(model: Model, problem: Problem, rows: np.ndarray, S: np.ndarray) -
 
 
 def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
-    """(sink, cap) of odtc.mincut at a point: of each row's arc from each node to the sink, and into each node."""
+    """(sink, cap) of odtc.algorithms.tree_min_cut at a point: of each row's arc from each node to the sink, and into each node."""
     encoded, graph, b = problem.encoded, Graph.of(problem), point["b"]
     sink = np.zeros((encoded.n_rows, 2 ** (problem.topology.depth + 1)))
     cap = np.zeros_like(sink)
@@ -187,7 +191,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     size = 2 ** (problem.topology.depth + 1)
     alone = settle(np.full(size, -1, np.int32), problem.encoded)
     best = _better(problem, None, alone if start is None else decode(problem, base.split(start)))
-    pool, bound, walked, relaxed, history, nodes = Pool(size), None, None, True, [], 0
+    pool, bound, walked, relaxed, history, nodes = CutPool(size), None, None, True, [], 0
     while True:
         model = with_cuts(base, problem, pool.rows, pool.S)
         if relaxed:
@@ -229,14 +233,14 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     )
 
 
-def _for_whole(problem: Problem, pool: Pool, others: bool) -> Pool:
+def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
     """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
     them the `others`, where these raise the bound. Where all walks are many times what the relaxation
     asked for, its cuts must do: the rounds will ask for more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
         return pool
-    whole = Pool(pool.S.shape[1])
+    whole = CutPool(pool.S.shape[1])
     whole.add(np.repeat(np.arange(n), len(paths)), np.tile(paths, (n, 1)))
     if others:
         whole.add(pool.rows, pool.S)

@@ -16,7 +16,7 @@ so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c
   last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
 Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
 
-Constraints. Where one may ask a tree to predict early (odtc.constraint), a node may choose no feature
+Constraints. Where one may ask a tree to predict early (odtc.problem.constraints.constraint), a node may choose no feature
 (d = 0) and sends its rows right then, as in OCT.
 
 Costs. The prices of errors on class k rise in steps, from 0 to its lowest, to its next, and so on; a
@@ -29,12 +29,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.branching import only_below
-from odtc.constraint import early
-from odtc.formulation import Problem, Role
-from odtc.heap import HeapTree, blank, settle
-from odtc.model import Axis, Model, ModelBuilder
-from odtc.scale import Scales, in_units
+from odtc.data.threshold_scales import Scales, in_units
+from odtc.formulations.shared.branch_order import only_below
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import early
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, blank, settle
 
 NAME = "binoct"
 TITLE = "BinOCT: thresholds by binary search, its binaries independent of the number of rows"

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from odtc.constraint import limits, mended
-from odtc.formulation import Problem
-from odtc.heap import HeapTree
-from odtc.heuristic import HEURISTICS
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.constraint import limits, mended
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
 
 NAME = "cart"
 TITLE = "CART: greedy Gini splits by scikit-learn; a learner without a model"

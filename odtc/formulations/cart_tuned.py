@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.cost import unit_cost
-from odtc.formulation import Problem, parameter
-from odtc.heap import HeapTree, settle
-from odtc.heuristic import tests_of
+from odtc.data.cost_matrix import unit_cost
+from odtc.heuristics.heuristic import tests_of
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "cart_tuned"
 TITLE = "CART*: CART with 80 settings tried by 10-fold cross-validation; a learner without a model"

@@ -18,7 +18,7 @@ Where only rows that are right flow, flows say nothing of the others, and may be
 is a form that routes every row: its flow is 1, and at the node where it ends goes to the sink of the
 class predicted there; with `bottom=stump` the rows of stumps stand beside it, as they bound how many
 rows are right. It is taken where a price depends on the class predicted, or a constraint must know
-where rows end (odtc.constraint). A constraint that may ask nodes above the last level to
+where rows end (odtc.problem.constraints.constraint). A constraint that may ask nodes above the last level to
 predict takes the form with labels there, as lambda > 0 does.
 """
 
@@ -26,15 +26,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.answers import BY, BranchSums, StumpSums
-from odtc.choices import choice_rows, laid_out, point_of, tree_of
-from odtc.constraint import Knows, early, knows
-from odtc.formulation import Problem, Role, parameter, price_of_errors
-from odtc.heap import HeapTree
-from odtc.mincut import walk_sets
-from odtc.model import Axis, Model, ModelBuilder
-from odtc.regularised import branch_price, objective  # noqa: F401
-from odtc.roles import node_axis
+from odtc.algorithms.tree_min_cut import walk_sets
+from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
+from odtc.formulations.shared.node_choices import choice_rows, laid_out, point_of, tree_of
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.branch_penalty import branch_price, objective  # noqa: F401
+from odtc.problem.constraints.constraint import early, knows
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.roles import Role, node_axis
+from odtc.trees.heap_tree import HeapTree
 
 NAME = "flowoct"
 TITLE = "FlowOCT: max-flow formulation on binary tests"

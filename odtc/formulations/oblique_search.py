@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from odtc.alternating import RESTARTS
-from odtc.constraint import mended
-from odtc.formulation import Problem, parameter
-from odtc.heap import HeapTree
-from odtc.heuristic import HEURISTICS
+from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.constraint import mended
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
 
 NAME = "oblique_search"
 TITLE = "oblique_search: hyperplanes by alternating optimisation from many starts; a learner without a model"

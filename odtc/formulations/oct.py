@@ -24,12 +24,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc import leaf_errors
-from odtc.branching import only_below
-from odtc.formulation import Problem, Role, parameter
-from odtc.heap import HeapTree, blank, settle, with_least
-from odtc.model import Axis, Model, ModelBuilder
-from odtc.scale import Scales
+from odtc.data.threshold_scales import Scales
+from odtc.formulations.shared import leaf_loss
+from odtc.formulations.shared.branch_order import only_below
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, blank, settle, with_least
 
 NAME = "oct"
 TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
@@ -47,7 +51,7 @@ class Params:
 
 def build(problem: Problem) -> Model:
     encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
-    leaf_errors.expect_n_min(problem)
+    leaf_loss.expect_n_min(problem)
     n, D = encoded.n_rows, tree.depth
     scales = _numeric(problem)
     x = encoded.X if scales is None else scales.rank / scales.size  # features in [0, 1]
@@ -63,7 +67,7 @@ def build(problem: Problem) -> Model:
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     used = m.columns("l", leaf, role=Role.USED, integer=True)
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=bool(scales) or problem.params.binary == "printed")
-    count, loss = leaf_errors.columns(m, encoded, leaf, klass)
+    count, loss = leaf_loss.columns(m, encoded, leaf, klass)
 
     i, j, t = np.arange(n)[:, None], np.arange(x.shape[1]), L[:, None]
     # Leaf t lies on this side of its ancestor on level q, for all (t, q) of a side.
@@ -112,11 +116,11 @@ def build(problem: Problem) -> Model:
     # Σ_t z_it = 1                                                     i
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
-    # z_it ≤ l_t;   Σ_i z_it ≥ N_min l_t;   N_kt, Σ_k c_kt = l_t and L_t          (odtc.leaf_errors)
-    leaf_errors.reach(m, z, used)
+    # z_it ≤ l_t;   Σ_i z_it ≥ N_min l_t;   N_kt, Σ_k c_kt = l_t and L_t          (odtc.formulations.shared.leaf_loss)
+    leaf_loss.reach(m, z, used)
     if n_min:
-        leaf_errors.fill(m, z, used, encoded.copies, n_min)
-    leaf_errors.rows(m, encoded, z, c, count, loss, used)
+        leaf_loss.fill(m, z, used, encoded.copies, n_min)
+    leaf_loss.rows(m, encoded, z, c, count, loss, used)
     return m.finish()
 
 
@@ -133,7 +137,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     last, label = tree.rightmost(end), np.full(len(tree.leaves), -1)
     z = last[:, None] == tree.leaves
     label[last - len(tree.leaves)] = heap.label[end]
-    point = {"a": a, "d": d, "l": z.any(axis=0), "z": z} | leaf_errors.values(encoded, z, label)
+    point = {"a": a, "d": d, "l": z.any(axis=0), "z": z} | leaf_loss.values(encoded, z, label)
     return point if scales is None else point | {"b": np.where(d, (scales.place[test] + 1) / scales.size[asked], 0)}
 
 

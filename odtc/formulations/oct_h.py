@@ -22,17 +22,22 @@ from functools import partial
 
 import numpy as np
 
-from odtc import leaf_errors
-from odtc.branching import only_below
-from odtc.errors import OutOfTime, TreeError
-from odtc.formulation import Problem, Role, parameter
-from odtc.gapped import directions, grown
-from odtc.heap import HeapTree, with_least
-from odtc.heuristic import HEURISTICS
-from odtc.model import Axis, Model, ModelBuilder
-from odtc.oblique import Weighed
-from odtc.planes import asked_plane, fewest, gap, laid, once, parted, thinned
-from odtc.split import Oblique
+from odtc.data.linear_terms import LinearTerms
+from odtc.data.splits import Oblique
+from odtc.errors import TimeLimitReached, TreeError
+from odtc.formulations.shared import leaf_loss
+from odtc.formulations.shared.branch_order import only_below
+from odtc.formulations.shared.hyperplane_cache import remembered
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.heuristics.margin_tree import directions, grown
+from odtc.heuristics.separating_hyperplanes import asked_plane, fewest, gap, laid, parted, thinned
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, with_least
 
 NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
@@ -57,7 +62,7 @@ def prepared(problem: Problem) -> Problem:
 
 def build(problem: Problem) -> Model:
     encoded, tree, mu, n_min, price = problem.encoded, problem.topology, problem.params.mu, problem.params.n_min, branch_price(problem)
-    leaf_errors.expect_n_min(problem)
+    leaf_loss.expect_n_min(problem)
     x, n, D = _weighed(problem).Z, encoded.n_rows, tree.depth
     B, L = tree.branch_nodes, tree.leaves
     row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
@@ -73,7 +78,7 @@ def build(problem: Problem) -> Model:
     used = m.columns("l", leaf, role=Role.USED, integer=True) if n_min else None
     z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
     v = m.columns("v", row, node, lower=-2.0, upper=2.0)
-    count, loss = leaf_errors.columns(m, encoded, leaf, klass)
+    count, loss = leaf_loss.columns(m, encoded, leaf, klass)
     i, j, at = np.arange(n)[:, None], np.arange(x.shape[1]), B[:, None]
 
     # Σ_j |a_jt| ≤ d_t;   |b_t| ≤ d_t;   d_t ≤ d_{parent(t)}                   t ∈ B
@@ -116,11 +121,11 @@ def build(problem: Problem) -> Model:
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
 
-    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.leaf_errors)
+    # Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t;   N_kt, Σ_k c_kt = 1 and L_t          (odtc.formulations.shared.leaf_loss)
     if n_min:
-        leaf_errors.fill(m, z, used, encoded.copies, n_min)
-        leaf_errors.reach(m, z, used)
-    leaf_errors.rows(m, encoded, z, c, count, loss)
+        leaf_loss.fill(m, z, used, encoded.copies, n_min)
+        leaf_loss.reach(m, z, used)
+    leaf_loss.rows(m, encoded, z, c, count, loss)
     return m.finish()
 
 
@@ -137,7 +142,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     z, label = last[:, None] == tree.leaves, np.zeros(len(tree.leaves), int)
     label[last - len(tree.leaves)] = heap.label[end]
     return {"ap": np.maximum(a, 0), "an": np.maximum(-a, 0), "b": b, "d": d, "s": a != 0, "l": z.any(axis=0), "z": z,
-            "v": Z @ a.T - b} | leaf_errors.values(encoded, z, label)
+            "v": Z @ a.T - b} | leaf_loss.values(encoded, z, label)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -155,7 +160,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     if kept.n_branch_nodes == heap.n_branch_nodes:
         return kept
     others, along = [HEURISTICS.get("cart").tree(encoded, problem.topology)], directions(weighed, heap, encoded)
-    with suppress(OutOfTime):  # a tree of the model is known already
+    with suppress(TimeLimitReached):  # a tree of the model is known already
         for gini in (True, False):
             others.append(grown(encoded, problem.topology, weighed, problem.params.mu, along, gini))
     return min([kept, *map(least, others)], key=partial(objective, problem))
@@ -193,9 +198,9 @@ def branch_price(problem: Problem) -> float:
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
 
-def _weighed(problem: Problem) -> Weighed:
+def _weighed(problem: Problem) -> LinearTerms:
     if "weighed" not in problem.memo:
-        problem.memo["weighed"] = Weighed.encoded(problem.encoded, refuse_missing=True)
+        problem.memo["weighed"] = LinearTerms.encoded(problem.encoded, refuse_missing=True)
     return problem.memo["weighed"]
 
 
@@ -219,7 +224,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
     Z = _weighed(problem).Z
     if not branch_price(problem):
         return _wide(problem, rows, left, np.arange(Z.shape[1]))
-    few = once(problem, rows, left, lambda: fewest(Z, rows, left, problem.params.mu), "fewest")
+    few = remembered(problem, rows, left, lambda: fewest(Z, rows, left, problem.params.mu), "fewest")
     found = None if few is None else _wide(problem, rows, left, few)
     if len(own) and (found is None or len(own) < np.count_nonzero(found[0])):
         found = _wide(problem, rows, left, own) or found
@@ -228,5 +233,5 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
 
 def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float] | None:
     """(a, b) of the widest gap over the terms `of`, sought once; None where that is less than μ."""
-    a, b, width = once(problem, rows, left, lambda: gap(_weighed(problem).Z, rows, left, of), of.tobytes())
+    a, b, width = remembered(problem, rows, left, lambda: gap(_weighed(problem).Z, rows, left, of), of.tobytes())
     return (a, b) if width >= problem.params.mu else None

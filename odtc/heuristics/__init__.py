@@ -1,0 +1,1 @@
+"""Trees found quickly, for starts and bounds. Imports trees, data, algorithms and base."""

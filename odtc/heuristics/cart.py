@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from odtc.encoding import Encoded
-from odtc.heap import HeapTree, blank, pruned, settle
-from odtc.heuristic import tests_of
-from odtc.scale import Scales
-from odtc.topology import Topology
+from odtc.data.encoding import Encoded
+from odtc.data.threshold_scales import Scales
+from odtc.heuristics.heuristic import tests_of
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree, blank, pruned, settle
 
 NAME = "cart"
 SUMMARY = "greedy Gini splits on the same tests (scikit-learn)"
@@ -15,7 +15,7 @@ SUMMARY = "greedy Gini splits on the same tests (scikit-learn)"
 LIMITS = ("least_rows", "most_leaves")
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0, least_rows: int = 1, most_leaves: int | None = None) -> HeapTree:
+def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, least_rows: int = 1, most_leaves: int | None = None) -> HeapTree:
     """The greedy tree of this depth, its useless branch nodes dropped; those that save no more
     than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
     that it may be taken for (Breiman et al., section 4.4). Each leaf has `least_rows` rows of the data

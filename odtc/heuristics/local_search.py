@@ -10,20 +10,20 @@ what stands below them stays. With r_00 … r_11 the gain of a row under each of
     max_f  max_g Σ_{x_f=0} (x_g = 0 ? r_00 : r_01)  +  max_h Σ_{x_f=1} (x_h = 0 ? r_10 : r_11)
 
 and one product per side counts that for all pairs of tests. Every node, also one that predicts
-though it need not, is tried with the best tree of up to LEVELS levels in its place (odtc.subtree).
+though it need not, is tried with the best tree of up to LEVELS levels in its place (odtc.algorithms.dp.shallow_trees).
 Deterministic, as work is counted and not timed; a step is only taken when it saves weight, so it
-ends, never worse than CART; at a deadline (odtc.deadline) with the best so far. Up to depth LEVELS the result is the best tree of all. Where sets of tests
+ends, never worse than CART; at a deadline (odtc.base.deadline) with the best so far. Up to depth LEVELS the result is the best tree of all. Where sets of tests
 are too many to count (thousands of thresholds), smaller subtrees are chosen.
 """
 
 import numpy as np
 
-from odtc.encoding import Encoded
-from odtc.errors import OutOfTime
-from odtc.heap import HeapTree, settle
-from odtc.heuristic import HEURISTICS
-from odtc.subtree import CALL, CELLS, Search, gains_of, graft, merged
-from odtc.topology import Topology
+from odtc.algorithms.dp.shallow_trees import CALL, CELLS, ShallowTreeSearch, graft, merged
+from odtc.data.encoding import Encoded, gains_of
+from odtc.errors import TimeLimitReached
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "local_search"
 SUMMARY = "CART and other roots, subtrees of up to 3 levels re-optimised exactly until none improves"
@@ -33,11 +33,11 @@ PRODUCTS = 2e9  # rows · tests^levels that one step may count: about a second
 WORK = 6e9  # multiplications after which no other root is begun
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
+def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0) -> HeapTree:
     X, gain = merged(encoded.X, gains_of(encoded))
     n, F = X.shape
     levels = next((h for h in range(min(LEVELS, topology.depth), 1, -1) if n * F**h <= PRODUCTS), 1)
-    search = Search(X, gain, price)
+    search = ShallowTreeSearch(X, gain, price)
     best = _State(search, HEURISTICS.get("cart").tree(encoded, topology, price).test.copy())
     try:
         best.polished(topology, levels)
@@ -49,12 +49,12 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0) -> HeapTree:
             state = _State(search, test).polished(topology, levels)
             if state.value(1) > best.value(1) + search.near:
                 best = state
-    except OutOfTime:
+    except TimeLimitReached:
         pass  # what was not finished is left out
     return settle(best.test, encoded)
 
 
-def _roots(search: Search, levels: int) -> np.ndarray:
+def _roots(search: ShallowTreeSearch, levels: int) -> np.ndarray:
     """The tests, those first that are worth most with the best stumps below them, or alone."""
     rows = np.arange(len(search.X))
     return np.argsort(-(search.pairs(rows)[0] if levels > 1 else search.stumps(rows)), kind="stable")
@@ -63,12 +63,12 @@ def _roots(search: Search, levels: int) -> np.ndarray:
 class _State:
     """The tests of the tree, and which rows come to each of its nodes."""
 
-    def __init__(self, search: Search, test: np.ndarray):
+    def __init__(self, search: ShallowTreeSearch, test: np.ndarray):
         self.search, self.test = search, test
         self.X, self.gain, self.price = search.X, search.gain, search.price
         self._route()
 
-    def polished(self, topology: Topology, levels: int) -> "_State":
+    def polished(self, topology: CompleteTree, levels: int) -> "_State":
         """Itself, when no step makes it better."""
         improved = True
         while improved:

@@ -1,18 +1,18 @@
-"""Trees of hyperplanes by multi-start alternating optimisation (odtc.alternating), never worse than CART.
+"""Trees of hyperplanes by multi-start alternating optimisation (odtc.algorithms.hyperplanes.tree_alternating), never worse than CART.
 
 Each hyperplane found is then the one of least 1-norm that parts the rows of its node so, and its
-coefficients are rounded where no row of the node moves (odtc.oblique).
+coefficients are rounded where no row of the node moves (odtc.data.linear_terms).
 """
 
-from odtc import deadline
-from odtc.alternating import RESTARTS, search
-from odtc.encoding import Encoded
+from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search
+from odtc.base import deadline
+from odtc.data.encoding import Encoded
+from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
-from odtc.heap import HeapTree, pruned
-from odtc.heuristic import HEURISTICS
-from odtc.oblique import Weighed
-from odtc.planes import asked_plane, laid
-from odtc.topology import Topology
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.heuristics.separating_hyperplanes import asked_plane, laid
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree, pruned
 
 NAME = "oblique"
 SUMMARY = f"hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts={RESTARTS},seed=0,jobs=1)"
@@ -24,7 +24,7 @@ OPTIONS = {
 }
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 10.0, restarts: int = RESTARTS, seed: int = 0,
+def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: float = 10.0, restarts: int = RESTARTS, seed: int = 0,
          jobs: int = 1, part: float = 0.5) -> HeapTree:
     """The best tree found, or CART's where that costs no more; a branch node costs `price`. Where there is a time limit
     it searches for this part of what is left at most. Raises ChoiceError where the encoding holds rows for one
@@ -32,7 +32,7 @@ def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: floa
     if min(restarts, seed) < 0 or jobs < 1 or not seconds >= 0:
         raise ChoiceError(f"expected seconds, restarts and seed of 0 or more and a job or more for the start 'oblique', got "
                           f"{seconds:g}, {restarts}, {seed} and {jobs}")
-    weighed = Weighed.encoded(encoded)
+    weighed = LinearTerms.encoded(encoded)
     best = HEURISTICS.get("cart").tree(encoded, topology, price)
     if weighed.n and restarts > 0:
         found = search(weighed.Z, encoded.loss, topology.depth, restarts=restarts, seconds=deadline.share(seconds, part), seed=seed, jobs=jobs)

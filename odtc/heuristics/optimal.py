@@ -1,4 +1,4 @@
-"""The best tree of all, by a search over sets of rows (odtc.subtree), where it ends in time.
+"""The best tree of all, by a search over sets of rows (odtc.algorithms.dp.shallow_trees), where it ends in time.
 
 Depth h on F tests costs about n F^h multiplications, less what the memo and the bound of equal
 rows save: up to depth 3 a moment, depth 4 seconds on tens of tests. The start is then an optimum,
@@ -7,25 +7,25 @@ and all that is left to the solver is the proof.
 
 import numpy as np
 
-from odtc import deadline
-from odtc.encoding import Encoded
-from odtc.errors import ChoiceError, OutOfTime
-from odtc.heap import HeapTree, blank, settle
-from odtc.subtree import Search, gains_of, graft, merged
-from odtc.topology import Topology
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft, merged
+from odtc.base import deadline
+from odtc.data.encoding import Encoded, gains_of
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree, blank, settle
 
 NAME = "optimal"
 SUMMARY = "the best tree, by dynamic programming, if it ends in time (optimal:seconds=60)"
 OPTIONS = {"seconds": (float, "how long it may search (default 60)")}
 
 
-def tree(encoded: Encoded, topology: Topology, price: float = 0.0, seconds: float = 60.0) -> HeapTree:
+def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: float = 60.0) -> HeapTree:
     """The tree of least loss + price · branch nodes. Raises ChoiceError after `seconds`."""
     X, gain = merged(encoded.X, gains_of(encoded))
     try:
         with deadline.within(seconds):
-            _, found = Search(X, gain, price).best(np.arange(len(X)), topology.depth)
-    except OutOfTime:
+            _, found = ShallowTreeSearch(X, gain, price).best(np.arange(len(X)), topology.depth)
+    except TimeLimitReached:
         deadline.check()  # a time limit around this one
         raise ChoiceError(
             f"no best tree of depth {topology.depth} on {encoded.n_tests} tests within {seconds:g} seconds; "

@@ -19,16 +19,17 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-from odtc import files
-from odtc.command import plan
 from odtc.errors import OdtcError, SolutionError
-from odtc.format import read_model
-from odtc.log import read as read_log
-from odtc.point import read_point
-from odtc.program import locate
-from odtc.solution import Options
-from odtc.solver import SOLVERS, find_solver, solve
-from odtc.solver import version as found_version
+from odtc.fileformats.model_files import read_model
+from odtc.fileformats.solution_files import read_point
+from odtc.model.solution import Options
+from odtc.solvers.executables import locate
+from odtc.solvers.external import plan
+from odtc.solvers.log_parser import read as read_log
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver
+from odtc.solvers.solver import version as found_version
+from odtc.workflow import artifacts
 
 HERE = Path(__file__).parent
 TRAPS = sorted((HERE / "traps").iterdir())
@@ -62,7 +63,7 @@ def answers(name: str, paths) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         jobs = [(path, _laid_out(module, program, path, folder / str(at))) for at, path in enumerate(reads)]
-        if "odtc.drivers" in program.argv:
+        if "odtc.solvers.drivers" in program.argv:
             _batch(program, [job for _, job in jobs])
         else:
             for _, job in jobs:
@@ -147,7 +148,7 @@ def _own(path) -> str:
     """What odtc itself reads, solved by HiGHS from the arrays, in the sense of the file."""
     try:
         model = read_model(path)
-        solution = files.in_own_sense(model, solve(model, "highs", Options(threads=1)))
+        solution = artifacts.in_own_sense(model, solve(model, "highs", Options(threads=1)))
     except OdtcError:
         return "refused"
     if not solution.has_solution:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from odtc.drivers import __main__ as drivers
+from odtc.solvers.drivers import __main__ as drivers
 
 
 def main() -> None:

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from odtc.format import FORMATS, read_model, write_model
-from odtc.model import Model, NamedBlock, name_list
-from odtc.point import POINTS
-from odtc.solver import SOLVERS, Options, find_solver, solve, version
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.fileformats.solution_files import POINTS
+from odtc.model.blocks import NamedBlock
+from odtc.model.milp import Model
+from odtc.model.points import name_list
+from odtc.model.solution import Options
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver, version
 
 LIMIT = Options(time_limit=60, threads=1)
 

@@ -7,8 +7,8 @@ import tomllib
 import pytest
 
 from odtc.errors import ModelError
-from odtc.format import read_model
-from odtc.portable import compare
+from odtc.fileformats.model_files import read_model
+from odtc.fileformats.portable_subset import compare
 from tests.dialects import ask
 
 TABLE = tomllib.loads((ask.HERE / "traps.toml").read_text(encoding="utf-8"))

@@ -8,14 +8,16 @@ import sklearn.tree  # noqa: F401  its first import draws at random, which no st
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from odtc.constraint import CONSTRAINTS, mended, posed
-from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.splits import Oblique, Subset, Term
 from odtc.errors import ChoiceError, DataError
-from odtc.formulation import FORMULATIONS, Problem, parse_params
-from odtc.heap import Beyond, blank, settle
-from odtc.split import Oblique, Subset, Term
-from odtc.topology import Topology
+from odtc.problem.constraints.constraint import CONSTRAINTS, mended, posed
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import Beyond, blank, settle
 from tests.exhaustive import discrimination, every_hyperplane, every_split, fewest_branch_nodes, least_losses, rate
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
@@ -118,7 +120,7 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
     encoded = encode(dataset)
     any_cost = getattr(FORMULATIONS.get(name), "ANY_COST", False) and not by_class
     encoded = replace(encoded, cost=draw(costs(len(encoded.classes), any_cost)))
-    return Problem(encoded, Topology(draw(st.sampled_from(depths))), name, parse_params(name, params))
+    return Problem(encoded, CompleteTree(draw(st.sampled_from(depths))), name, parse_params(name, params))
 
 
 @st.composite

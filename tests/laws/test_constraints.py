@@ -8,11 +8,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from odtc import constraint, cut, pipeline
-from odtc.constraint import CONSTRAINTS, broken, built, complete, posed
-from odtc.cut import AN_OPTIMUM, CUTS
 from odtc.errors import ChoiceError
-from odtc.manifest import read_manifest, write_manifest
+from odtc.problem.constraints import constraint
+from odtc.problem.constraints.constraint import CONSTRAINTS, broken, built, complete, posed
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.arrays import assert_point_of, assert_rows_kept, optimum
 from tests.laws.problems import (
     ALL_FORMS,
@@ -111,15 +113,16 @@ def test_what_a_form_cannot_say_it_refuses_in_a_sentence(form):
 
 def _drawn(form):
     """One data set of several thresholds, for every form."""
-    from odtc.dataset import Dataset, Feature
-    from odtc.encoding import encode
-    from odtc.formulation import Problem, parse_params
-    from odtc.topology import Topology
+    from odtc.data.dataset import Dataset, Feature
+    from odtc.data.encoding import encode
+    from odtc.problem.parameters import parse_params
+    from odtc.problem.problem import Problem
+    from odtc.trees.complete_tree import CompleteTree
 
     X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
     dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
-    return Problem(encode(dataset), Topology(2), form[0], parse_params(*form))
+    return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
 
 
 @given(data=st.data())

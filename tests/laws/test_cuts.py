@@ -9,16 +9,20 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from odtc import cut, files, pipeline
-from odtc.cut import AN_OPTIMUM, CUTS, EVERY_TREE
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
 from odtc.errors import ChoiceError
-from odtc.formulation import Problem, Role, parse_params
-from odtc.heap import settle
-from odtc.model import Axis, ModelBuilder
-from odtc.point import write_point
-from odtc.topology import Topology
+from odtc.fileformats.solution_files import write_point
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS, EVERY_TREE
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import settle
+from odtc.workflow import artifacts, pipeline
 from tests.arrays import optimum, relaxed, solved
 from tests.command_line import MONKS, odtc
 from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
@@ -48,7 +52,7 @@ def data_problem(params, depth=2, formulation="flowoct"):
     X = np.array([[0.0, 0], [0, 0], [1, 0], [2, 1], [2, 2], [1, 2]])
     features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
     dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
-    return Problem(encode(dataset), Topology(depth), formulation, parse_params(formulation, params))
+    return Problem(encode(dataset), CompleteTree(depth), formulation, parse_params(formulation, params))
 
 
 OFFERED = [(form, offered(form)) for form in ALL_FORMS]
@@ -229,9 +233,9 @@ def test_a_family_without_its_columns_is_refused_in_a_sentence():
 def test_the_manifest_rebuilds_the_model_with_its_cuts(cuts, tmp_path):
     model = pipeline.compile_model(data_problem({"bottom": "flow"}), cuts)
     solution = pipeline.solve(model, threads=1)
-    files.write_build(model, tmp_path / "m", "mps")
+    artifacts.write_build(model, tmp_path / "m", "mps")
     write_point(model, solution.x, tmp_path / "m.sol", "highs", solution.termination)
-    again, back, manifest = files.open_solution(tmp_path / "m.sol")
+    again, back, manifest = artifacts.open_solution(tmp_path / "m.sol")
     assert manifest.cuts == model.cuts == again.cuts
     assert again.rows == model.rows and again.user_cuts == model.user_cuts and again.nnz == model.nnz
     assert pipeline.decode(again, back).verified

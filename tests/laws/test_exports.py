@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc import column
-from odtc.dataset import Dataset, Feature
+from odtc.base.templates import MISSING_WORDS
+from odtc.data import column_types
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import DataError
-from odtc.render import MISSING_WORDS, exporters, render_tree
-from odtc.split import Missing, Subset, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.trees.rendering import exporters, render_tree
+from odtc.trees.tree import Branch, Leaf, Tree
 from tests.random_trees import cells, rows_for, trees
 
 
@@ -112,7 +113,7 @@ def test_depth_20_can_be_run(name):
 
 
 def test_the_python_program_reads_csv_as_the_readers_do(tmp_path):
-    from odtc import reader
+    from odtc.data import reading
 
     features = (Feature("age, years", "numeric"), Feature("colour", "categorical", ("a \"b\"", "red")),
                 Feature("code", "categorical", ("1", "2")), Feature("ok", "boolean", ("false", "true")))  # fmt: skip
@@ -128,7 +129,7 @@ def test_the_python_program_reads_csv_as_the_readers_do(tmp_path):
     with (tmp_path / "rows.csv").open("rb") as stream:
         run = subprocess.run([sys.executable, tmp_path / "tree.py"], stdin=stream, capture_output=True)
     assert (run.returncode, run.stderr.decode()) == (0, "")
-    read = reader.read_rows(tmp_path / "rows.csv", tree.features, tree.classes, tree.target)
+    read = reading.read_rows(tmp_path / "rows.csv", tree.features, tree.classes, tree.target)
     assert isinstance(read, Dataset)
     assert run.stdout.decode("utf-8").splitlines() == [tree.classes[k] for k in tree.predict(read.X)]
 
@@ -142,4 +143,4 @@ def test_the_python_program_names_a_column_that_is_not_there(tmp_path):
 
 
 def test_exports_and_readers_take_the_same_words_for_missing():
-    assert MISSING_WORDS == column.MISSING_CELLS
+    assert MISSING_WORDS == column_types.MISSING_CELLS

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from odtc.dataset import Feature
+from odtc.base.template_filters import md, sql_number, tex, xml
+from odtc.data.dataset import Feature
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError
-from odtc.filters import md, sql_number, tex, xml
-from odtc.render import render_tree
-from odtc.split import Missing, Oblique, Subset, Term, Threshold
-from odtc.tree import Branch, Leaf, Tree
+from odtc.trees.rendering import render_tree
+from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
 from tests.random_trees import HOSTILE, cells, rows_for, trees
 

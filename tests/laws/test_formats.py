@@ -7,13 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc.dataset import Dataset, Feature
-from odtc.encoding import encode
-from odtc.format import FORMATS, read_model, write_model
-from odtc.formats.fixed_mps import fixed_names
-from odtc.formulation import Problem, parse_params
-from odtc.model import name_list
-from odtc.topology import Topology
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.fileformats.models.fixed_mps import fixed_names
+from odtc.model.points import name_list
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
 from tests import highs_reader
 from tests.laws.problems import ALL_FORMS, form_id, problems
 
@@ -74,7 +75,7 @@ def test_names_are_safe_and_distinct(form, data):
 
 def test_gzip_says_nothing_of_name_or_time(tmp_path):
     dataset = Dataset("d", np.array([[0.0], [1.0]]), np.array([0, 1], np.int32), (Feature("f", "numeric"),), ("a", "b"), np.ones(2))
-    problem = Problem(encode(dataset), Topology(1), "flowoct", parse_params("flowoct", {}))
+    problem = Problem(encode(dataset), CompleteTree(1), "flowoct", parse_params("flowoct", {}))
     model = problem.module.build(problem)
     one, two = write_model(model, tmp_path / "one.mps.gz"), write_model(model, tmp_path / "two.mps.gz")
     assert one.read_bytes() == two.read_bytes()

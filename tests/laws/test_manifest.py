@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc import files, pipeline
-from odtc.manifest import read_manifest, write_manifest
-from odtc.point import read_point, write_point
+from odtc.fileformats.solution_files import read_point, write_point
+from odtc.workflow import artifacts, pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -51,7 +51,7 @@ def test_decoding_elsewhere_later(format, tmp_path):
     in_memory = pipeline.decode(model, solution).tree
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir(), there.mkdir()
-    files.write_build(model, here / "m", format)
+    artifacts.write_build(model, here / "m", format)
     write_point(model, solution.x, here / "m.sol", "highs", solution.termination)
     for name in ("m.sol", "m.odt.json"):
         shutil.copy(here / name, there / name)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odtc import pipeline
-from odtc.solver import SOLVERS, find_solver, version
+from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.workflow import pipeline
 from tests.arrays import optimum
 from tests.exhaustive import cheapest, every_labelling
 from tests.laws.problems import ALL_FORMS, form_id, penalty, problems, splits_of, terms

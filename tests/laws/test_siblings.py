@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from odtc import files, pipeline
-from odtc.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.encoding import encode
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
 from odtc.errors import DataError
-from odtc.formulation import Problem, parse_params
-from odtc.solver import find_solver, version
-from odtc.topology import Topology
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.solvers.solver import find_solver, version
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import artifacts, pipeline
 from tests.exhaustive import cheapest
 from tests.laws.problems import COMPILED
 
@@ -54,7 +55,7 @@ def test_one_optimum_from_files(solver, seed, tmp_path):
     best = cheapest(encoded.X, encoded.y, encoded.weight, depth)
     for name, params in forms.items():
         model, unit = compiled(encoded, depth, name, params, share)
-        written = files.write_build(model, tmp_path / name, FILES[solver])
+        written = artifacts.write_build(model, tmp_path / name, FILES[solver])
         check(model, pipeline.solve(model, solver, path=written[0], threads=1), best * unit)
 
 
@@ -71,7 +72,7 @@ def compiled(encoded, depth, name, params, share):
     if "alpha" in params:
         counts = np.bincount(encoded.y, encoded.weight)
         params = {"alpha": params["alpha"] / (counts.sum() - counts.max())}
-    problem = Problem(encoded, Topology(depth), name, parse_params(name, params))
+    problem = Problem(encoded, CompleteTree(depth), name, parse_params(name, params))
     return replace(problem.module.build(problem), problem=problem), 1 / share if "alpha" in params else 1.0
 
 

@@ -16,11 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from odtc import command, pipeline, process
 from odtc.errors import SolverError
-from odtc.format import write_model
-from odtc.portable import ModelFile
-from odtc.solver import SOLVERS, Options, find_solver, solve, version
+from odtc.fileformats.model_files import write_model
+from odtc.fileformats.portable_subset import ModelFile
+from odtc.model.solution import Options
+from odtc.solvers import child_process, external
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.workflow import pipeline
 from tests.test_solver import model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -203,7 +206,7 @@ def test_a_number_wider_than_a_field_of_fixed_mps(name, tmp_path):
 
 
 def model_columns(letter):
-    from odtc.model import NamedBlock
+    from odtc.model.blocks import NamedBlock
 
     return (NamedBlock(tuple(f"{letter}{i:07d}" for i in range(3))),)
 
@@ -211,7 +214,7 @@ def model_columns(letter):
 def test_a_broken_model_file_gives_an_error_not_an_answer(name, tmp_path, monkeypatch):
     if name == "highs":
         pytest.skip("the embedded HiGHS reads no files here")
-    monkeypatch.setattr(command, "compare", lambda path, model: ModelFile("mps", False, False, ""))  # else it gets a whole one
+    monkeypatch.setattr(external, "compare", lambda path, model: ModelFile("mps", False, False, ""))  # else it gets a whole one
     path = tmp_path / "broken.mps"
     path.write_text("NAME          BROKEN  FREE\nROWS\n N  obj\n L  r1\nCOLUMNS\n    x  nosuchrow  one\n")
     found = solve(model([1], [[1]], 1, np.inf), name, LIMIT, path=path)
@@ -358,9 +361,9 @@ FAKES = {
 
 @pytest.mark.parametrize("what", FAKES)
 def test_a_program_that_misbehaves(what, tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "NUDGE", 0.1)
-    monkeypatch.setattr(process, "GRACE", 0.3)
-    monkeypatch.setattr(process, "PATIENCE", 0.3)
+    monkeypatch.setattr(child_process, "NUDGE", 0.1)
+    monkeypatch.setattr(child_process, "GRACE", 0.3)
+    monkeypatch.setattr(child_process, "PATIENCE", 0.3)
     script, termination, has_solution = FAKES[what]
     program = tmp_path / "fake cbc"
     program.write_text(f"#!/bin/bash\necho $$ > '{tmp_path}/pid'\n{script}\n")

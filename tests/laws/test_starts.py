@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.heap import HeapTree
+from odtc.trees.heap_tree import HeapTree
 from tests.arrays import assert_point_of
 from tests.laws.problems import (
     ALL_FORMS,

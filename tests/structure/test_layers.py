@@ -1,4 +1,4 @@
-"""The layout of DESIGN §2, §3 and §5, held by reading the source: imports point one way, every file is registered."""
+"""The layout of the packages, held by reading the source: a DAG of imports, registered members, described modules."""
 
 import ast
 import importlib
@@ -6,204 +6,68 @@ from pathlib import Path
 
 import pytest
 
-from odtc import catalogue
-from odtc.registry import Registry
+import odtc
+from odtc.base.registry import Registry
+from odtc.cli import catalogue
 
-PACKAGE = Path(catalogue.__file__).parent
+PACKAGE = Path(odtc.__file__).parent
 
-# One name a line, so that two changes seldom meet. From the bottom up; a module imports only from its own group's lower ones. A folder counts with its contract file.
-LAYERS = [
-    {
-        "errors",
-        "registry",
-        "memory",
-        "deadline",
-        "shape",
-        "line_search",
-        "linear_program",
-    },
-    {
-        "dataset",
-        "split",
-        "topology",
-        "solution",
-        "output",
-        "words",
-        "dialect",
-        "process",
-        "transcript",
-        "status",
-        "log",
-    },
-    {
-        "tree",
-        "explain",
-        "model",
-        "check",
-    },
-    {
-        "column",
-        "reader",
-        "readers",
-        "frame",
-        "parameters",
-        "cost",
-        "alternating",
-        "oblique",
-        "encoding",
-        "encodings",
-    },
-    {
-        "subtree",
-        "itemsets",
-        "hull",
-        "states",
-        "lattice",
-        "early",
-        "scans",
-        "intervals",
-        "interval_program",
-        "interval_model",
-        "targets",
-        "derivations",
-        "pareto",
-        "flow",
-        "fixing",
-        "budgeted",
-        "levels",
-        "trace",
-        "paths",
-        "joint",
-        "heap",
-        "planes",
-        "gapped",
-        "svm1",
-        "scale",
-        "leaf_errors",
-        "branching",
-        "regularised",
-        "sampling",
-        "short_subtrees",
-        "decision_paths",
-        "pricing",
-        "columns",
-        "restricted_master",
-        "pricing_model",
-        "branch_and_price",
-        "column_sources",
-        "features",
-        "fairness",
-        "mincut",
-        "answers",
-        "choices",
-        "formulation",
-        "dynamic_program",
-        "state_flow",
-        "formulations",
-        "roles",
-        "answered",
-        "group",
-        "constraint",
-        "rate",
-        "questions",
-        "constraints",
-        "cut",
-        "cuts",
-        "separation",
-        "selection",
-        "selections",
-        "heuristic",
-        "heuristics",
-    },
-    {
-        "filters",
-        "render",
-        "exporter",
-        "exporters",
-        "drawing",
-        "plot",
-        "format",
-        "formats",
-        "cards",
-        "card_fields",
-        "card_reader",
-        "model_text",
-        "lp_reader",
-        "lp_words",
-        "portable",
-        "point",
-        "points",
-    },
-    {
-        "program",
-        "command",
-        "described",
-        "script",
-        "lineup",
-        "race",
-        "solver",
-        "solvers",
-        "drivers",
-    },
-    {
-        "report",
-        "verify",
-        "midpoints",
-        "lower_bound",
-        "certificate",
-        "choice",
-        "pool",
-        "certify",
-        "manifest",
-        "run",
-        "importer",
-        "loop",
-    },
-    {
-        "files",
-        "pipeline",
-        "catalogue",
-        "worker",
-        "estimator",
-        "page",
-        "compare",
-        "doctor",
-        "tune",
-    },
-    {
-        "bench",
-        "bench_table",
-    },
-    {
-        "screen",
-        "cli_options",
-        "cli_bench",
-        "cli_certify",
-        "cli_compare",
-        "cli_doctor",
-        "cli_import",
-        "cli_pool",
-        "cli_select",
-        "cli_report",
-        "cli_solve",
-        "cli_tune",
-        "cli",
-    },
-    {
-        "__main__",
-    },
-]
-# Within a group: the contract before its collection, and what the contract itself stands on.
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ONLY_IN = {"typer": {name for name in LEVEL if name.startswith("cli")}, "rich": {"screen"}, "jinja2": {"render"}, "subprocess": {"process"}, "highspy": {"solvers", "restricted_master"}, "gurobipy": {"drivers"},
-           "cplex": {"drivers"}, "xpress": {"drivers"}, "coptpy": {"drivers"}, "ortools": {"drivers"}, "pyscipopt": {"drivers"},
-           "sklearn": {"heuristics", "formulations", "sampling", "estimator", "alternating", "exporters", "drawing", "encodings"}, "onnx": {"exporters"}, "matplotlib": {"drawing", "plot"}, "polars": {"column", "reader", "readers", "frame"}, "arff": {"readers"}, "joblib": {"tune", "importer", "alternating", "selection"}}
+# A package -> the packages that it may import; everyone may import odtc.errors, and the names of `odtc` itself.
+BASE = {"base"}
+ARRAYS = BASE | {"algorithms"}
+BRIDGE = BASE | {"model"}
+TREES = ARRAYS | {"data", "trees"}
+PROBLEM = TREES | {"model", "problem"}
+COMPILER = PROBLEM | {"heuristics", "verification", "formulations"}
+RUN = COMPILER | {"fileformats", "solvers", "workflow"}
+LAW = {
+    "base": set(),
+    "algorithms": BASE,
+    "model": BASE,
+    "fileformats": BRIDGE,
+    "solvers": BRIDGE | {"fileformats"},
+    "data": ARRAYS,
+    "trees": BASE | {"data"},
+    "problem": TREES | {"model"},
+    "heuristics": TREES,
+    "verification": PROBLEM - {"algorithms"},
+    "formulations": PROBLEM | {"heuristics", "verification"},
+    "workflow": RUN - {"workflow"},
+    "estimators": RUN,
+    "evaluation": RUN | {"estimators"},
+    "cli": RUN | {"estimators", "evaluation"},
+}
+# The certificate checker stands alone: nothing of the compiler, so that it shares none of its mistakes.
+CHECKER = {"verification/certificate.py", "verification/lower_bound.py"}
+CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}
+
+# A library -> the only places that may import it: one place to change, and a quick start of everything else.
+ONLY_IN = {
+    "typer": {"cli"},
+    "rich": {"cli/console"},
+    "jinja2": {"base/templates"},
+    "subprocess": {"solvers/child_process"},
+    "highspy": {"solvers/adapters", "formulations/cg/restricted_master"},
+    "gurobipy": {"solvers/drivers"},
+    "cplex": {"solvers/drivers"},
+    "xpress": {"solvers/drivers"},
+    "coptpy": {"solvers/drivers"},
+    "ortools": {"solvers/drivers"},
+    "pyscipopt": {"solvers/drivers"},
+    "sklearn": {"heuristics", "formulations", "estimators", "algorithms/hyperplanes", "trees/exporters", "trees/drawing",
+                "trees/importing", "data/encodings"},
+    "onnx": {"trees/exporters"},
+    "matplotlib": {"trees/drawing", "evaluation/plots"},
+    "polars": {"data/column_types", "data/reading", "data/readers", "data/frames"},
+    "arff": {"data/readers"},
+    "joblib": {"evaluation/cross_validation", "trees/importing", "algorithms/hyperplanes", "workflow/row_selection"},
+}
 MODULES = sorted(PACKAGE.rglob("*.py"))
+MOST_MODULES = 20  # of a package, at one level
 
 
-def place(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return parts[0]
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
 
 
 def imports(path: Path):
@@ -211,45 +75,92 @@ def imports(path: Path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module
             if node.module == "odtc":
                 yield from (f"odtc.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_point_one_way(path):
-    here = place(path)
+def packages_of(path: Path):
+    """The packages of odtc that a module imports, its own aside."""
+    names = {parts[1] for name in imports(path) if (parts := name.split("."))[0] == "odtc" and len(parts) > 1}
+    return {name for name in names if (PACKAGE / name).is_dir()}
+
+
+def test_the_law_names_every_package_and_is_acyclic():
+    assert set(LAW) == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    rank = {}
+    while len(rank) < len(LAW):
+        ready = {name for name, may in LAW.items() if name not in rank and may <= set(rank)}
+        assert ready, f"a cycle among {sorted(set(LAW) - set(rank))}"
+        rank |= dict.fromkeys(ready)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_follow_the_law(path):
+    here = name_of(path).split("/")[0]
+    if here in LAW:
+        stray = packages_of(path) - LAW[here] - {here}
+        assert not stray, f"{name_of(path)} imports {sorted(stray)}; {here} may import {sorted(LAW[here])}"
     for name in imports(path):
-        parts = name.split(".")
-        if parts[0] != "odtc":
-            assert here in ONLY_IN.get(parts[0], {here}), f"{name} may be imported only in {ONLY_IN[parts[0]]}"
-        elif len(parts) > 1 and parts[1] in LEVEL and here != "__init__":
-            assert LEVEL[parts[1]] <= LEVEL[here], f"{here} lies below {parts[1]}"
-            siblings = here == parts[1] and here.endswith("s") and path.parent != PACKAGE
-            assert not siblings, f"members of {here} do not import each other: {name}"
+        allowed = ONLY_IN.get(name.split(".")[0])
+        inside = allowed is None or any(name_of(path).removesuffix(".py").startswith(place) for place in allowed)
+        assert inside, f"{name} may be imported only in {sorted(allowed)}"
 
 
-def test_every_module_has_a_layer_and_begins_with_a_sentence():
-    for path in MODULES:
-        if path.name == "__init__.py" and path.parent != PACKAGE:
+@pytest.mark.parametrize("name", sorted(CHECKER))
+def test_the_certificate_checker_uses_nothing_of_the_compiler(name):
+    seen, stack = set(), [PACKAGE / name]
+    while stack:
+        path = stack.pop()
+        if path in seen or not path.is_file():
             continue
-        assert place(path) in LEVEL or path.name == "__init__.py", path
-        assert (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "")[:1].strip(), f"{path} says not what it is"
+        seen.add(path)
+        place = name_of(path).split("/")[0].removesuffix(".py")
+        assert place in CHECKER_MAY, f"{name} reaches {name_of(path)}"
+        for module in imports(path):
+            if module.startswith("odtc."):
+                target = PACKAGE / Path(*module.split(".")[1:])
+                stack += [target.with_suffix(".py"), target / "__init__.py"]
+
+
+def test_every_module_begins_with_a_sentence_and_no_room_is_crowded():
+    for path in MODULES:
+        doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert doc[:1].strip(), f"{name_of(path)} does not say what it is"
+    for folder in {path.parent for path in MODULES}:
+        count = len([path for path in folder.glob("*.py") if path.name != "__init__.py"])
+        assert count <= MOST_MODULES, f"{name_of(folder)} holds {count} modules"
 
 
 REGISTRIES = {kind: registry for kind, registry in catalogue.REGISTRIES.items() if isinstance(registry, Registry)}
 
 
 @pytest.mark.parametrize("kind", REGISTRIES)
-def test_every_file_of_a_collection_is_registered_and_complete(kind):
+def test_every_member_is_registered_and_complete(kind):
     registry = REGISTRIES[kind]
-    folder = PACKAGE / registry.package.split(".")[1]
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    assert files == {name.replace("-", "_") for name in registry.module_names}
+    folder = PACKAGE.parent / Path(*registry.package.split("."))
+    found = {path.parent.name if path.name == "__init__.py" else path.stem
+             for path in [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
+             if any(isinstance(node, ast.Assign) and any(name.id == "NAME" for target in node.targets
+                    for name in ast.walk(target) if isinstance(name, ast.Name))
+                    for node in ast.parse(path.read_text(encoding="utf-8")).body)}
+    assert found == {name.replace("-", "_") for name in registry.module_names}
     for name in registry.module_names:
         module = registry.get(name)
         assert importlib.import_module(module.__name__) is module
         assert not [word for word in registry.required if not hasattr(module, word)]
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_members_of_a_collection_do_not_import_each_other(kind):
+    registry = REGISTRIES[kind]
+    members = {f"{registry.package}.{name.replace('-', '_')}" for name in registry.module_names}
+    for member in members:
+        path = PACKAGE.parent / Path(*member.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        stray = members.intersection(imports(path)) - {member}
+        assert not stray, f"members of {kind} do not import each other: {name_of(path)} imports {sorted(stray)}"
 
 
 def test_every_registered_name_is_listed_and_described():

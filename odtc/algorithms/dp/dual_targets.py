@@ -1,0 +1,101 @@
+"""Few bounds that prove a tree: for some states of the dynamic program a number that no tree there beats.
+
+A set of targets t(S) is a proof when every state with one has, for each test f that parts its rows,
+t(S & f) + t(S & ~f) + price >= t(S), where a state without a target counts as what no tree can avoid,
+and no label costs less than t(S). The fewer states, the smaller the proof: the target of the root is
+what the tree costs, and an arc that two free sides do not carry asks for a target of one of them,
+of that which most arcs ask for.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.dp.state_graph import Graph, least
+from odtc.base import deadline
+
+ROUNDS = 8
+
+
+def targets(graph: Graph) -> list[np.ndarray]:
+    """Per level of a Graph, float64 (states,): the target of each state; -inf where none is needed."""
+    values = graph.values
+    wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
+    near = graph.rows.near
+    if values[0][0] > graph.levels[0].floor[0] + near:
+        wanted[0][0] = values[0][0]
+    for j in range(len(graph.levels) - 1):
+        level, below = graph.levels[j], graph.levels[j + 1]
+        arcs = np.flatnonzero(wanted[j][level.state] > -np.inf)
+        sides = level.below[arcs]
+        need = wanted[j][level.state[arcs]] - level.cost[arcs]
+        # The last entry stands for a side that stops, whose cost is the arc's.
+        value, floor = np.append(values[j + 1], 0.0), np.append(below.floor, 0.0)
+        given = floor.copy()
+        for last in [False] * ROUNDS + [True]:
+            deadline.check()
+            short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
+            if not len(short):
+                break
+            side, lack = sides[short], need[short]
+            alone = value[side] + given[side[:, ::-1]] >= lack[:, None] - near
+            asked = np.bincount(side[alone], minlength=len(value)).astype(float)
+            votes = np.where(alone, asked[side], -1.0)
+            pick = votes.argmax(axis=1)
+            neither = ~alone.any(axis=1)  # both sides must give: the first all it can
+            row = np.arange(len(short))
+            chosen, other = side[row, pick], side[row, 1 - pick]
+            ask = np.where(neither, value[chosen], lack - given[other])
+            now = neither | (votes[row, pick] >= votes.max() / 4) | last
+            np.maximum.at(given, chosen[now], ask[now])
+        while True:  # what both sides together do not carry yet, the second side must
+            deadline.check()
+            short = np.flatnonzero(given[sides].sum(axis=1) < need - near)
+            if not len(short):
+                break
+            side = sides[short]
+            slack = value[side] - given[side]
+            pick = slack.argmax(axis=1)
+            row = np.arange(len(short))
+            chosen = side[row, pick]
+            np.maximum.at(given, chosen, np.minimum(value[chosen], need[short] - given[side[row, 1 - pick]]))
+        raised = given[:-1] > below.floor + near
+        wanted[j + 1][raised] = given[:-1][raised]
+    return wanted
+
+
+def reduced(graph: Graph) -> Graph:
+    """The part of a Graph that proves its value: the states with a target and those of one best
+    tree. A side without a state costs what no tree can avoid, and what needs no state at all is the
+    cost of stopping. Its linear program is a relaxation with the same value: the targets are feasible
+    for its dual, and the tree is in it."""
+    kept = [wanted > -np.inf for wanted in targets(graph)]
+    stack = [(0, 0)]
+    while stack:
+        j, state = stack.pop()
+        kept[j][state] = True
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2].tolist())
+        choice = graph.best(j, state, arcs)
+        if choice is not None:
+            stack += [(j + 1, int(side)) for side in level.below[arcs.start + choice] if side >= 0]
+    levels = []
+    for j, level in enumerate(graph.levels):
+        number = np.cumsum(kept[j]) - 1
+        arcs = np.flatnonzero(kept[j][level.state])
+        below, cost = level.below[arcs].copy(), level.cost[arcs].copy()
+        if j + 1 < len(graph.levels):
+            there, floor = np.append(kept[j + 1], False), np.append(graph.levels[j + 1].floor, 0.0)
+            cost += np.where(there[below], 0.0, floor[below]).sum(axis=1)
+            below = np.where(there[below], np.append(np.cumsum(kept[j + 1]) - 1, -1)[below], -1).astype(np.int32)
+        state = number[level.state[arcs]].astype(np.int32)
+        bare = (below < 0).all(axis=1)
+        first = np.searchsorted(state[bare], np.arange(kept[j].sum() + 1))
+        levels.append(replace(
+            level, cover=level.cover[kept[j]], path=level.path[kept[j]], label=level.label[kept[j]], floor=level.floor[kept[j]],
+            stop=np.minimum(level.stop[kept[j]], least(cost[bare], first)), state=state[~bare],
+            test=level.test[arcs][~bare], below=below[~bare], cost=cost[~bare],
+        ))
+        if not kept[j].any() or not (~bare).any():
+            break
+    return replace(graph, levels=tuple(levels))

@@ -1,0 +1,182 @@
+"""The trees of a problem in order of cost, state by state of the dynamic program, as far as they are asked for.
+
+The k-th best tree at a state is found when it is asked for, from the k-th best ones at the states below
+(Huang & Chiang 2005, "Better k-best Parsing", lazily; a tree is a derivation of a hypergraph). Upper
+states and what the best tree costs there are those of a Graph that the compiler has; the last two levels,
+which are most of a program, are looked at only where a tree asks for them, from the rows of the state.
+"""
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.dp.state_expansion import stump_costs
+from odtc.algorithms.dp.state_graph import Graph, Rows
+from odtc.base import deadline
+from odtc.base.memory import available
+
+STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each test that may pay there
+TREE_BYTES = 300  # of a tree that is known or open at a state
+
+
+class NoRoom(Exception):
+    """The states that were looked at have no room in half of the memory that there was."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A tree at a state: what it costs, its first test (-1 for a leaf), and which trees follow on either side,
+    each as a state and a place in its order, None for a leaf that is part of the cost."""
+
+    cost: float
+    test: int
+    below: tuple
+
+
+@dataclass
+class _Open:
+    """A state with its trees known so far, and those that may be next: tests by what the best tree that begins
+    with them costs, of which `begun` are in the heap."""
+
+    stop: float
+    worth: np.ndarray
+    test: np.ndarray
+    arc: np.ndarray | None
+    members: np.ndarray | None
+    known: list
+    heap: list
+    begun: int = 0
+
+
+class Derivations:
+    """Trees of a depth over `rows`. The first `n_levels` levels of `graph` have arcs of one test each, and its
+    values are those of trees of this depth; it may be None where there are none.
+
+    A state is (level, its place in the graph) or (level, its rows packed). Raises TimeLimitReached at the deadline,
+    NoRoom where memory comes to an end.
+    """
+
+    def __init__(self, rows: Rows, depth: int, price: float, graph: Graph | None, n_levels: int):
+        self.rows, self.depth, self.price, self.graph, self.n_levels = rows, depth, price, graph, n_levels
+        self.root = (0, 0) if n_levels else (0, np.packbits(np.ones(len(rows.X), bool)).tobytes())
+        self._open, self._below, self._bytes = {}, {}, 0
+        room = available()
+        self._room = np.inf if room is None else room / 2
+
+    def get(self, state, i: int) -> Found | None:
+        """The i-th best tree at a state, None where there are not so many."""
+        if state not in self._open:
+            self._open[state] = self._opened(state)
+        here = self._open[state]
+        while len(here.known) <= i and (here.heap or here.begun < len(here.test)):
+            deadline.check()
+            # The best tree of the next test is put in where it may be the next of all.
+            while here.begun < len(here.test) and (not here.heap or here.worth[here.begun] <= here.heap[0][0]):
+                heapq.heappush(here.heap, (float(here.worth[here.begun]), here.begun, 0, 0))
+                here.begun += 1
+            cost, at, left, right = heapq.heappop(here.heap)
+            self._expect(TREE_BYTES)
+            if at < 0:
+                here.known.append(Found(cost, -1, ()))
+                continue
+            base, below = self._sides(state, here, at)
+            here.known.append(Found(cost, int(here.test[at]), tuple(side and (side, place) for side, place in zip(below, (left, right)))))
+            # Each pair of places once: the left one grows only while the right one is the first.
+            self._push(here, at, base, below, left, right + 1)
+            if right == 0:
+                self._push(here, at, base, below, left + 1, 0)
+        return here.known[i] if i < len(here.known) else None
+
+    def first_tests(self, most: float) -> int:
+        """How many trees there are at least that cost at most this: one of each first test, and a leaf."""
+        self.get(self.root, 0)
+        root = self._open[self.root]
+        return int((root.worth <= most).sum()) + (root.stop <= most)
+
+    def _push(self, here: _Open, at: int, base: float, below: tuple, left: int, right: int) -> None:
+        cost = base
+        for side, place in zip(below, (left, right)):
+            if side is None:
+                if place:
+                    return
+                continue
+            found = self.get(side, place)
+            if found is None:
+                return
+            cost += found.cost
+        if cost < here.stop - self.rows.near:
+            heapq.heappush(here.heap, (cost, at, left, right))
+
+    def _opened(self, state) -> _Open:
+        j, place = state
+        if isinstance(place, int):
+            level = self.graph.levels[j]
+            begin, end = level.first[place : place + 2].tolist()
+            arc, stop, members = np.arange(begin, end), float(level.stop[place]), None
+            worth, test = self._worth(j, begin, end), level.test[begin:end]
+        else:
+            arc = None
+            members = np.flatnonzero(np.unpackbits(np.frombuffer(place, np.uint8), count=len(self.rows.X)))
+            stop, worth = self._counted(members, self.depth - j)
+            test = np.arange(len(worth))
+        pays = np.flatnonzero(worth < stop - self.rows.near)
+        pays = pays[np.argsort(worth[pays], kind="stable")]
+        self._expect(STATE_BYTES + 24 * len(pays))
+        return _Open(stop, worth[pays], test[pays], arc[pays] if arc is not None else None, members, [], [(stop, -1, 0, 0)])
+
+    def _worth(self, j: int, begin: int, end: int) -> np.ndarray:
+        """What the best tree costs that begins with each of these arcs."""
+        level = self.graph.levels[j]
+        if j + 1 >= len(self.graph.levels):
+            return level.cost[begin:end]
+        padded = np.append(self.graph.values[j + 1], 0.0)  # -1 is a side whose cost is the arc's
+        return level.cost[begin:end] + padded[level.below[begin:end]].sum(axis=1)
+
+    def _counted(self, members: np.ndarray, height: int) -> tuple[float, np.ndarray]:
+        """What one label costs on these rows, and the best tree of one or two levels that begins with each test."""
+        X, loss = self.rows.X[members], self.rows.loss[members]
+        total = loss.sum(axis=0)
+        stop = float(total.min())
+        if height == 0 or stop <= self.rows.floor[members].sum() + self.rows.near:
+            return stop, np.zeros(0)
+        count = X.sum(axis=0)
+        if height == 1:
+            ones = deadline.product(X, loss, float)
+            worth = ones.min(axis=1) + (total - ones).min(axis=1)
+        else:
+            worth = stump_costs(X, loss, self.price)
+        return stop, np.where((count > 0) & (count < len(X)), self.price + worth, np.inf)
+
+    def _sides(self, state, here: _Open, at: int) -> tuple[float, tuple]:
+        """What an arc costs by itself, and the states on either side of it, None for one that stops at once."""
+        if (state, at) not in self._below:
+            self._below[state, at] = self._found_sides(state, here, at)
+            self._expect(TREE_BYTES)
+        return self._below[state, at]
+
+    def _found_sides(self, state, here, at):
+        j = state[0]
+        if here.arc is not None:
+            level, arc = self.graph.levels[j], int(here.arc[at])
+            below = tuple(None if side < 0 else (j + 1, side if j + 1 < self.n_levels else self.graph.levels[j + 1].cover[side].tobytes())
+                          for side in level.below[arc].tolist())
+            return float(level.cost[arc]), below
+        ones = self.rows.X[here.members, here.test[at]]
+        base, below = self.price, []
+        for part in (here.members[~ones], here.members[ones]):
+            stop = float(self.rows.loss[part].sum(axis=0).min())
+            if j + 1 == self.depth or stop <= self.rows.floor[part].sum() + self.rows.near:
+                base += stop
+                below.append(None)
+            else:
+                member = np.zeros(len(self.rows.X), bool)
+                member[part] = True
+                below.append((j + 1, np.packbits(member).tobytes()))
+                self._expect(len(below[-1][1]))
+        return base, tuple(below)
+
+    def _expect(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > self._room:
+            raise NoRoom

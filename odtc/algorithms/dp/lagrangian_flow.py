@@ -1,0 +1,184 @@
+"""The flow of the dynamic program where subtrees are told by vectors, and what multipliers say of each of its columns.
+
+With multipliers λ >= 0 on the bounds D · use ≤ most (odtc.algorithms.dp.pareto) the dynamic program is separable again:
+
+    L(λ) = min over trees of cost + λ · (D use - most)        no tree that keeps the bounds costs less
+
+For these λ one pass from the leaves up gives the least cost below every state, one from the root down the
+least of the rest of a tree, so for every column the least of a tree that has it: the exact reduced cost of the
+flow. The λ that bound best are the duals of the linear relaxation, and max L its value, as the polytope without
+the bounds is integral. They are found by cutting planes (Kelley 1960), one for every tree met.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linprog
+
+from odtc.algorithms.dp.pareto import Budgets, Points, crowned
+from odtc.algorithms.dp.state_graph import least
+from odtc.base import deadline
+
+ROUNDS = 80  # of cutting planes
+CLOSE = 1e-7  # of the scale of cost: multipliers this near to the best are good enough
+MOST = 1e4  # the largest multiplier, where cost and uses are in parts of their scales
+NEAR = 1e-9  # of the scale of cost and uses: what rounding may make of a sum
+
+
+@dataclass(frozen=True)
+class Step:
+    """The states of one level with their points, and the arcs to the next one."""
+
+    n_states: int
+    points: Points
+    state: np.ndarray  # int32 (arcs,), ascending
+    test: np.ndarray  # int32 (arcs,)
+    below: np.ndarray  # int32 (arcs, 2), states of the next level
+
+    @property
+    def first(self) -> np.ndarray:
+        """int64 (states + 1,): where the arcs of each state begin."""
+        return np.searchsorted(self.state, np.arange(self.n_states + 1))
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A tree that keeps the bounds: its vector (1 + r,), and its code (as of Points)."""
+
+    vector: np.ndarray
+    code: np.ndarray
+
+
+@dataclass(frozen=True)
+class Flow:
+    """All levels, above subtrees of `height` levels; `branch` (1 + r,) is what a branch node costs and uses,
+    `scale` (1 + r,) the most that a tree without branch nodes can."""
+
+    steps: tuple[Step, ...]
+    height: int
+    branch: np.ndarray
+    budgets: Budgets
+    scale: np.ndarray
+
+    @property
+    def n_columns(self) -> int:
+        return sum(len(step.points) + len(step.state) for step in self.steps)
+
+    @property
+    def unit(self) -> np.ndarray:
+        return unit(self.scale)
+
+    def weight(self, multipliers: np.ndarray) -> np.ndarray:
+        """(1 + r,): what the coordinates of a vector weigh."""
+        return np.append(1.0, multipliers @ self.budgets.sides[0])
+
+    def near(self, weight: np.ndarray) -> float:
+        """Weighted sums that differ by less are one."""
+        return NEAR * float(np.abs(weight) @ self.scale)
+
+
+def unit(scale: np.ndarray) -> np.ndarray:
+    """(1 + r,): vectors that differ by less than half of it are one; whole numbers stay apart, sums of fractions that
+    are one number may not meet, which does no harm."""
+    return 2.0**-44 * np.maximum(scale, 1e-300)
+
+
+def dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
+    """(multipliers, the bound L they give, the cheapest tree met that keeps the bounds)."""
+    D, most = flow.budgets.sides
+    cost, use = max(flow.scale[0], 1e-300), np.maximum(np.abs(D) @ flow.scale[1:], 1e-300)
+    at, best, cuts = np.zeros(len(most)), None, []
+    bound, chosen = -np.inf, at
+    for _ in range(ROUNDS):
+        deadline.check()
+        weight = flow.weight(at * cost / use)
+        values = inside(flow, weight)
+        value = float(values[0][0] - at * cost / use @ most)
+        tree = cheapest(flow, weight, values)
+        if value > bound:
+            bound, chosen = value, at
+        if flow.budgets.kept(tree.vector) and (best is None or tree.vector[0] < best.vector[0]):
+            best = tree
+        # L(λ) is at most what this tree says of λ: in parts of the scales,  z - λ · (D use - most) ≤ cost.
+        cuts.append((tree.vector[0] / cost, (D @ tree.vector[1:] - most) / use))
+        A = np.array([[1.0, *-excess] for _, excess in cuts])
+        master = linprog(np.append(-1.0, np.zeros(len(most))), A, [own for own, _ in cuts], bounds=[(None, None), *[(0, MOST)] * len(most)])
+        if master.x is None or master.x[0] * cost <= bound + CLOSE * cost:
+            break
+        at = master.x[1:]
+    return chosen * cost / use, bound, best
+
+
+def inside(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
+    """Per level, float64 (states,): the least weighted vector of a subtree."""
+    values, price = [], float(flow.branch @ weight)
+    for step in reversed(flow.steps):
+        value = least(step.points.vector @ weight, step.points.first(step.n_states))
+        if len(step.state):
+            value = np.minimum(value, least(price + values[-1][step.below].sum(axis=1), step.first))
+        values.append(value)
+    return values[::-1]
+
+
+def through(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Per level (outside (states,), points, arcs): the least weighted vector of the rest of a tree, and of a tree
+    that has this column."""
+    price, outside, found = float(flow.branch @ weight), np.zeros(1), []
+    for step, below in zip(flow.steps, [*values[1:], None]):
+        point, arc = outside[step.points.state] + step.points.vector @ weight, np.zeros(0)
+        sides = below[step.below] if len(step.state) else np.zeros((0, 2))
+        arc = outside[step.state] + price + sides.sum(axis=1)
+        found.append((outside, point, arc))
+        if below is not None:
+            outside = np.full(len(below), np.inf)
+            for side in (0, 1):
+                np.minimum.at(outside, step.below[:, side], arc - sides[:, side])
+    return found
+
+
+def cheapest(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumbent:
+    """A tree of the least weighted vector."""
+
+    def grow(j, state):
+        step = flow.steps[j]
+        begin, end = step.points.first(step.n_states)[state : state + 2]
+        own = step.points.vector[begin:end] @ weight
+        first, last = step.first[state : state + 2]
+        arcs = values[j + 1][step.below[first:last]].sum(axis=1) + flow.branch @ weight if last > first else np.array([np.inf])
+        if end > begin and own.min() <= arcs.min():
+            place = begin + int(own.argmin())
+            code, missing = step.points.code[place], len(flow.steps) - 1 - j
+            return step.points.vector[place], code if not missing else np.full(2 ** (missing + flow.height + 1) - 1, code[0])
+        arc = first + int(arcs.argmin())
+        (one, left), (two, right) = (grow(j + 1, int(side)) for side in step.below[arc])
+        return flow.branch + one + two, crowned(step.test[[arc]], left[None], right[None])[0]
+
+    return Incumbent(*grow(0, 0))
+
+
+def without(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
+    """The flow without the columns of which these multipliers prove that only trees have them that cost more than
+    `most` or break the bounds."""
+    weight = flow.weight(multipliers)
+    values = inside(flow, weight)
+    limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
+    kept = [(point <= limit, arc <= limit) for _, point, arc in through(flow, weight, values)]
+    reached = [np.ones(1, bool)]
+    for step, (_, arcs), below in zip(flow.steps, kept, flow.steps[1:]):
+        arcs &= reached[-1][step.state]
+        there = np.zeros(below.n_states, bool)
+        there[step.below[arcs]] = True
+        reached.append(there)
+    if not kept[0][0].any() and not kept[0][1].any():  # no tree keeps the bounds; the labels of the root say so, too
+        kept[0] = flow.steps[0].points.code[:, 0] < 0, kept[0][1]
+    steps = []
+    for j, (step, (points, arcs)) in enumerate(zip(flow.steps, kept)):
+        here = reached[j]
+        if not here.any():
+            break
+        number, points = np.cumsum(here) - 1, step.points.picked(points & here[step.points.state])
+        below = (np.cumsum(reached[j + 1]) - 1)[step.below[arcs]] if j + 1 < len(flow.steps) else np.zeros((0, 2))
+        steps.append(Step(int(here.sum()), replace(points, state=number[points.state].astype(np.int32)),
+                          number[step.state[arcs]].astype(np.int32), step.test[arcs], below.astype(np.int32)))
+    # A level that nothing enters is gone, and the points of the last one left have the height of labels above it.
+    return replace(flow, steps=tuple(steps), height=flow.height if len(steps) == len(flow.steps) else 0)

@@ -1,0 +1,189 @@
+"""The flow of the constrained dynamic program, less the columns that no better tree has.
+
+Where the least of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the cost of a tree that
+keeps the bounds, no tree as good as this one has the column, and it goes; ties stay (reduced-cost fixing). The better
+the tree that is known, the fewer columns stay, so it is searched for among those whose weighted vector is near
+the bound: there are few of these, made as points are, from the leaves up.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.dp.lagrangian_flow import NEAR, Flow, Incumbent, Step, dual, inside, through, without
+from odtc.algorithms.dp.pareto import Budgets, Points, crowned, nondominated
+from odtc.base import deadline
+from odtc.base.memory import require_memory
+
+GAP = 1 / 4096  # of the scale of cost: trees so near to the bound are the first from which an incumbent is taken
+WIDTHS = (20, 60)  # subtrees of a state from which one is made where there are too many
+WORK = 3_000_000  # pairs of subtrees of a level: more are too many
+PAIRS = 1_000_000  # of them held at once
+SORTED = 5000  # multiplications that take as long as one pair
+INSTEAD = "set -p tail=1"
+ROUNDING = 1e-9  # of numbers up to three times the number of states
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What is left of a Flow, and why: no tree that keeps the bounds costs less than `bound`, and none that costs no
+    more than the `incumbent` lost a column. The incumbent is None where no tree was met."""
+
+    flow: Flow
+    bound: float
+    incumbent: Incumbent | None
+    n_columns: int  # before
+
+
+def fixed(flow: Flow) -> Fixed:
+    """The flow without the columns that only trees have that cost more than the best one met.
+
+    All trees within a gap of the bound are gone through, for a gap that doubles until one of them keeps the bounds, which is
+    the best of all then; where these are too many, trees of some subtrees of each state.
+    """
+    whole, scale = flow.n_columns, flow.scale[0]
+    multipliers, bound, best = dual(flow)
+    most = scale if best is None else best.vector[0]  # no tree costs more than its scale
+    gap = GAP * scale
+    while gap > 0 and bound < most - NEAR * scale:
+        limit = min(most, bound + gap)
+        found = nearest(without(flow, multipliers, limit), multipliers, limit)
+        if found is None:
+            break
+        if found.code is not None and found.vector[0] < most:
+            best, most = found, found.vector[0]
+        bound, gap = min(limit, most), 2 * gap  # whatever costs less is not there
+    for width in WIDTHS if bound < most - NEAR * scale else ():
+        found = nearest(without(flow, multipliers, most), multipliers, most, width)
+        if found is not None and found.code is not None and found.vector[0] < most:
+            best, most = found, found.vector[0]
+    return Fixed(without(flow, multipliers, most), bound, best, whole)
+
+
+def nearest(flow: Flow, multipliers: np.ndarray, most: float, width: int | None = None) -> Incumbent | None:
+    """The cheapest tree that keeps the bounds, of those that cost `most` at most with these multipliers; its code is None where
+    there is none. With `width`, only of those made of about so many subtrees of each state. None where there are too many."""
+    weight = flow.weight(multipliers)
+    limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
+    outside = [rest for rest, _, _ in through(flow, weight, inside(flow, weight))]
+    points, height = None, flow.height
+    for step, rest in zip(flow.steps[:0:-1], outside[:0:-1]):
+        if points is not None:
+            points = joined(flow, step, points, height, weight, limit - rest)
+            if points is None:
+                return None
+            height += 1
+        else:
+            points = step.points
+        value = points.vector @ weight
+        kept = np.flatnonzero(value <= limit - rest[points.state])
+        points = points.picked(kept[np.lexsort((value[kept], points.state[kept]))])
+        if width is not None:
+            points = thinned(points, width)
+    return rooted(flow, points, limit, weight)
+
+
+def thinned(points: Points, width: int) -> Points:
+    """Of points in order of weight the first `width` of each state, and the first of each of about so many ranges of uses."""
+    use = points.vector[:, 1:]
+    first = np.searchsorted(points.state, points.state)
+    r = use.shape[1]
+    each = max(2.0, width ** (1 / max(1, r)))
+    low, span = use.min(axis=0, initial=np.inf), np.maximum(np.ptp(use, axis=0) if len(use) else 0.0, 1e-300)
+    cell = np.floor((use - low) / span * each).astype(np.int64) @ np.array([1000**i for i in range(r)], np.int64)
+    keep = np.arange(len(points)) - first < width
+    keep[np.unique(np.stack([points.state, cell], axis=1), axis=0, return_index=True)[1]] = True
+    return points.picked(keep)
+
+
+def rooted(flow: Flow, below: Points | None, limit: float, weight: np.ndarray) -> Incumbent | None:
+    """The cheapest tree that keeps the bounds, made of these points of the second level, or of one of the root."""
+    root, budgets, nothing = flow.steps[0], flow.budgets, np.full(1 + len(flow.branch[1:]), np.inf)
+    good = np.flatnonzero(budgets.kept(root.points.vector))
+    best = Incumbent(nothing, None)
+    if len(good):
+        at = good[root.points.vector[good, 0].argmin()]
+        best = Incumbent(root.points.vector[at], root.points.code[at])
+    if below is None or not len(below):
+        return best
+    first, pairs = below.first(flow.steps[1].n_states), 0
+    for test, (zero, one) in zip(root.test, root.below):
+        left, right = np.arange(*first[zero : zero + 2]), np.arange(*first[one : one + 2])
+        if not len(left) or not len(right) or below.vector[left, 0].min() + below.vector[right, 0].min() + flow.branch[0] >= best.vector[0]:
+            continue
+        deadline.check()
+        if len(budgets.branch) == 1:
+            i, k = _windowed(budgets, flow.branch, below.vector[left], below.vector[right])
+        else:
+            pairs += len(left) * len(right)
+            if pairs > WORK:
+                return None
+            total = below.vector[left][:, None] + below.vector[right] + flow.branch
+            cost = np.where(budgets.kept(total), total[..., 0], np.inf)
+            i, k = np.unravel_index(cost.argmin(), cost.shape)
+        vector = below.vector[left[i]] + below.vector[right[k]] + flow.branch
+        if vector[0] < best.vector[0] and budgets.kept(vector):
+            best = Incumbent(vector, crowned(np.array([test]), below.code[left[[i]]], below.code[right[[k]]])[0])
+    return best
+
+
+def _windowed(budgets: Budgets, branch: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[int, int]:
+    """The cheapest pair whose one use is within its bounds: of the points in order of use that fit beside each, the
+    cheapest, by the least cost of every run of 2^j of them."""
+    order = np.argsort(right[:, 1], kind="stable")
+    use, place = right[order, 1], [order]
+    while 2 ** len(place) <= len(order):
+        last, half = place[-1], 2 ** (len(place) - 1)
+        one, two = last[:-half], last[half:]
+        place.append(np.where(right[one, 0] <= right[two, 0], one, two))
+    beside = left[:, 1] + branch[1]
+    begin = np.searchsorted(use, budgets.lower[0] - budgets.slack[0] - beside, side="left")
+    end = np.searchsorted(use, budgets.upper[0] + budgets.slack[0] - beside, side="right")
+    best, pair = np.inf, (0, 0)
+    length = end - begin
+    for j, runs in enumerate(place):
+        some = np.flatnonzero((length >= 2**j) & (length < 2 ** (j + 1)))
+        if len(some):
+            one, two = runs[begin[some]], runs[end[some] - 2**j]
+            which = np.where(right[one, 0] <= right[two, 0], one, two)
+            cost = left[some, 0] + right[which, 0]
+            at = cost.argmin()
+            if cost[at] < best:
+                best, pair = cost[at], (int(some[at]), int(which[at]))
+    return pair
+
+
+def joined(flow: Flow, step: Step, below: Points, height: int, weight: np.ndarray | None = None, room: np.ndarray | None = None) -> Points | None:
+    """P_{h+1} of the states of a step from the points below, of height h; where `room` (states,) is given, those of
+    at most this weight, and None where there are too many: the points below are then in order of theirs."""
+    n = int(step.below.max(initial=-1)) + 1
+    first = below.first(n)
+    left = np.diff(first)[step.below[:, 0]]
+    arc = np.repeat(np.arange(len(left)), left)
+    i = np.arange(len(arc)) - np.repeat(np.cumsum(left) - left - first[step.below[:, 0]], left)
+    right = step.below[arc, 1]
+    if room is None:
+        count = np.diff(first)[right]
+    else:
+        # How many points fit beside each: their states and weights, from 0 to 1, are in one ascending order.
+        value = below.vector @ weight
+        low, span = value.min(initial=np.inf), max(np.ptp(value) if len(value) else 0.0, 1e-300)
+        rest = room[step.state[arc]] - flow.branch @ weight - value[i]
+        ends = np.searchsorted(3.0 * below.state + (value - low) / span, 3.0 * right + np.clip((rest - low) / span, -0.5, 1.5) + ROUNDING, side="right")
+        count = np.maximum(ends - first[right], 0)
+        if count.sum() > WORK:
+            return None
+    deadline.expect_end(float(count.sum()) * SORTED, f"{int(count.sum()):,} pairs of subtrees of a level", INSTEAD)
+    found, begin, ends = [step.points.raised(height + 1)], 0, np.cumsum(count)
+    while begin < len(count):
+        deadline.check()
+        end = max(begin + 1, int(np.searchsorted(ends, PAIRS + (ends[begin - 1] if begin else 0))))
+        pair = np.repeat(np.arange(begin, end), count[begin:end])
+        k = first[right[pair]] + np.arange(len(pair)) - np.repeat(np.cumsum(count[begin:end]) - count[begin:end], count[begin:end])
+        at, one = arc[pair], i[pair]
+        code = crowned(step.test[at], below.code[one], below.code[k])
+        points = Points(step.state[at], below.vector[one] + below.vector[k] + flow.branch, code)
+        found.append(nondominated(points, flow.budgets.both, flow.unit))
+        require_memory(2 * sum(part.n_bytes for part in found), f"{sum(map(len, found)):,} subtrees of one level with what they cost and use", INSTEAD)
+        begin = end
+    return nondominated(Points.joined(found), flow.budgets.both, flow.unit)

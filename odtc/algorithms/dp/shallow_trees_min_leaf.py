@@ -1,0 +1,103 @@
+"""The best subtree of one or two levels for sets of rows, where a leaf costs its loss and a reward and holds rows enough.
+
+The losses of the four sides of two tests are products of their columns and the losses of the rows. With two classes
+the least of both sides of a test comes of one such product, as min(p, q) = (p + q - |p - q|) / 2.
+(odtc.algorithms.dp.shallow_trees has those whose leaves are free and may hold any rows.)
+"""
+
+import numpy as np
+
+
+class Subtrees:
+    """Over groups of rows that are alike: X bool (groups, tests), loss float64 (groups, classes) and copies, the rows of
+    the data of each. A leaf costs `reward` beside its loss and holds `least` rows of the data, and one at least. Costs nearer than
+    `near` are one. Sums are of type `kind`: float32 only where all of them are whole numbers that it holds."""
+
+    def __init__(self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type):
+        self.X, self.loss, self.copies, self.reward, self.least, self.near, self.kind = X, loss, copies, reward, least, near, kind
+
+    def stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(cost, test) of the best stump for each line of bits, (paths, groups); test -1 where a leaf is as good."""
+        if not len(asked):
+            return leaf, np.full(len(leaf), -1, np.int32)
+        bits, X, K = bits.astype(self.kind), self.X[:, asked].astype(self.kind), self.loss.shape[1]
+        tables = []
+        for k in range(K):
+            weights = bits * self.loss[:, k].astype(self.kind)
+            ones = weights @ X
+            tables.append((ones, weights.sum(axis=1, keepdims=True) - ones))
+        value = np.minimum.reduce([t[0] for t in tables]) + np.minimum.reduce([t[1] for t in tables]) + 2 * self.reward
+        value = np.where(self._fit(bits @ (X * self.copies[:, None].astype(self.kind)), (bits @ self.copies.astype(self.kind))[..., None]), value, np.inf)
+        best = value.argmin(axis=1)
+        found = value[np.arange(len(best)), best]
+        better = found < leaf - self.near
+        return np.where(better, found, leaf), np.where(better, asked[best], -1).astype(np.int32)
+
+    def two_levels(self, members: np.ndarray, asked: np.ndarray, then: tuple[np.ndarray, np.ndarray], leaf: float) -> tuple[float, np.ndarray]:
+        """(cost, int32 (3,)) of the best subtree for these groups: its first test, of `asked`, and those of its left and
+        right side, of `then`; -1 where it predicts, all three where a leaf, which costs `leaf`, is as good."""
+        tests = np.full(3, -1, np.int32)
+        loss = self.loss[members]
+        if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
+            return leaf, tests
+        X, loss, copies = self.X[members].astype(self.kind), loss.astype(self.kind), self.copies[members].astype(self.kind)
+        A = X if len(asked) == X.shape[1] else X[:, asked]
+        one_loss, total, one_count, count = A.T @ loss, loss.sum(axis=0), A.T @ copies, copies.sum()
+        fits = self._fit(one_count, count)
+        if not fits.any():
+            return leaf, tests
+        value, chosen, tables = np.zeros(len(asked)), [], []
+        same = np.array_equal(*then)
+        for side in (1, 0):
+            below = then[side]
+            side_loss = one_loss if side else total - one_loss
+            alone = side_loss.min(axis=1) + self.reward
+            if not len(below):
+                value, chosen = value + alone, [np.full(len(asked), -1), *chosen]
+                continue
+            if side or not same:
+                B = X if len(below) == X.shape[1] else X[:, below]
+                tables = self._tables(A, B, loss, copies)
+            best, found = self._stumps_below(tables, side_loss, one_count if side else count - one_count, side)
+            better = found < alone - self.near
+            value = value + np.where(better, found, alone)
+            chosen = [np.where(better, below[best], -1), *chosen]
+        value = np.where(fits, value, np.inf)
+        f = int(value.argmin())
+        if value[f] < leaf - self.near:
+            return value[f], np.array([asked[f], chosen[0][f], chosen[1][f]], np.int32)
+        return leaf, tests
+
+    def _fit(self, ones: np.ndarray, all_: np.ndarray) -> np.ndarray:
+        """Where both sides have rows enough, at least one each."""
+        least = max(1, self.least)
+        return (ones >= least) & (all_ - ones >= least)
+
+    def _tables(self, A, B, loss, copies) -> list:
+        """(sums over the rows with 1 at A's test and at B's, sums over those with 1 at B's) of what a stump is
+        chosen by: with two classes their difference, else every class; and the rows where they are asked for."""
+        columns = [loss[:, 0] - loss[:, 1]] if loss.shape[1] == 2 else [*loss.T]
+        columns += [copies] if self.reward or self.least > 1 else []
+        return [((A * weight[:, None]).T @ B, weight @ B) for weight in columns]
+
+    def _stumps_below(self, tables, alone, count, side) -> tuple[np.ndarray, np.ndarray]:
+        """Per first test, (place of B's test, cost) of the best stump for the rows of one of its sides, which lose
+        `alone` (tests, classes) and are `count`."""
+        on = [both if side else all_ - both for both, all_ in tables]
+        counted = [on.pop()] if self.reward or self.least > 1 else []
+        if alone.shape[1] == 2:  # min(p, q) = (p + q - |p - q|) / 2, and p + q is the same for all of B
+            whole = (alone[:, 0] - alone[:, 1])[:, None]
+            if not counted:
+                # |d| + |w - d| is |w|, or more at the ends of d: 2 max d - w, and w - 2 min d.
+                high, low = on[0].argmax(axis=1), on[0].argmin(axis=1)
+                line = np.arange(len(high))
+                up, down = 2 * on[0][line, high] - whole[:, 0], whole[:, 0] - 2 * on[0][line, low]
+                gain = np.maximum(np.maximum(up, down), np.abs(whole[:, 0]))
+                return np.where(up >= down, high, low), (alone.sum(axis=1) - gain) / 2
+            value = (alone.sum(axis=1)[:, None] - np.abs(on[0]) - np.abs(whole - on[0])) / 2
+        else:
+            value = np.minimum.reduce(on) + np.minimum.reduce([alone[:, k, None] - table for k, table in enumerate(on)])
+        if counted:
+            value = np.where(self._fit(counted[0], count[:, None]), value + 2 * self.reward, np.inf)
+        best = value.argmin(axis=1)
+        return best, value[np.arange(len(best)), best]

@@ -1,0 +1,241 @@
+"""The lattice of the states: all of one level and their arcs, made of those of the level above, and what they are worth.
+
+What a set of rows costs under a label, how many rows it holds and the bound that equal rows get one
+label are sums over its rows, so they come from one product per level; so does a hash of the set
+(four limbs of 27 random bits, exact in float64), by which equal sets are found without building
+them. (The construction: Nijssen & Fromont 2007 for the lattice of itemsets.)
+"""
+
+from dataclasses import replace
+from math import comb
+
+import numpy as np
+
+from odtc.algorithms.dp.itemset_sums import Stumps, fits
+from odtc.algorithms.dp.state_graph import LIMBS, Graph, Level, Rows
+from odtc.base import deadline
+from odtc.base.memory import require_memory
+
+CELLS = 4_000_000  # of a table held at once
+ARC_BYTES = 200  # of an arc while its level is made, and of its column in the model
+FEW = 2**28  # bytes that need no estimate
+SAMPLE = 32  # states by which the arcs of a level are estimated
+INSTEAD = "use fewer tests (for instance --encoding auto:bins=8), a smaller --depth, -p tail=2, or --model flowoct, which grows with the rows"
+
+
+def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, ends: bool = False) -> Graph:
+    """The first levels of the program for all trees over these tests, less those without a state; below
+    the last, both sides of every arc stop, or with `ends` one more level holds their states, without arcs.
+
+    A state that costs what no tree can avoid is not expanded (`fold`): exact as long as nothing but
+    cost counts.
+    """
+    total = rows.loss.sum(axis=0)
+    states = dict(cover=np.packbits(np.ones((1, len(rows.X)), bool), axis=1), path=np.zeros((1, 0), np.int32),
+                  stop=total.min(keepdims=True), label=np.array([total.argmin()], np.int32),
+                  floor=rows.floor.sum(keepdims=True))
+    levels = []
+    for j in range(n_levels):
+        arcs, below = _arcs(rows, states, price, fold, last=j == n_levels - 1 and not ends)
+        levels.append(Level(**states, **arcs))
+        if below is None or not len(below["stop"]):
+            break
+        states = below
+    if ends and len(levels) == n_levels and len(below["stop"]):
+        none = np.zeros(0, np.int32)
+        levels.append(Level(**below, state=none, test=none, below=np.zeros((0, 2), np.int32), cost=np.zeros(0)))
+    return Graph(rows, tuple(levels), price)
+
+
+def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
+    """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
+    last arcs cost the best subtrees of that height, so that it has depth - tail levels. Subtrees are
+    folded only where a leaf may have any rows: the tables of pairs do not count them."""
+    if tail == 0:
+        return generate(rows, depth, price, fold)
+    if tail == 1:
+        return _with_stumps(generate(rows, depth - 1, price, fold), depth)
+    return valued(rows, depth, price, fold).folded(depth - tail)
+
+
+def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
+    """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
+    known; these may have no arcs. Where leaves must have more than one row, down to the leaves."""
+    size = depth - 2
+    if rows.least > 1:
+        return generate(rows, depth, price, fold)
+    if size < 1 or not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
+        return _with_stumps(generate(rows, max(1, depth - 1), price, fold), depth)
+    _expect_stumps(rows, size)
+    graph = generate(rows, size, price, fold, ends=True)
+    if len(graph.levels) < depth - 1:
+        return graph
+    table = rows.signed.table(size)[..., : rows.loss.shape[1]].min(axis=2)
+
+    def improve(first, cost):
+        part = table[:, first : first + cost.shape[2]]
+        np.minimum(part, cost.min(axis=0), out=part)
+
+    Stumps(rows.signed, rows.loss, price).best(size, improve)
+    last = graph.levels[-1]
+    return replace(graph, levels=(*graph.levels[:-1], replace(last, stop=table[rows.signed.number(last.path)])))
+
+
+def _expect_stumps(rows: Rows, size: int) -> None:
+    (n, F), K = rows.X.shape, rows.loss.shape[1]
+    deadline.expect_end(float(n) * F**2 * (K if K > 2 else 1) * comb(F, size), f"the sums over all itemsets of {size + 2} of {F:,} tests", INSTEAD)
+
+
+def _with_stumps(graph: Graph, depth: int) -> Graph:
+    """The same arcs, those of the level with two levels left with the cost of the best tree of one level
+    on either side."""
+    if depth < 2 or len(graph.levels) < depth - 1:  # no state there is worth a test
+        return graph
+    rows, last, size = graph.rows, graph.levels[-1], depth - 2
+    if not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
+        cost = last.cost.copy()
+        work = float(np.unpackbits(last.cover[np.unique(last.state)]).sum()) * rows.X.shape[1] ** 2 * rows.loss.shape[1]
+        deadline.expect_end(work, f"the best pairs of {rows.X.shape[1]:,} tests at {last.n_states:,} states of the dynamic program", INSTEAD)
+        for s in np.unique(last.state).tolist():
+            arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
+            below = stump_costs(rows.X[members], rows.loss[members], graph.price)
+            cost[arcs] = graph.price + below[last.test[arcs]]
+    else:
+        signed = rows.signed
+        table = np.empty((rows.X.shape[1], 2**size, len(signed.itemsets(size).items)))
+
+        def keep(first, cost):
+            table[:, :, first : first + cost.shape[2]] = cost
+
+        _expect_stumps(rows, size)
+        Stumps(signed, rows.loss, graph.price).best(size, keep)
+        signs, rank = signed.number(last.path)
+        cost = table[last.test, signs[last.state], rank[last.state]]
+    return replace(graph, levels=(*graph.levels[:-1], replace(last, cost=cost)))
+
+
+def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
+    """The arcs of a level, and the states that they lead to; at the `last` level both sides stop."""
+    K = rows.loss.shape[1]
+    opened = np.flatnonzero(now["stop"] > now["floor"] + rows.near) if fold else np.arange(len(now["stop"]))
+    _expect_arcs(rows, now, opened)
+    found = {key: [] for key in ("state", "test", "stops", "labels", "floors", "hashes")}
+    for part, s, f, side in _sides(rows, now, opened):
+        found["state"].append(part[s])
+        found["test"].append(f)
+        found["stops"].append(side[..., :K].min(axis=2))
+        found["labels"].append(side[..., :K].argmin(axis=2))
+        found["floors"].append(side[..., K + 1])
+        found["hashes"].append(_hash(side[..., K + 3 : K + 3 + LIMBS]))
+    empty = {"stops": (0, 2), "labels": (0, 2), "floors": (0, 2), "hashes": (0, 2)}
+    joined = {key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
+              for key, parts in found.items()}
+    state, test = joined["state"].astype(np.int32), joined["test"].astype(np.int32)
+    stops, floors = joined["stops"], joined["floors"]
+    goes_on = np.zeros(stops.shape, bool) if last else stops > floors + rows.near if fold else np.ones(stops.shape, bool)
+    below = np.full(stops.shape, -1, np.int32)
+    cost = price + np.where(goes_on, 0.0, stops).sum(axis=1)
+    arcs = dict(state=state, test=test, below=below, cost=cost)
+    if last:
+        return arcs, None
+    arc, side = np.nonzero(goes_on)
+    _, at, below[arc, side] = np.unique(joined["hashes"][arc, side], return_index=True, return_inverse=True)
+    require_memory(len(at) * (now["cover"].shape[1] + 64), f"{len(at):,} states of the dynamic program")
+    parent, f, bit = state[arc[at]], test[arc[at]], side[at]
+    columns = np.packbits(np.stack([~rows.X.T, rows.X.T]), axis=2)
+    cover = now["cover"][parent] & columns[bit, f]
+    path = np.concatenate([now["path"][parent], (2 * f + bit)[:, None]], axis=1).astype(np.int32)
+    states = dict(cover=cover, path=path, stop=stops[arc[at], side[at]],
+                  label=joined["labels"][arc[at], side[at]].astype(np.int32), floor=floors[arc[at], side[at]])
+    return arcs, states
+
+
+def sides(rows: Rows, level: Level):
+    """As of _sides, for all states of a level."""
+    return _sides(rows, {"path": level.path, "cover": level.cover}, np.arange(level.n_states))
+
+
+def totals(rows: Rows, level: Level) -> np.ndarray:
+    """float64 (states, columns): the sums of Rows.sums over the rows of each state."""
+    size = level.path.shape[1]
+    if fits(rows.X.shape[1], size, 8 * rows.sums.shape[1]):
+        return rows.signed.table(size)[rows.signed.number(level.path)]
+    out, step = np.empty((level.n_states, rows.sums.shape[1])), max(1, CELLS // len(rows.X))
+    for begin in range(0, level.n_states, step):
+        out[begin : begin + step] = np.unpackbits(level.cover[begin : begin + step], axis=1, count=len(rows.X)).astype(float) @ rows.sums
+    return out
+
+
+def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
+    """Raises ModelError where the arcs of a level would not fit, estimated by those of some of its states."""
+    (n, F), level = rows.X.shape, now["path"].shape[1]
+    what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} tests"
+    if not fits(F, level + 1, 8 * rows.sums.shape[1]):
+        deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, INSTEAD)
+    if len(opened) * F * ARC_BYTES < FEW:
+        return
+    some = opened[np.unique(np.linspace(0, len(opened) - 1, SAMPLE).astype(int))]
+    member = np.unpackbits(now["cover"][some], axis=1, count=n).T
+    ones, held = deadline.product(member, rows.X, np.float32), member.sum(axis=0)[:, None]
+    arcs = ((ones >= rows.least) & (held - ones >= rows.least)).sum() / len(some) * len(opened)
+    require_memory(arcs * ARC_BYTES, f"{what} with about {arcs:,.0f} arcs (rows and columns of the model),", INSTEAD)
+
+
+def _sides(rows: Rows, now: dict, opened: np.ndarray):
+    """(states, s, f, sums): for pieces of the states, the arcs as places in them and tests, and the sums
+    (arcs, sides, columns) of Rows.sums on either side; only arcs with enough rows on both sides."""
+    (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
+    width = rows.sums.shape[1]
+    if fits(F, size, 8 * width):
+        table = rows.signed.table(size)
+        step = max(1, CELLS // (F * width))
+        for begin in range(0, len(opened), step):
+            deadline.check()
+            part = opened[begin : begin + step]
+            path = now["path"][part]
+            free = np.ones((len(part), F), bool)
+            free[np.arange(len(part))[:, None], path >> 1] = False
+            s, f = np.nonzero(free)
+            side = np.stack([table[rows.signed.number(np.column_stack([path[s], 2 * f + bit]))] for bit in (0, 1)], axis=1)
+            parted = (side[..., K + 2] > rows.least - 0.5).all(axis=1)
+            yield part, s[parted], f[parted], side[parted]
+        return
+    X = rows.X.astype(float)
+    step = max(1, CELLS // max(n, F * width))
+    for begin in range(0, len(opened), step):
+        deadline.check()
+        part = opened[begin : begin + step]
+        member = np.unpackbits(now["cover"][part], axis=1, count=n).astype(float)
+        ones = np.stack([(member * column) @ X for column in rows.sums.T], axis=2)
+        sides = np.stack([(member @ rows.sums)[:, None, :] - ones, ones], axis=2)  # (states, tests, sides, sums)
+        s, f = np.nonzero((sides[..., K + 2] > rows.least - 0.5).all(axis=2))
+        yield part, s, f, sides[s, f]
+
+
+def _hash(limbs: np.ndarray) -> np.ndarray:
+    """uint64: sums of random limbs (…, LIMBS) mixed into one number; equal sets have equal ones."""
+    odd = np.random.default_rng(1990).integers(0, 1 << 63, LIMBS, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = (limbs.astype(np.uint64) * odd).sum(axis=-1, dtype=np.uint64)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+def stump_costs(X: np.ndarray, loss: np.ndarray, price: float) -> np.ndarray:
+    """float64 (tests,): the cost of the best test, or none, on either side of each test f.
+
+    The losses of the rows on the four sides of all pairs of tests come from one product Xᵀ diag(loss_k) X
+    per class, some tests f at a time.
+    """
+    F, K = X.shape[1], loss.shape[1]
+    total, out = loss.sum(axis=0), np.empty(F)
+    ones = deadline.product(X, loss, float)  # (tests, classes)
+    for begin in range(0, F, step := max(1, CELLS // F)):
+        f = slice(begin, begin + step)
+        on11, on10, on01, on00 = (None,) * 4
+        for k in range(K):
+            both = deadline.product(X[:, f] * loss[:, k, None], X, float)
+            sides = both, ones[f, k, None] - both, ones[:, k] - both, total[k] - ones[f, k, None] - ones[:, k] + both
+            on11, on10, on01, on00 = sides if k == 0 else map(np.minimum, (on11, on10, on01, on00), sides)
+        one = np.minimum(ones[f].min(axis=1), price + (on11 + on10).min(axis=1))
+        zero = np.minimum((total - ones[f]).min(axis=1), price + (on01 + on00).min(axis=1))
+        out[f] = one + zero
+    return out

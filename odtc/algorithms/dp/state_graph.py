@@ -1,0 +1,154 @@
+"""The states of the dynamic program for trees: the distinct sets of rows that paths of tests leave.
+
+A state of level j is a set of rows S that some j tests leave together; at it a tree stops, at the
+cost of its best label, or asks a test f and goes on to S & f and S & ~f. Rows that agree on every
+test are one row here. (Martin, Rardin & Campbell 1990 for the polyhedron, see odtc.formulations.dpflow.network; how
+states are found: odtc.algorithms.dp.state_expansion.)
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from odtc.algorithms.dp.itemset_sums import Signed
+
+LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
+ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Distinct rows of tests: X bool (rows, tests), loss float64 (rows, classes), what predicting a
+    class costs on all data rows that are alike; count, how many data rows that are (1 or more). No test
+    is asked that leaves either side fewer than `least` data rows."""
+
+    X: np.ndarray
+    loss: np.ndarray
+    count: np.ndarray
+    least: int = 1
+    more: np.ndarray | None = None  # float64 (rows, columns): what else is to be added up over the rows of a state
+
+    @classmethod
+    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray, least: int = 1, more: np.ndarray | None = None) -> "Rows":
+        _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
+        kind = kind.reshape(-1)
+        total, others = (None if table is None else np.stack([np.bincount(kind, column, len(first)) for column in table.T], axis=1)
+                         for table in (loss, more))
+        return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least), others)
+
+    @cached_property
+    def floor(self) -> np.ndarray:
+        """float64 (rows,): what no tree can avoid on a row."""
+        return self.loss.min(axis=1)
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """What is added up over the rows of a state, float64 (rows, columns): the loss per class, its
+        largest, the floor, the data rows, the limbs of the hash, and `more`."""
+        n = len(self.X)
+        random = np.random.default_rng(2020).integers(0, 1 << 27, (n, LIMBS)).astype(float)
+        worst = self.loss.max(axis=1)
+        others = np.zeros((n, 0)) if self.more is None else self.more
+        return np.column_stack([self.loss, worst, self.floor, self.count, random, others])
+
+    @cached_property
+    def signed(self) -> Signed:
+        return Signed(self.X, self.sums)
+
+    @cached_property
+    def near(self) -> float:
+        """Sums of losses that differ by less are one: no more than the rounding of float64, so that a loss
+        beside which others are tiny swallows none of them."""
+        return ROUNDING * (len(self.X) + 16) * float(self.loss.sum())
+
+
+@dataclass(frozen=True)
+class Level:
+    """The states of one level and their arcs, state by state and test by test.
+
+    `cover` packs the rows of each state; `path` holds its tests as literals (test f: 2f where the
+    rows have a 0, 2f + 1 where they have a 1). `below` holds, per arc and side, the state of the
+    next level, -1 where that side stops at once (its cost is in `cost` then).
+    """
+
+    cover: np.ndarray  # uint8 (states, bytes)
+    path: np.ndarray  # int32 (states, level)
+    stop: np.ndarray  # float64 (states,): cost of the best label
+    label: np.ndarray  # int32 (states,)
+    floor: np.ndarray  # float64 (states,): no tree costs less
+    state: np.ndarray  # int32 (arcs,)
+    test: np.ndarray  # int32 (arcs,)
+    below: np.ndarray  # int32 (arcs, 2)
+    cost: np.ndarray  # float64 (arcs,)
+
+    @property
+    def n_states(self) -> int:
+        return len(self.stop)
+
+    @cached_property
+    def first(self) -> np.ndarray:
+        """int64 (states + 1,): where the arcs of each state begin."""
+        return np.searchsorted(self.state, np.arange(self.n_states + 1))
+
+    def members(self, state: int, n_rows: int) -> np.ndarray:
+        """The rows of a state, as indices."""
+        return np.flatnonzero(np.unpackbits(self.cover[state], count=n_rows))
+
+    def values(self, below: np.ndarray | None) -> np.ndarray:
+        """float64 (states,): the least cost of a tree at each state, by those of the next level."""
+        return np.minimum(self.stop, least(self.worth(below), self.first))
+
+    def worth(self, below: np.ndarray | None) -> np.ndarray:
+        """float64 (arcs,): the least cost of a tree that begins with each arc."""
+        if below is None or not len(below):
+            return self.cost
+        padded = np.append(below, 0.0)  # -1 is a side whose cost is the arc's
+        return self.cost + padded[self.below[:, 0]] + padded[self.below[:, 1]]
+
+
+def least(values: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The least of each run values[first[s]:first[s+1]]; infinity where the run is empty."""
+    out = np.full(len(first) - 1, np.inf)
+    filled = first[1:] > first[:-1]
+    if filled.any():
+        out[filled] = np.minimum.reduceat(values, first[:-1][filled])
+    return out
+
+
+@dataclass(frozen=True)
+class Graph:
+    """All levels of the program for trees of a depth; the last may hold arcs that cost whole subtrees."""
+
+    rows: Rows
+    levels: tuple[Level, ...]
+    price: float  # of a branch node
+
+    @property
+    def n_arcs(self) -> int:
+        return sum(len(level.state) for level in self.levels)
+
+    @cached_property
+    def values(self) -> tuple[np.ndarray, ...]:
+        """Per level, the least cost of a tree at each state."""
+        found = [None]
+        for level in reversed(self.levels):
+            found.append(level.values(found[-1]))
+        return tuple(reversed(found[1:]))
+
+    def best(self, j: int, state: int, arcs: slice) -> int | None:
+        """The first of the arcs of a state that begins a best tree, None where the best is to stop."""
+        level = self.levels[j]
+        if level.stop[state] <= self.values[j][state]:
+            return None
+        below = self.values[j + 1] if j + 1 < len(self.levels) else None
+        return int(level.worth(below)[arcs].argmin())
+
+    def folded(self, n_levels: int) -> "Graph":
+        """The same program with `n_levels` levels: what is below costs what its best tree does."""
+        if n_levels >= len(self.levels):
+            return self
+        last = self.levels[n_levels - 1]
+        worth = last.worth(self.values[n_levels])
+        ends = np.full_like(last.below, -1)
+        return replace(self, levels=(*self.levels[: n_levels - 1], replace(last, cost=worth, below=ends)))

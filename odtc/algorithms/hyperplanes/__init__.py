@@ -1,0 +1,1 @@
+"""Searches for hyperplanes: tree-alternating optimisation and exact line search."""

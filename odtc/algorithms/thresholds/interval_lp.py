@@ -1,0 +1,185 @@
+"""The linear program of the best tree over ordered thresholds: columns for whole intervals of them.
+
+A state (S, j) is a set of rows with h = D - j levels left. For the thresholds c of a scale from l to r
+
+    V(L_c, h-1) + V(R_c, h-1) >= V(L_a, h-1) - moved(l, a)⁺ + V(R_b, h-1) - moved(b, r)⁺     for any a, b
+
+(odtc.algorithms.thresholds.interval_search; moved(x, y)⁺ is 0 where y <= x), so that one column stands for all of them: it costs what
+is taken off and the price of a branch node, and leads to the states of L_a and R_b. Each state has
+columns for all its thresholds, as wide as its own bound allows, and stops at the cost of its best label;
+the states of the best tree have its tests, too. So every tree costs at least what some flow does, the
+best tree is a flow, and the bounds of the search are feasible for the dual of the linear program: its
+optimum is the tree's cost. Where losses are whole multiples of a unit, the columns of intervals cost
+a little more, less than a unit together: then no other flow is as cheap as the tree.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.thresholds.interval_search import Bounds, Found, IntervalSearch
+from odtc.algorithms.thresholds.prefix_sums import Part
+from odtc.base import deadline
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """Columns of one level: they leave `state`, ask the thresholds of one scale from `first` on (scale, rank;
+    up to the next arc's, if it is of an interval), lead to the states `below` (int64 (arcs, 2), -1 for none) of
+    the next level, and cost `cost`."""
+
+    state: np.ndarray
+    first: np.ndarray
+    below: np.ndarray
+    cost: np.ndarray
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The states of one level: what stopping costs, float64 (states,), the tests of the best tree, and the
+    intervals of tests. Of each state its rows, the tests (scale, rank, side) that leave them, and the bound of
+    its trees, 0 where it needs none."""
+
+    stop: np.ndarray
+    tests: Arcs
+    intervals: Arcs
+    members: list[np.ndarray]
+    path: list[tuple[tuple[int, int, int], ...]]
+    bound: np.ndarray
+
+
+class _States:
+    """The states of a level, numbered as they are met, with the bound that each must have."""
+
+    def __init__(self):
+        self.number, self.members, self.path, self.found = {}, [], [], []
+
+    def of(self, search: IntervalSearch, members: np.ndarray, path: tuple, found: Found | None, height: int) -> int:
+        number = self.number.setdefault(search.key(members, height), len(self.members))
+        if number == len(self.members):
+            self.members.append(members)
+            self.path.append(path)
+            self.found.append(found)
+        elif self.found[number] is None:
+            self.found[number] = found
+        return number
+
+
+def layers(search: IntervalSearch, depth: int, tail: int, more: float, merged: bool = False) -> list[Layer]:
+    """The program for all rows, whose last `tail` levels, at least 1, are folded. Columns of intervals cost
+    `more`; with `merged` a state has one for all intervals that lead nowhere."""
+    rows = np.arange(len(search.ranked.rank))
+    states, layers_ = _States(), []
+    states.of(search, rows, (), search.value(rows, depth), depth)
+    asked = [(0, rows, search.tree(rows, depth))]  # the nodes of the best tree at this level, with their states
+    for j in range(depth - tail):
+        height, below = depth - j, _States()
+        last = j == depth - tail - 1
+        tests, asked = _tests(search, asked, states, below, height, last)
+        bound = np.array([found.cost if found else 0.0 for found in states.found])
+        intervals = [_intervals(search, number, states, below, height, last, more, merged) for number in np.flatnonzero(bound > search.ranked.near)]
+        stop = np.array([search.ranked.loss[members].sum(axis=0).min() for members in states.members])
+        layers_.append(Layer(stop, tests, _joined(intervals), states.members, states.path, bound))
+        if not below.members:
+            break
+        states = below
+    return layers_
+
+
+def _tests(search, asked, states, below, height, last):
+    """The arcs of the best tree, and its nodes at the next level that ask something themselves."""
+    ranked, found, going = search.ranked, [], []
+    for state, members, node in asked:
+        if node is None:
+            continue
+        scale, rank, *trees = node
+        left = ranked.rank[members, scale] <= rank
+        cost, sides = ranked.price, [-1, -1]
+        for side, (tree, part) in enumerate(zip(trees, (members[left], members[~left]))):
+            if tree is None or last:
+                cost += _cost(search, part, tree)
+            else:
+                sides[side] = below.of(search, part, (*states.path[state], (scale, rank, side)), None, height - 1)
+                going.append((sides[side], part, tree))
+        found.append(Arcs(np.array([state]), np.array([[scale, rank]]), np.array([sides]), np.array([cost])))
+    return _joined(found), going
+
+
+def _cost(search, members, tree) -> float:
+    """What a tree (Search.tree) costs on these rows."""
+    ranked = search.ranked
+    if tree is None:
+        return float(ranked.loss[members].sum(axis=0).min())
+    scale, rank, *trees = tree
+    left = ranked.rank[members, scale] <= rank
+    return ranked.price + sum(_cost(search, part, below) for part, below in zip((members[left], members[~left]), trees))
+
+
+def _intervals(search, number, states, below, height, last, more, merged) -> Arcs:
+    """The columns that bound one state: for each scale the fewest intervals that each cost its bound or more."""
+    members, found = states.members[number], states.found[number]
+    if found.tried is None:  # its label costs no more than a test does
+        return _joined([])
+    deadline.check()
+    ranked, part = search.ranked, Part(search.ranked, members)
+    bounds = Bounds(part)
+    wide = int(part.original.max()) + 1
+    places = np.searchsorted(part.scale * wide + part.original, found.tried[0] * wide + found.tried[1])
+    bounds.learn(places, found.left, found.right)
+    left, right = bounds.sides()
+    begin, end = _widest(part, left, right, found.cost - ranked.price - ranked.near)
+    first = np.stack([part.scale[begin], part.original[begin]], axis=1)
+    none = np.full((len(begin), 2), -1)
+    if last:
+        cost = ranked.price + more + left[begin] + right[end]
+        if merged:
+            first, none, cost = first[:1], none[:1], cost.min(keepdims=True)
+        return Arcs(np.full(len(cost), number), first, none, cost)
+    cost, sides = np.full(len(begin), ranked.price + more), none
+    for side, (at, values) in enumerate(((begin, left), (end, right))):
+        sources = _sources(part, bounds.known[side].reshape(-1)[bounds.at], side)[at]
+        for arc in np.flatnonzero(values[at] > ranked.near).tolist():
+            source = int(sources[arc])
+            rows = part.sides(source)[side]
+            known = search.value(rows, height - 1, 0.0)
+            path = *states.path[number], (int(part.scale[source]), int(part.original[source]), side)
+            sides[arc, side] = below.of(search, rows, path, known, height - 1)
+        gap = part.moved[sources] - part.moved[at]
+        cost -= np.where(sides[:, side] >= 0, np.maximum(gap if side == 0 else -gap, 0.0), 0.0)
+    return Arcs(np.full(len(cost), number), first, sides, cost)
+
+
+def _widest(part, left, right, least):
+    """The first and last places of intervals, one after another through each scale, such that the bound of
+    the first place's left side and the last one's right side are `least` together."""
+    begins, ends = [], []
+    for first, last in zip(part.first.tolist(), part.last.tolist()):
+        falling = -right[first:last]
+        place = first
+        while place < last:
+            end = first + int(np.searchsorted(falling, left[place] - least, side="right")) - 1
+            begins.append(place)
+            ends.append(max(end, place))
+            place = ends[-1] + 1
+    return np.array(begins, int), np.array(ends, int)
+
+
+def _sources(part, known, side):
+    """Per place, the place with a known value that gives the best bound of this side, of equals the nearest
+    that takes nothing off; -1 for none."""
+    sources = np.full(part.size, -1)
+    for first, last in zip(part.first.tolist(), part.last.tolist()):
+        tried = first + np.flatnonzero(known[first:last] > -np.inf)
+        if not len(tried):
+            continue
+        every = np.arange(first, last)
+        off = part.moved[tried] - part.moved[every, None]  # (places, tried)
+        worth = known[tried] - np.maximum(off if side == 0 else -off, 0.0)
+        sources[first:last] = tried[worth.argmax(axis=1)] if side else tried[len(tried) - 1 - worth[:, ::-1].argmax(axis=1)]
+    return sources
+
+
+def _joined(parts) -> Arcs:
+    if not parts:
+        return Arcs(np.zeros(0, int), np.zeros((0, 2), int), np.zeros((0, 2), int), np.zeros(0))
+    return Arcs(*(np.concatenate([getattr(part, key) for part in parts]) for key in ("state", "first", "below", "cost")))

@@ -1,0 +1,89 @@
+"""Files are written to a temporary name beside the target and renamed when complete.
+
+An existing target that is no regular file (a pipe, /dev/stdout) is written through instead:
+renaming over it would replace the device.
+"""
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from odtc.errors import OutputError
+
+
+@contextlib.contextmanager
+def new_file(path):
+    """A binary stream whose content appears at `path` only if the block ends well.
+
+    Raises OutputError, with nothing left behind, where the folder or the disk refuses.
+    """
+    path = Path(path)
+    try:
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            if path.is_dir():
+                raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+            with open(path, "wb") as stream:
+                yield stream
+            return
+        # A link is followed, so that what it points to is replaced and the link stays.
+        target = Path(os.path.realpath(path))
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+            os.chmod(name, _mode(target))
+            os.replace(name, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+    except OSError as problem:
+        raise OutputError(
+            f"cannot write {str(path)!r}: {problem.strerror or problem}; choose another place with -o"
+        ) from None
+
+
+def require_writable(path, *read) -> None:
+    """Says before the work what would keep a file from `path` after it: there is no such folder, a folder
+    has the name, or one of the files `read` (None among them for one that is not given) stands there,
+    over which nothing is written. Raises OutputError."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "
+                          f"{str(path.parent)!r}; make it, or choose another place with -o")
+    if path.is_dir():
+        raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
+    for other in read:
+        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
+            raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")
+
+
+def write_text(path, text: str) -> None:
+    """Text as UTF-8; raises OutputError.
+
+    What UTF-8 cannot say (a file name of other bytes) is escaped, which JSON reads back.
+    """
+    with new_file(path) as stream:
+        stream.write(text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes(path, data: bytes) -> None:
+    """Raises OutputError."""
+    with new_file(path) as stream:
+        stream.write(data)
+
+
+def _mode(target: Path) -> int:
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def stem_of(path) -> str:
+    """m of m.mps.gz, with its folder."""
+    bare = str(path).removesuffix(".gz")
+    return bare.removesuffix(Path(bare).suffix)

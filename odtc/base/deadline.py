@@ -1,0 +1,89 @@
+"""The moment at which the work of this context has to end, where it has to: loops look at it between blocks.
+
+    with within(seconds):
+        for block in blocks:
+            check()
+            ...
+
+What is inside takes no argument for it, and without a limit the look costs next to nothing. A block is
+so small that it takes a second at most; one product that takes longer is cut into blocks by `product`.
+"""
+
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from odtc.errors import ModelError, TimeLimitReached
+
+BLOCK = 4e9  # multiplications of one product between two looks: about half a second
+ROWS = 2048  # of one block at least, so that a product stays one of matrices
+
+MOMENT = 0.01  # seconds that are left when a limit has passed, so that what comes last is begun
+RATE = 1e10  # multiplications a second of one thread, about
+HOPELESS = 24 * 3600.0  # seconds of work that nobody waits for unknowingly
+
+_until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
+
+
+@contextmanager
+def within(seconds: float | None):
+    """Inside, `check` raises TimeLimitReached when `seconds` (None: no limit) have passed, or sooner where a limit
+    around it says so."""
+    ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
+    token = _until.set(min(ends, default=None))
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def left() -> float | None:
+    """Seconds until the end, 0 or less when it has passed; None where there is none."""
+    end = _until.get()
+    return None if end is None else end - time.monotonic()
+
+
+def after(began: float, time_limit: float | None) -> float | None:
+    """What is left of a time limit that began at this moment of time.monotonic(), MOMENT at least; None without one."""
+    return None if time_limit is None else max(MOMENT, began + time_limit - time.monotonic())
+
+
+def share(seconds: float, part: float = 1.0) -> float:
+    """So many seconds; or this part of those until the end, where that is less."""
+    end = left()
+    return seconds if end is None else max(0.0, min(seconds, part * end))
+
+
+def check() -> None:
+    """Raises TimeLimitReached when the end has passed."""
+    end = _until.get()
+    if end is not None and time.monotonic() > end:
+        raise TimeLimitReached("the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
+                        "fewer tests (--encoding auto:bins=8), a smaller --depth")
+
+
+def expect_end(multiplications: float, what: str, instead: str) -> None:
+    """Raises ModelError where so much work would not end today."""
+    if multiplications > RATE * HOPELESS:
+        raise ModelError(f"{what} would take about {multiplications:.1g} multiplications, some {multiplications / RATE / 3600:,.0f} hours; {instead}")
+
+
+def product(left: np.ndarray, right: np.ndarray, dtype) -> np.ndarray:
+    """left.T @ right of this dtype, of (rows, a) and (rows, b): in blocks where it is long, between which the
+    deadline is looked at; the same to the last digit where sums are exact."""
+    check()
+    (n, a), b = left.shape, right.shape[1]
+    if n * a * b <= BLOCK:
+        return left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
+    columns = max(1, min(b, int(BLOCK / (min(n, ROWS) * a))))
+    rows = max(ROWS, int(BLOCK / (a * columns)))
+    out = np.zeros((a, b), dtype)
+    for first in range(0, b, columns):
+        here = slice(first, first + columns)
+        for begin in range(0, n, rows):
+            check()
+            part = slice(begin, begin + rows)
+            out[:, here] += left[part].T.astype(dtype, copy=False) @ right[part, here].astype(dtype, copy=False)
+    return out

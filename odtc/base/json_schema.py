@@ -1,0 +1,109 @@
+"""What a JSON file has to look like, said once, so that a damaged one is refused by the place of its damage.
+
+A shape is TEXT, WHOLE, NUMBER (finite), REAL, FLAG or ANY; a list of one shape, which all entries have; a dict of shapes by
+key, those whose key ends in "?" may be absent, others than these may be there; a tuple of alternatives; or a
+function of a value and its place, which returns the next shape, so that shapes may depend on values and on each other.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from odtc.base.registry import of_this_stem
+
+TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = "a text", "a whole number", "a finite number", "a number", "true or false", "anything"
+LONGEST = 60  # characters of a value that is said
+LARGEST = sys.float_info.max  # JSON's whole numbers have no end, ours are doubles
+
+
+class SchemaError(Exception):
+    """The first place of a value that has not its shape, in a sentence."""
+
+
+def read_object(path, what: str, error: type[Exception]) -> dict:
+    """The JSON object of a file; raises `error` with a sentence that names the file, and where the text breaks off."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as problem:
+        raise error(f"cannot read the {what} {str(path)!r}: {problem.strerror}{of_this_stem(path, '.tree.json')}") from None
+    except UnicodeDecodeError as problem:
+        raise error(f"expected a {what} in JSON in {str(path)!r}, got bytes that are no text in UTF-8 (byte {problem.start + 1})") from None
+    try:
+        facts = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise error(f"expected a {what} in JSON in {str(path)!r}, got text that is not JSON "
+                    f"({problem.msg} in line {problem.lineno}, column {problem.colno})") from None
+    except RecursionError:
+        raise error(f"expected a {what} in JSON in {str(path)!r}, got one that is nested too deeply") from None
+    except ValueError:  # Python reads no number of so many digits
+        raise error(f"expected a {what} in JSON in {str(path)!r}, got a number of thousands of digits in it") from None
+    if not isinstance(facts, dict):
+        raise error(f"expected a {what} in {str(path)!r}, got {said(facts)} in JSON")
+    return facts
+
+
+def validate(value, shape, place: str = "") -> None:
+    """Raises SchemaError where a value has not this shape."""
+    while callable(shape):
+        shape = shape(value, place)
+    if isinstance(shape, tuple):
+        _fit_any(value, shape, place)
+    elif isinstance(shape, dict):
+        _expect(isinstance(value, dict), "an object", value, place)
+        for key, inner in shape.items():
+            name = key.removesuffix("?")
+            if name in value:
+                validate(value[name], inner, f"{place}.{name}" if place else name)
+            elif key == name:
+                raise SchemaError(f"{name!r} is missing{f' at {place}' if place else ''}")
+    elif isinstance(shape, list):
+        _expect(isinstance(value, list), "a list", value, place)
+        for at, entry in enumerate(value):
+            validate(entry, shape[0], f"{place}[{at}]")
+    else:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        fits = {TEXT: isinstance(value, str), FLAG: isinstance(value, bool), ANY: True,
+                WHOLE: number and isinstance(value, int), NUMBER: number and abs(value) <= LARGEST,
+                REAL: number and (isinstance(value, float) or abs(value) <= LARGEST)}
+        _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
+
+
+def _fit_any(value, shapes, place) -> None:
+    for shape in shapes:
+        try:
+            validate(value, shape, place)
+            return
+        except SchemaError as problem:
+            last = problem
+    simple = [shape for shape in shapes if not isinstance(shape, (dict, list)) and not callable(shape)]
+    if len(simple) < len(shapes):
+        raise last
+    _expect(False, " or ".join(shape if shape in (TEXT, WHOLE, NUMBER, REAL, FLAG) else repr(shape) for shape in simple), value, place)
+
+
+def _expect(fits: bool, wanted: str, value, place: str) -> None:
+    if not fits:
+        raise SchemaError(f"expected {wanted}{f' at {place}' if place else ''}, got {said(value)}")
+
+
+def said(value) -> str:
+    """A value in a few characters."""
+    if value is None:
+        return "null"
+    if isinstance(value, (dict, list)):
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10**LONGEST:
+        return "a whole number of very many digits"
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def why(problem: Exception) -> str:
+    """What was wrong with a value that has its shape, in words and not as the name of an exception."""
+    if isinstance(problem, KeyError):
+        return f"{said(problem.args[0])} is not known there"
+    if isinstance(problem, RecursionError):
+        return "it is nested too deeply"
+    return " ".join(str(problem).split()) or "it cannot be"

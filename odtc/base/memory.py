@@ -1,0 +1,40 @@
+"""How much memory is left, so that what cannot fit is refused in a sentence before the machine suffers."""
+
+import os
+from pathlib import Path
+
+from odtc.errors import ModelError
+
+
+def available() -> int | None:
+    """Bytes that can still be had: what the system or the container leaves, the smaller; None where
+    neither says."""
+    found = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                found.append(int(line.split()[1]) * 1024)
+    except (OSError, ValueError):
+        try:
+            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (AttributeError, ValueError, OSError):
+            pass
+    try:
+        group = Path("/sys/fs/cgroup")
+        found.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit ("max")
+        pass
+    return min(found, default=None)
+
+
+FEW = 2**22  # bytes
+SMALLER = "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
+
+
+def require_memory(size: float, what: str, instead: str = SMALLER) -> None:
+    """Raises ModelError where `size` bytes are more than there is."""
+    room = available() if size > FEW else None  # to ask takes longer than to fill so little
+    if room is not None and size > room:
+        raise ModelError(
+            f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; {instead}"
+        )

@@ -1,0 +1,167 @@
+"""The filters of templates: one that quotes for each target, and those for the words of a report."""
+
+import json
+import math
+import unicodedata
+from html import escape
+
+from odtc.base.text import show_number
+
+# The quoting filters, one for each target.
+
+
+def py_str(text: str) -> str:
+    """A Python literal on one line; what cannot be printed is escaped, so it is safe in a comment too."""
+    return repr(str(text))
+
+
+def py_value(value) -> str:
+    """A Python expression for exactly this text or double, or for a tuple of a sequence of them."""
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(map(py_value, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, str):
+        return py_str(value)
+    text = repr(float(value))  # the shortest text that reads back as the same double
+    return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
+
+
+def dot_str(text: str) -> str:
+    """A quoted label of Graphviz that shows this text; a newline in it stays one."""
+    # Graphviz reads backslashes and HTML entities in labels, and knows no other control characters.
+    text = str(text).replace("\r\n", "\n").replace("\r", "\n")
+    text = "".join(c if c == "\n" or unicodedata.category(c) not in ("Cc", "Cs") else "\ufffd" for c in text)
+    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;").replace("\n", "\\n")
+    return f'"{text}"'
+
+
+def one_line(text: str) -> str:
+    """The text for a terminal: what is not printable is escaped as in Python, so a line stays a line."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def c_str(text: str) -> str:
+    """A literal of C in UTF-8, on one line and in ASCII; it is safe in a comment too, and no trigraph."""
+    plain = set(range(32, 127)) - set(b'"\\?')
+    quoted = "".join(chr(b) if b in plain else f"\\{b:03o}" for b in str(text).encode("utf-8", "replace"))
+    return '"' + quoted.replace("*/", "*\\057").replace("/*", "\\057*") + '"'
+
+
+def c_number(value: float) -> str:
+    """A constant of C that is exactly this double."""
+    return repr(float(value)) if math.isfinite(value) else ("INFINITY" if value > 0 else "-INFINITY")
+
+
+def js_str(text: str) -> str:
+    """A literal of JavaScript, in ASCII; it is safe inside a `script` of HTML too."""
+    return json.dumps(str(text)).replace("<", "\\u003c").replace("*/", "*\\/")
+
+
+def js_value(value) -> str:
+    """An expression of JavaScript for exactly this text, double, or list of them."""
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join(map(js_value, value)) + "]"
+    if isinstance(value, str):
+        return js_str(value)
+    return repr(float(value)) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def sql_ident(text: str) -> str:
+    """A delimited identifier of standard SQL."""
+    return '"' + str(text).replace('"', '""') + '"'
+
+
+def sql_str(text: str) -> str:
+    """A character literal of standard SQL."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def sql_number(value: float) -> str:
+    """An expression of SQL for exactly this double. Not every database reads more than 15 digits to the
+    nearest double, so others are whole numbers scaled by powers of two, each step of which is exact."""
+    text = repr(float(value))
+    digits = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
+    if len(digits) <= 15 and (value == 0 or 1e-7 <= abs(value) < 1e15):
+        return text
+    mantissa, exponent = math.frexp(value)
+    mantissa, exponent = int(math.ldexp(mantissa, 53)), exponent - 53
+    while mantissa % 2 == 0:
+        mantissa, exponent = mantissa // 2, exponent + 1
+    sign, steps = (" / " if exponent < 0 else " * "), abs(exponent)
+    powers = [2.0**49] * (steps // 49) + [2.0 ** (steps % 49)]
+    return "(" + sign.join([f"{mantissa}", *(f"{power:.1f}" for power in powers)]) + ")"
+
+
+def xml(text: str) -> str:
+    """Text or an attribute of XML; what XML cannot hold becomes U+FFFD, and newlines in it stay."""
+    kept = "".join(c if c in "\t\n\r" or (c >= " " and not 0xD800 <= ord(c) < 0xE000 and c not in "\ufffe\uffff") else "\ufffd" for c in str(text))
+    return escape(kept).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+
+
+def md(text: str) -> str:
+    """Text in Markdown that shows itself, on one line, in a cell of a table too."""
+    return "".join(f"&#{ord(c)};" if c in "\\`*_{}[]<>#|~&$!" else c for c in one_line(text))
+
+
+def tex(text: str) -> str:
+    """Text of LaTeX that shows itself, on one line."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+               '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "|": r"\textbar{}", "≤": r"$\leq$", "≠": r"$\neq$", "·": r"$\cdot$"}
+    return "".join(special.get(c, "\\" + c if c in "#$%&_{}" else "{[}" if c == "[" else "{]}" if c == "]" else c) for c in one_line(text))
+
+
+# The other filters, for the words of a report.
+
+
+def of(count: int, thing: str, things: str = "") -> str:
+    """`3 | of("leaf", "leaves")` is "3 leaves"; none is "no leaves"."""
+    return f"{count or 'no'} {thing if count == 1 else things or thing + 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """"90.7%"; "100%" and "0%" are only said where they are exact."""
+    if part in (0, whole):
+        return "100%" if part else "0%"
+    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
+
+
+def tally(amounts, classes) -> str:
+    """"versicolor: 49, virginica: 5": the classes that are there at all, on one line."""
+    pairs = zip(classes, amounts)
+    return ", ".join(f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in pairs if n)
+
+
+def aligned(text: str, sides: str = "", widest: int = 72) -> str:
+    """Lines with cells between tabs, as columns two spaces apart.
+
+    `sides` has l or r for each column (l beyond its end). The last cell of a line, a line without
+    a tab, and a cell wider than `widest` do not widen a column.
+    """
+    lines = [line.split("\t") for line in text.split("\n")]
+    widths = {}
+    for cells in lines:
+        for column, cell in enumerate(cells[:-1]):
+            if _width(cell) <= widest:
+                widths[column] = max(widths.get(column, 0), _width(cell))
+
+    def padded(column, cell):
+        space = " " * (widths.get(column, 0) - _width(cell))
+        return space + cell if sides[column : column + 1] == "r" else cell + space
+
+    return "\n".join("  ".join(padded(*pair) for pair in enumerate(cells)).rstrip() for cells in lines)
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: Chinese signs take two, accents that join a letter none."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def tint(colour: str, strength: float) -> str:
+    """`#rrggbb` mixed with white: strength 1 is the colour itself, 0 is white."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - (255 - part) * strength):02x}" for part in parts)
+
+
+FILTERS = (aligned, c_number, c_str, dot_str, js_str, js_value, md, of, one_line, percent, py_str, py_value, show_number, sql_ident, sql_number,
+           sql_str, tally, tex, tint, xml)

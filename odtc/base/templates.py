@@ -1,0 +1,63 @@
+"""The one jinja2 environment: trees, commands and reports as text that people may change."""
+
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+
+from odtc.base.template_filters import FILTERS
+from odtc.errors import ChoiceError, OutputError
+
+# What `odtc.data.column_types` takes for a missing cell, so that an exported tree does; a test compares them.
+MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+
+
+def render(name: str, /, templates: str | Path | None = None, **facts) -> str:
+    """The template of this name (`command/highs.jinja`) filled with facts.
+
+    Raises ChoiceError for an unknown template, OutputError for one that fails.
+    """
+    folders = template_folders(templates)
+    try:
+        return _environment(folders).get_template(name).render(facts)
+    except jinja2.TemplateNotFound as problem:
+        looked = ", ".join(map(str, folders))
+        raise ChoiceError(f"expected a template {str(problem)!r} in {looked}, found none; check its name") from None
+    except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        line = f", line {problem.lineno}" if isinstance(problem, jinja2.TemplateSyntaxError) else ""
+        raise OutputError(f"the template {name!r} cannot be filled{line}: {problem}") from problem
+
+
+def render_line(text: str, **facts) -> str:
+    """A template that stands in a line of its own, as in a solver's description; raises OutputError."""
+    try:
+        return _environment(()).from_string(text).render(**facts)
+    except jinja2.TemplateError as problem:
+        raise OutputError(f"the template {text!r} fails: {problem}") from None
+
+
+def template_folders(templates) -> tuple[Path, ...]:
+    here = Path(__file__).resolve().parent.parent  # the package odtc
+    packaged, checkout = here / "templates", here.parent / "templates"
+    # Beside an installed package a folder `templates` would be a stranger's.
+    own = packaged if packaged.is_dir() else checkout
+    if templates is None:
+        return (own,)
+    if not Path(templates).is_dir():
+        raise ChoiceError(f"expected a folder of templates, got {str(templates)!r}, which is not a folder")
+    return Path(templates), own
+
+
+@lru_cache
+def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([str(folder) for folder in folders]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {function.__name__: function for function in FILTERS}
+    environment.globals |= {"MISSING_WORDS": MISSING_WORDS}
+    return environment

@@ -1,0 +1,92 @@
+"""All registries under the words of `odtc list`, and what `odtc info` says of a member."""
+
+import dataclasses
+
+from odtc.base.registry import did_you_mean
+from odtc.data.encoding import ENCODINGS
+from odtc.data.reading import READERS
+from odtc.errors import ChoiceError
+from odtc.fileformats.model_files import FORMATS
+from odtc.fileformats.solution_files import POINTS
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.constraint import CONSTRAINTS
+from odtc.problem.cuts.cut import CUTS
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parameter_key
+from odtc.problem.roles import words
+from odtc.solvers.solver import SOLVERS, version
+from odtc.trees.exporting import summaries
+from odtc.workflow.row_selection.selection import SELECTIONS
+
+REGISTRIES = {
+    "models": FORMULATIONS, "cuts": CUTS, "encodings": ENCODINGS, "solvers": SOLVERS, "formats": FORMATS,
+    "exporters": None, "selections": SELECTIONS, "starts": HEURISTICS, "constraints": CONSTRAINTS, "points": POINTS, "readers": READERS,
+}
+
+
+def members(kind: str) -> list[tuple[str, str]]:
+    """(name, one line) of every member; raises ChoiceError for an unknown kind."""
+    if kind not in REGISTRIES:
+        raise ChoiceError(f"cannot list {kind!r}{did_you_mean(kind, REGISTRIES)}; known: {', '.join(REGISTRIES)}")
+    return [(name, _member_line(kind, name)) for name in _names(kind)]
+
+
+def describe(name: str) -> str:
+    """What is known of a member of any registry; raises ChoiceError for an unknown name."""
+    names = {kind: _names(kind) for kind in REGISTRIES}
+    texts = [f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]]
+    if not texts:
+        known = [member for members in names.values() for member in members]
+        raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
+    return "\n\n".join(texts)
+
+
+def names_of(kind: str) -> tuple[str, ...]:
+    """Every name of a kind, without loading what it names."""
+    return _names(kind)
+
+
+def _names(kind: str) -> tuple[str, ...]:
+    if kind == "exporters":
+        return tuple(summaries())
+    return REGISTRIES[kind].names()
+
+
+def _member_line(kind: str, name: str) -> str:
+    if kind == "exporters":
+        return summaries()[name]
+    module = REGISTRIES[kind].get(name)
+    if kind == "models":
+        return module.TITLE
+    if kind == "solvers":
+        return f"{version(module) or 'not found'}; {module.SUMMARY}; {module.DIALECT.words()}"
+    return module.SUMMARY
+
+
+def _details(kind, name) -> str:
+    lines = []
+    if kind == "models":
+        module = FORMULATIONS.get(name)
+        lines += ["", f"paper: {module.PAPER}"]
+        for field in dataclasses.fields(module.Params):
+            about = field.metadata
+            span = f", {about['least']} to below {about['below']}" if about["below"] is not None else ""
+            choices = f", one of {', '.join(about['choices'])}" if about["choices"] else ""
+            default = str(field.default).lower() if isinstance(field.default, bool) else field.default if field.default != "" else "none"
+            lines.append(f"-p {parameter_key(field)}=…  {about['help']} (default {default}{span}{choices})")
+        doc = (module.__doc__ or "").strip()
+        lines += ["", doc] if doc else []
+    elif kind in ("encodings", "selections"):
+        module = REGISTRIES[kind].get(name)
+        lines += [f"--{'encoding' if kind == 'encodings' else 'select'} {name}:{key}=…  {text}" for key, (_, text) in module.OPTIONS.items()]
+        lines += ["", module.__doc__.strip()] if kind == "selections" else []
+    elif kind == "starts":
+        for key, (_, text) in getattr(HEURISTICS.get(name), "OPTIONS", {}).items():
+            lines.append(f"--start {name}:{key}=…  {text}")
+    elif kind == "cuts":
+        module = CUTS.get(name)
+        lines += [f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}", "", module.__doc__.strip()]
+    elif kind == "constraints":
+        module = CONSTRAINTS.get(name)
+        lines += [f"needs columns of the roles {words(module.NEEDS)}: {module.HINT}", "", module.__doc__.strip()]
+    return "".join(f"\n{line}" for line in lines)

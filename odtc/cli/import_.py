@@ -1,0 +1,44 @@
+"""`odtc import`: a tree of scikit-learn, or of another run, becomes one of ours over the columns of a data file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.options import Categorical, Json, Missing, Numeric, Target, Weights, reading
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A tree of odtc (JSON), the text of scikit-learn's export_text, or a pickled "
+                                         "or joblib-dumped DecisionTreeClassifier.")],
+    data: Annotated[Path, typer.Option("--data", metavar="DATA", help="The rows that its leaves count; its columns are found by name.")],
+    target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
+    o: Annotated[Path | None, typer.Option("-o", metavar="TREE.json", help="By default FILE.tree.json in this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make another program's tree one of ours: for show, predict, export, and as --start of a model."""
+    import json
+
+    from odtc.base.atomic_write import require_writable, write_text
+    from odtc.data.cost_matrix import unit_cost
+    from odtc.data.reading import read
+    from odtc.trees.importing import import_tree, read_foreign
+    from odtc.trees.rendering import render_tree
+    from odtc.workflow import run_facts
+
+    path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
+    require_writable(path, file, data)
+    source = read_foreign(file, trust)
+    dataset = read(data, **reading(target, categorical, numeric, missing, weights))
+    tree = import_tree(source, dataset)
+    write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+    facts = {"data": dataset.name, "n_rows": dataset.n_rows, "n_rows_dropped": dataset.n_dropped, **run_facts.tree_facts(tree, unit_cost(len(tree.classes))),
+             "tree": str(path), "files": [str(path)]}
+    if as_json:
+        console.print_json(facts)
+        return
+    print(render_tree(tree))
+    print(f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right ({100 * facts['train_accuracy']:.2f} %)")
+    console.say(f"wrote {path}")

@@ -1,0 +1,153 @@
+"""One column of a data file: its kind, its numbers, its levels and their codes."""
+
+import math
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+
+from odtc.base.text import show_number
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
+from odtc.errors import DataError
+
+MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+
+# From here on neighbouring integers are the same double, so names are kept as they are written.
+EXACT = 2.0**53
+
+
+def cells(series: pl.Series, place: str) -> pl.Series:
+    """The column as text without blanks around it, as booleans, or as numbers; missing is null.
+
+    Dates become text. Raises DataError for lists, structs and other types that hold no words.
+    """
+    dtype = series.dtype
+    if dtype.is_float():
+        return series.fill_nan(None)
+    if dtype.is_integer():
+        return series
+    if dtype == pl.Boolean:
+        return series
+    try:
+        text = series.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        raise DataError(
+            f"expected numbers, words, booleans or dates in column {series.name!r} of {place}, got the type {dtype}; "
+            "convert or remove the column"
+        ) from None
+    text = text.str.strip_chars()
+    return text.set(text.is_in(MISSING_CELLS), None)
+
+
+def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: bool) -> str:
+    """The kind of a column of `cells`, whose type in the file was `dtype`; options go first."""
+    if categorical:
+        return CATEGORICAL
+    if numeric:
+        return NUMERIC
+    known = column.drop_nulls()
+    if column.dtype != pl.String:
+        return BOOLEAN if column.dtype == pl.Boolean else NUMERIC
+    if len(known) and known.str.to_lowercase().is_in(["false", "true"]).all():
+        return BOOLEAN
+    # A category column of parquet, and a nominal one of ARFF, says itself that it is none of numbers.
+    declared = isinstance(dtype, (pl.Categorical, pl.Enum))
+    return CATEGORICAL if declared or known.cast(pl.Float64, strict=False).has_nulls() else NUMERIC
+
+
+def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it") -> np.ndarray:
+    """float64 of shape (rows,), NaN where missing; raises DataError for a cell that is no finite number.
+
+    `advice` ends that message.
+    """
+    text = column.cast(pl.String) if column.dtype == pl.Boolean else column
+    values = text.cast(pl.Float64, strict=False)
+    wrong = column.is_not_null() & ~values.is_finite().fill_null(False)
+    if wrong.any():
+        row = wrong.arg_max()
+        raise DataError(
+            f"expected a finite number in column {name!r} of {place}, got {_short(text[row])} in row {row + 1}; "
+            f"{advice}"
+        )
+    # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
+    return values.to_numpy() + 0.0
+
+
+def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -> None:
+    """Raises DataError where two different whole numbers of a column are the same double in `values`,
+    as from 2^53 on neighbours are: they would be one value to every test."""
+    large = np.flatnonzero(np.abs(values) >= EXACT)
+    first: dict[float, object] = {}
+    for row in large.tolist():
+        cell = column[row]
+        exact = cell if isinstance(cell, int) else _whole(cell)
+        if exact is not None and first.setdefault(values[row], exact) != exact:
+            raise DataError(
+                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[row]]} and, in row "
+                f"{row + 1}, {exact}, beyond 2^53 = 9007199254740992; name the column in --categorical, or leave it out"
+            )
+
+
+def weights(column: pl.Series, name: str, place: str) -> np.ndarray:
+    """float64 of shape (rows,), NaN where missing; raises DataError below 0 and where all are 0."""
+    values = numbers(column, name, place)
+    if (values < 0).any():
+        row = (values < 0).argmax()
+        raise DataError(
+            f"expected weights of 0 or more in column {name!r} of {place}, got {show_number(values[row])} in row "
+            f"{row + 1}; correct it"
+        )
+    if not (values > 0).any():
+        raise DataError(f"expected a weight above 0 in column {name!r} of {place}, got none; name another column")
+    return values
+
+
+def levels_of(text: pl.Series) -> tuple[str, ...]:
+    """The level names of a text column, sorted: as numbers if all are numbers, else as text."""
+    words = text.drop_nulls().unique().to_list()
+    values = numbers_of(words)
+    if values is None:
+        return tuple(sorted(words))
+    if max(map(abs, values), default=0) < EXACT:
+        return tuple(show_number(value) for value in sorted(set(values)))
+    return tuple(word for _, word in sorted(zip(values, words)))
+
+
+def codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
+    """The place of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
+
+    A number is found however it is written (1.0 as 1) where all levels are numbers.
+    """
+    if kind == BOOLEAN:
+        text = text.str.to_lowercase()
+    place = {level: float(code) for code, level in enumerate(levels)}
+    words = text.drop_nulls().unique().to_list()
+    found = {word: place[word] for word in words if word in place}
+    values = numbers_of(levels)
+    if len(found) < len(words) and values and max(map(abs, values)) < EXACT:
+        for word, value in zip(words, pl.Series(words).cast(pl.Float64, strict=False)):
+            if value is not None and math.isfinite(value) and show_number(value) in place:
+                found[word] = place[show_number(value)]
+    if not found:
+        coded = np.full(len(text), -1.0)
+    else:
+        coded = text.replace_strict(found, default=-1.0, return_dtype=pl.Float64).to_numpy().copy()
+    coded[text.is_null().to_numpy()] = np.nan
+    return coded
+
+
+def numbers_of(words) -> list[float] | None:
+    """The words as finite numbers, or None where one of them is not."""
+    values = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False)
+    return values.to_list() if values.is_finite().fill_null(False).all() else None
+
+
+def _whole(text: str) -> int | None:
+    """The whole number that a text is exactly, None where it is none."""
+    exact = Decimal(text) if isinstance(text, str) else Decimal(repr(text))
+    return int(exact) if exact == exact.to_integral_value() else None
+
+
+def _short(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

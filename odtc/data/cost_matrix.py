@@ -1,0 +1,164 @@
+"""What a wrong prediction costs: a price per unit of weight for each class and each class predicted.
+
+`cost[k, c]` is paid for every unit of weight of a row of class k that is predicted c; a right
+prediction costs nothing. Without a word it is 1 for every error, so that a loss is a weight of errors.
+
+* Class weights price all errors on a class alike. "balanced" takes W / (K W_k), with W the weight of
+  all rows, W_k that of class k and K the number of classes that have any: every class then weighs
+  W / K, and the loss of a tree is W · (1 - balanced accuracy).
+* A cost matrix prices each pair; with class weights beside it, row k is multiplied by the weight of k.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.data.reading import read_text
+from odtc.errors import ChoiceError, OdtcError
+
+Names = tuple[str, ...]
+
+
+def unit_cost(K: int) -> np.ndarray:
+    """(K, K): 1 for every error."""
+    return 1.0 - np.eye(K)
+
+
+def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, cost=None) -> np.ndarray:
+    """float64 (classes, classes), the price of predicting column for row.
+
+    `class_weights` (classes,) is the weight of the rows of each class. `class_weight` is "balanced",
+    "CLASS=W,CLASS=W" or a mapping by class name, in which a class not named weighs 1; `cost` is the
+    path of a CSV file, "TRUE:PREDICTED=PRICE,…", a mapping by (true, predicted), in both of which a
+    pair not named costs 1, or the matrix itself. Raises ChoiceError.
+    """
+    K = len(classes)
+    if cost is None:
+        matrix = unit_cost(K)
+    elif isinstance(cost, str | Path):
+        matrix = _from_file(Path(cost), classes) if _is_file(cost) else _from_pairs(_pairs(str(cost), classes), classes)
+    elif isinstance(cost, Mapping):
+        matrix = _from_pairs(cost, classes)
+    else:
+        matrix = _checked(cost, classes)
+    if class_weight is None:
+        return matrix
+    if isinstance(class_weight, str) and class_weight.strip() == "balanced":
+        used = class_weights > 0
+        rows = np.ones(K)
+        rows[used] = class_weights.sum() / (used.sum() * class_weights[used])
+    else:
+        given = class_weight if isinstance(class_weight, Mapping) else _assignments(class_weight, "--class-weight: expected balanced, or CLASS=W,…")
+        rows = np.ones(K)
+        for name, value in given.items():
+            rows[_place(name, classes, "--class-weight")] = _price(value, f"the weight of class {str(name)!r}")
+    return _checked(matrix * rows[:, None], classes)
+
+
+def _is_file(cost) -> bool:
+    text = str(cost)
+    return isinstance(cost, Path) or "=" not in text or Path(text).is_file()
+
+
+def _from_file(path: Path, classes: Names) -> np.ndarray:
+    """A table with a header of predicted classes, and one line for each true class; the diagonal may be blank."""
+    where = f"the cost file {str(path)!r}"
+    try:
+        text = read_text(path)
+    except OSError as problem:
+        raise ChoiceError(f"cannot read {where}: {problem.strerror}; --cost expects a CSV file, or TRUE:PREDICTED=PRICE,…") from None
+    except OdtcError as problem:
+        raise ChoiceError(f"{where} cannot be used: {problem}") from None
+    try:
+        lines = [[cell.strip() for cell in line] for line in csv.reader(io.StringIO(text), strict=True) if any(map(str.strip, line))]
+    except csv.Error as problem:
+        raise ChoiceError(f"expected comma separated text in {where}, got {problem}") from None
+    predicted = [_place(name, classes, where) for name in lines[0][1:]]
+    true = [_place(line[0], classes, where) for line in lines[1:]]
+    for places, what in ((predicted, "column"), (true, "line")):
+        if sorted(places) != list(range(len(classes))):
+            raise ChoiceError(f"expected one {what} for each class ({', '.join(classes)}) in {where}, "
+                              f"got {', '.join(classes[k] for k in places) or 'none'}")
+    matrix = np.zeros((len(classes), len(classes)))
+    for k, line in zip(true, lines[1:]):
+        if len(line) != len(lines[0]):
+            raise ChoiceError(f"expected {len(lines[0])} cells in each line of {where}, got {len(line)} in that of {classes[k]!r}")
+        for c, cell in zip(predicted, line[1:]):
+            if not (k == c and not cell):
+                matrix[k, c] = _price(cell, f"the cost of {classes[k]!r} predicted as {classes[c]!r} in {where}")
+    return _checked(matrix, classes)
+
+
+def _from_pairs(pairs: Mapping, classes: Names) -> np.ndarray:
+    matrix = unit_cost(len(classes))
+    for (true, predicted), value in pairs.items():
+        k, c = _place(true, classes, "--cost"), _place(predicted, classes, "--cost")
+        matrix[k, c] = _price(value, f"the cost of {classes[k]!r} predicted as {classes[c]!r}")
+    return _checked(matrix, classes)
+
+
+def _checked(matrix, classes: Names) -> np.ndarray:
+    """The matrix as float64; raises ChoiceError for another shape, a negative price or a priced right prediction."""
+    K = len(classes)
+    try:
+        matrix = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ChoiceError(f"expected a cost matrix of {K} x {K} numbers, got {matrix!r}") from None
+    if matrix.shape != (K, K):
+        raise ChoiceError(f"expected a cost matrix of {K} x {K} numbers, for {', '.join(classes)}, got the shape {matrix.shape}")
+    if not (np.isfinite(matrix) & (matrix >= 0)).all():
+        raise ChoiceError(f"expected finite costs of 0 or more, got {matrix[~(np.isfinite(matrix) & (matrix >= 0))][0]:g}")
+    if np.diagonal(matrix).any():
+        k = int(np.flatnonzero(np.diagonal(matrix))[0])
+        raise ChoiceError(f"expected a cost of 0 for a right prediction, got {matrix[k, k]:g} for {classes[k]!r} predicted as itself")
+    if not matrix.any():
+        raise ChoiceError("expected a cost above 0 for some error, got 0 for all: every tree would cost the same")
+    return matrix
+
+
+def _assignments(text: str, wanted: str) -> dict[str, str]:
+    """{left of the last "=": right of it} of the parts between commas, which may stand in double quotes, as in CSV."""
+    found = {}
+    for part in next(csv.reader([str(text)], skipinitialspace=True), []):
+        name, equals, value = part.rpartition("=")
+        if not equals:
+            raise ChoiceError(f"{wanted} between commas, got {part!r}" + (f" in {text!r}" if part != text else ""))
+        if name.strip() in found:
+            raise ChoiceError(f"{name.strip()!r} is given twice in {text!r}")
+        found[name.strip()] = value.strip()
+    if not found:
+        raise ChoiceError(f"{wanted} between commas, got {text!r}")
+    return found
+
+
+def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
+    pairs = {}
+    for name, value in _assignments(text, "--cost: expected TRUE:PREDICTED=PRICE,…").items():
+        # A class may have a colon in its name: the colon meant stands between two classes.
+        cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
+        known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
+        if not cuts:
+            raise ChoiceError(f"expected TRUE:PREDICTED=PRICE in --cost, got {name}={value} (or the path of a CSV file)")
+        pairs[(known or cuts)[0]] = value
+    return pairs
+
+
+def _place(name, classes: Names, where: str) -> int:
+    if str(name) not in classes:
+        raise ChoiceError(f"unknown class {str(name)!r} in {where}{did_you_mean(str(name), classes)}; the classes are {', '.join(classes)}")
+    return classes.index(str(name))
+
+
+def _price(value, what: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ChoiceError(f"expected a finite number of 0 or more as {what}, got {value!r}")
+    return number

@@ -1,0 +1,92 @@
+"""The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from odtc.base.json_schema import TEXT
+from odtc.base.text import show_number
+
+NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the data file.
+
+    `kind` is "numeric", "categorical" or "boolean"; `levels` are the category names, in code
+    order (empty for a numeric column).
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] = ()
+
+    def show(self, value: float) -> str:
+        """A cell of this column as a person wrote it: the level's name, or the number."""
+        if self.kind == NUMERIC:
+            return show_number(value)
+        return self.levels[int(value)]
+
+    def to_json(self) -> dict:
+        facts = {"name": self.name, "kind": self.kind}
+        return facts | {"levels": list(self.levels)} if self.kind != NUMERIC else facts
+
+    @classmethod
+    def from_json(cls, facts: dict) -> "Feature":
+        return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())))
+
+
+def feature_shape(value, place: str) -> dict:
+    """The shape of a feature in JSON (odtc.base.json_schema)."""
+    levels = "levels?" if isinstance(value, dict) and value.get("kind") == NUMERIC else "levels"
+    return {"name": TEXT, "kind": (NUMERIC, CATEGORICAL, BOOLEAN), levels: [TEXT]}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows ready to be encoded; arrays are read-only.
+
+    `X` is float64 of shape (rows, features): a number, or the code of a level (its place in
+    `Feature.levels`); NaN is a missing cell, -1 a level never seen in training. `y` is int32
+    of shape (rows,), an index into `classes`, -1 where the label is not known. `weight` is
+    float64 of shape (rows,), 1 without a weight column.
+    """
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    weight: np.ndarray
+    target: str = "class"
+    missing: str = "drop"  # the policy: drop, error or separate
+    n_dropped: int = 0  # rows left out because of a missing cell
+    n_unlabelled: int = 0  # of these, rows without a label or a weight: no policy keeps them
+    source: dict = field(default_factory=dict)  # path, sha256, weight column: for the manifest
+    # Columns that no test asks, but constraints may name: float64 (rows, aside), as in X.
+    aside: tuple[Feature, ...] = ()
+    aside_X: np.ndarray | None = None
+    selected: "Selected | None" = None  # where these are only some of the rows
+
+    def __post_init__(self):
+        if self.aside_X is None:
+            object.__setattr__(self, "aside_X", np.zeros((len(self.y), 0)))
+        for array in (self.X, self.y, self.weight, self.aside_X):
+            array.setflags(write=False)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What a data set was selected from (odtc.workflow.row_selection.selection): the `whole`, the places of the rows in it, int64 in
+    rising order, and what is to be told of the selection."""
+
+    whole: Dataset
+    rows: np.ndarray
+    facts: dict
+
+

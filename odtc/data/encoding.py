@@ -1,0 +1,323 @@
+"""Turns a Dataset into 0/1 columns, each the answer to one split, and merges what is the same.
+
+An encoding module defines `NAME`, `SUMMARY`, `OPTIONS` (name -> (type, help)) and
+`tests(dataset, **options)`, a list of (split, ones_left): the column is 1 where the split goes
+left if `ones_left` (the tests of one-hot levels), else 1 where it goes right (thresholds).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from odtc.base.registry import Registry
+from odtc.data.cost_matrix import unit_cost
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.splits import Missing, Split, Subset, Threshold
+from odtc.errors import ChoiceError, DataError
+
+ENCODINGS = Registry(
+    "encoding", "odtc.data.encodings", ("auto", "onehot", "thresholds", "sampled", "oblique"), ("NAME", "SUMMARY", "OPTIONS", "tests")
+)
+BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
+# 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
+MOST_CELLS = 2**32
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Binary rows and columns without duplicates; arrays are read-only.
+
+    Column j of `X` answers `tests[j]`; no column is constant, and no two are identical or
+    complementary. Data rows of one label that answer all tests alike are one row here: row i
+    is `copies[i]` data rows, of `weight[i]` together, in the order they first appear.
+    """
+
+    name: str
+    X: np.ndarray  # bool, (rows, tests), C order
+    y: np.ndarray  # int32, (rows,)
+    weight: np.ndarray  # float64, (rows,): summed
+    copies: np.ndarray  # int64, (rows,)
+    row_of: np.ndarray  # int64, (data rows,): the merged row of each data row
+    tests: tuple[Split, ...]
+    ones_left: np.ndarray  # bool, (tests,): the column is 1 where the split goes left
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    target: str
+    missing: str
+    # Per kept test the tests merged away: True for an identical column, False for its complement.
+    stands_for: tuple[tuple[tuple[Split, bool], ...], ...]
+    scheme: str
+    dataset: Dataset | None = None
+    # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
+    # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
+    cost: np.ndarray | None = None
+    # float64, (rows, features): the cells of each row where there is no dataset (a manifest), see `values`.
+    cells: np.ndarray | None = None
+    groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
+
+    def __post_init__(self):
+        if self.cost is None:
+            object.__setattr__(self, "cost", unit_cost(len(self.classes)))
+        for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left, self.cost):
+            array.setflags(write=False)
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    @cached_property
+    def values(self) -> np.ndarray | None:
+        """float64 (rows, features): the cells of each row, as of Dataset.X; None where rows of data that are one
+        row here differ in them, or nothing is known of them."""
+        if self.dataset is None:
+            return self.cells
+        found = self.dataset.X[self._first_rows]
+        alike = np.array_equal(found[self.row_of], self.dataset.X, equal_nan=True)
+        found.setflags(write=False)
+        return found if alike else None
+
+    @property
+    def n_tests(self) -> int:
+        return self.X.shape[1]
+
+    @cached_property
+    def loss(self) -> np.ndarray:
+        """float64 (rows, classes): what it costs to predict this class for this row."""
+        return self.weight[:, None] * self.cost[self.y]
+
+    @cached_property
+    def class_price(self) -> np.ndarray | None:
+        """float64 (classes,): what a unit of weight costs that is predicted wrong, whatever it is predicted
+        as; None where that depends on the class predicted."""
+        off = ~np.eye(len(self.cost), dtype=bool)
+        highest, lowest = self.cost.max(axis=1), self.cost.min(axis=1, where=off, initial=np.inf)
+        return highest if np.minimum(lowest, highest).tolist() == highest.tolist() else None
+
+    @property
+    def price(self) -> np.ndarray | None:
+        """float64 (rows,): what an error on this row costs; None as of `class_price`."""
+        return None if self.class_price is None else self.weight * self.class_price[self.y]
+
+    def cheapest(self, rows: np.ndarray) -> int:
+        """The class that costs least for all of these rows together; of equals the first."""
+        of_class = np.bincount(self.y[rows], self.weight[rows], len(self.classes))
+        return int((of_class @ self.cost).argmin())
+
+    def find(self, split: Split) -> tuple[int, bool] | None:
+        """(test, left_is_zero) of the test that parts the data rows as this split does, else None.
+
+        `left_is_zero` is True where the column is 0 on the split's left side, False where it is
+        1 there. Raises DataError for an Encoded without its dataset.
+        """
+        left = self.left(split)
+        place = None if left is None else self.place(left)
+        return None if place is None else (place[0], not place[1])
+
+    def left(self, split: Split) -> np.ndarray | None:
+        """bool (rows,): who goes left, None where the split parts data rows that are one row here.
+        Raises DataError for an Encoded without its dataset."""
+        if self.dataset is None:
+            raise DataError(f"expected the data of {self.name!r} to look up a split, got an encoding without data")
+        left = split.left(self.dataset.X)
+        merged = left[self._first_rows]
+        return merged if np.array_equal(left, merged[self.row_of]) else None
+
+    def place(self, column: np.ndarray) -> tuple[int, bool] | None:
+        """(test, same): the test that answers this column (bool (rows,)), or its complement where `same`
+        is False; None where no test does."""
+        place = self._places.get(np.packbits(column ^ column[0]).tobytes())
+        return None if place is None else (place, bool(self.X[0, place] == column[0]))
+
+    @cached_property
+    def _first_rows(self) -> np.ndarray:
+        return np.unique(self.row_of, return_index=True)[1]
+
+    @cached_property
+    def _places(self) -> dict[bytes, int]:
+        """The test by its column, packed, and flipped so that it begins with a 0."""
+        packed = np.packbits((self.X ^ self.X[0]).T, axis=1)
+        return {column.tobytes(): place for place, column in enumerate(packed)}
+
+
+def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
+    """The Encoded of a dataset by a scheme: "name", or "name:key=value,key=value".
+
+    Raises ChoiceError for an unknown encoding or option, DataError where no test tells two
+    rows apart, or where an encoding does not fit a column.
+    """
+    module, options = ENCODINGS.parse(scheme)
+    asked = module.tests(dataset, **options)
+    by_feature = _by_feature(dataset, asked)
+    row_of, first = _merged_rows(dataset, by_feature)
+    if len(asked) * len(first) > MOST_CELLS:
+        raise DataError(
+            f"expected at most {MOST_CELLS:,} binary cells, got {len(asked):,} tests on {len(first):,} rows of "
+            f"{dataset.name!r} from the encoding {scheme!r}; take fewer thresholds, as in {module.NAME}:bins=16"
+        )
+    # One test is one line here, so that each is written and packed as consecutive bytes.
+    answers = np.empty((len(asked), len(first)), dtype=bool)
+    for places, table, code in by_feature:
+        if places[-1] - places[0] + 1 == len(places):
+            # As a slice they are written in place; numpy's indexing with brackets takes 20 times as long.
+            np.take(table, code[first], axis=1, out=answers[places[0] : places[-1] + 1], mode="clip")
+        else:
+            answers[places] = np.take(table, code[first], axis=1)
+    kept, stands_for = _merged_columns(asked, answers)
+    if not kept:
+        raise DataError(
+            f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
+            "every feature column is constant; give another file or encoding"
+        )
+    if len(kept) < len(asked):
+        answers = answers[kept]
+    return Encoded(
+        name=dataset.name,
+        X=_turned(answers),
+        y=dataset.y[first],
+        weight=np.bincount(row_of, dataset.weight, len(first)),
+        copies=np.bincount(row_of, minlength=len(first)),
+        row_of=row_of,
+        tests=tuple(asked[j][0] for j in kept),
+        ones_left=np.array([asked[j][1] for j in kept], dtype=bool),
+        features=dataset.features,
+        classes=dataset.classes,
+        target=dataset.target,
+        missing=dataset.missing,
+        stands_for=stands_for,
+        scheme=scheme,
+        dataset=dataset,
+    )
+
+
+def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
+    """One test per level (or distinct number) of a feature; two levels need one, a constant none.
+
+    A missing cell counts as one level more, with the test `Missing`.
+    """
+    values, absent = _distinct(dataset.X[:, feature])
+    found = [Subset(feature, (float(value),)) for value in values]
+    found += [Missing(feature)] if absent else []
+    if len(found) <= 2:
+        found = found[1:]
+    return [(split, True) for split in found]
+
+
+def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> list[tuple[Split, bool]]:
+    """The thresholds between neighbouring distinct numbers of a feature, and `Missing` where needed.
+
+    With `bins`, of all thresholds the nearest to each of the bins - 1 quantiles of the rows.
+    Raises ChoiceError for bins below 2.
+    """
+    if bins is not None and bins < 2:
+        raise ChoiceError(f"expected bins of 2 or more, got bins={bins}")
+    column = dataset.X[:, feature]
+    values, absent = _distinct(column)
+    cuts = midpoints(values)
+    if bins is not None and len(cuts) >= bins:
+        below = np.searchsorted(np.sort(column), values[:-1], side="right")
+        wanted = np.arange(1, bins) * (np.isfinite(column).sum() / bins)
+        after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
+        nearer = wanted - below[after - 1] <= below[after] - wanted
+        cuts = cuts[np.unique(after - nearer)]
+    found = [(Threshold(feature, float(cut)), False) for cut in cuts]
+    return found + ([(Missing(feature), True)] if absent else [])
+
+
+def midpoints(values: np.ndarray) -> np.ndarray:
+    """A double t with a <= t < b between each two neighbours a < b of sorted numbers: their mean, of 12 digits where
+    that is still between them."""
+    low, high = values[:-1], values[1:]
+    with np.errstate(over="ignore"):
+        middle = (low + high) / 2
+    # The sum of two large numbers can overflow; the sum of their halves cannot.
+    middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+    middle = np.where((low <= middle) & (middle < high), middle, low)
+    # Halfway between 2.8 and 2.9 lies 2.8499999999999996 in doubles, and 2.85 to a reader.
+    near = np.array([float(f"{value:.12g}") for value in middle.tolist()])
+    return np.where((low <= near) & (near < high), near, middle)
+
+
+def _distinct(column: np.ndarray) -> tuple[np.ndarray, bool]:
+    """(sorted distinct numbers, whether a cell is missing)."""
+    values = np.unique(column)
+    absent = len(values) > 0 and bool(np.isnan(values[-1]))
+    return (values[:-1] if absent else values), absent
+
+
+def _turned(cells: np.ndarray, side: int = 512) -> np.ndarray:
+    """The transpose, laid out anew: by squares that fit into a cache, as a whole line of it does not."""
+    turned = np.empty(cells.shape[::-1], cells.dtype)
+    for i in range(0, cells.shape[0], side):
+        for j in range(0, cells.shape[1], side):
+            turned[j : j + side, i : i + side] = cells[i : i + side, j : j + side].T
+    return turned
+
+
+def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np.ndarray]]:
+    """(places in `asked`, table, code) per feature: test k of the feature answers table[k, code[row]].
+
+    A feature has fewer distinct values than there are rows, so its tests are asked of these; tests that
+    weigh several features are asked of all rows.
+    """
+    places = {}
+    for place, (split, _) in enumerate(asked):
+        places.setdefault(split.features if len(split.features) == 1 else (), []).append(place)
+    grouped = []
+    for features, mine in places.items():
+        if features:
+            values, code = np.unique(dataset.X[:, features[0]], return_inverse=True)
+            # Every column is a view of the same values: a split looks only at its own feature.
+            X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
+        else:
+            X, code = dataset.X, np.arange(dataset.n_rows)
+        table = np.empty((len(mine), len(X)), dtype=bool)
+        for line, place in enumerate(mine):
+            split, ones_left = asked[place]
+            table[line] = split.left(X) == ones_left
+        grouped.append((mine, table, code))
+    return grouped
+
+
+def _merged_rows(dataset: Dataset, by_feature) -> tuple[np.ndarray, np.ndarray]:
+    """(row_of, first): the merged row of each data row, and the first data row of each."""
+    key, n_keys = dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1
+    for _, table, code in by_feature:
+        # Values that answer all tests of the feature alike are one kind.
+        lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
+        kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
+        if n_keys * len(kinds) >= 2**62:
+            # The mixed-radix number would overflow: number the rows seen so far afresh.
+            seen, key = np.unique(key, return_inverse=True)
+            n_keys = len(seen)
+        key, n_keys = key * len(kinds) + kind[code], n_keys * len(kinds)
+    _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return rank[row_of], first[order]
+
+
+def _merged_columns(asked, answers: np.ndarray):
+    """(places of the kept tests, what each stands for), the first of equals kept, constants left out."""
+    flipped = answers[:, 0] if answers.size else np.zeros(len(asked), dtype=bool)
+    packed = np.packbits(answers ^ flipped[:, None], axis=1)
+    usable = packed.any(axis=1)
+    keeper, merged = {}, {}
+    for place in np.flatnonzero(usable).tolist():
+        kept = keeper.setdefault(packed[place].tobytes(), place)
+        if kept == place:
+            merged[place] = []
+        else:
+            merged[kept].append((asked[place][0], bool(flipped[kept] == flipped[place])))
+    return list(merged), tuple(map(tuple, merged.values()))
+
+
+def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:
+    """float64 (rows, classes), 0 or more: what predicting the class saves of the row's highest loss, so its
+    weight for its own class and else 0 if every error costs 1. With `worth` (rows,) that for its own class."""
+    if worth is None:
+        return encoded.loss.max(axis=1, keepdims=True) - encoded.loss
+    gain = np.zeros((encoded.n_rows, len(encoded.classes)))
+    gain[np.arange(encoded.n_rows), encoded.y] = worth
+    return gain

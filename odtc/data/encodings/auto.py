@@ -1,0 +1,16 @@
+"""Thresholds for numeric columns, one column per level for the others."""
+
+from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import BINS, level_tests, threshold_tests
+
+NAME = "auto"
+SUMMARY = "thresholds for numeric columns, one-hot for the others"
+OPTIONS = {"bins": BINS}
+
+
+def tests(dataset, bins=None):
+    """The tests of `thresholds` or of `onehot`, as the kind of each feature asks."""
+    found = []
+    for place, feature in enumerate(dataset.features):
+        found += threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
+    return found

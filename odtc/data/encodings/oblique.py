@@ -1,0 +1,86 @@
+"""The tests of `auto`, and hyperplanes: univariate models then prove the best tree over that pool.
+
+A local search (odtc.algorithms.hyperplanes.tree_alternating) settles trees of depth 2 and 3 from many starts; the hyperplanes of their nodes,
+those of the better trees first, become tests, each with parallel ones: of the cuts along its normal those
+that part the classes best. A tree over the pool is as easy to prove as one over as many thresholds.
+"""
+
+from itertools import zip_longest
+
+import numpy as np
+
+from odtc.algorithms.hyperplanes.tree_alternating import search
+from odtc.base import deadline
+from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import BINS, level_tests, threshold_tests
+from odtc.data.linear_terms import LinearTerms
+from odtc.errors import ChoiceError
+
+NAME = "oblique"
+SUMMARY = "the tests of auto, and hyperplanes found by a local search with parallel ones (oblique:pool=100)"
+OPTIONS = {
+    "pool": (int, "how many hyperplanes at most (default 100)"),
+    "bins": BINS,
+    "seconds": (float, "how long the search may take (default 10)"),
+    "seed": (int, "of the search (default 0)"),
+}
+RESTARTS = 40  # trees of each depth
+SHIFTS = 3  # cuts along each normal beside its own
+
+
+def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
+    """(split, ones_left) of the numbers' thresholds, the levels, and then the hyperplanes, best first. Raises
+    ChoiceError for a pool or a time below 0."""
+    if pool < 0 or not seconds >= 0 or seed < 0:
+        raise ChoiceError(f"expected pool, seconds and seed of 0 or more in the encoding 'oblique', got {pool}, {seconds:g} and {seed}")
+    found = []
+    for place, feature in enumerate(dataset.features):
+        found += threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
+    values, of = np.unique(dataset.X, axis=0, return_inverse=True) if pool else (dataset.X[:0], None)
+    weighed = LinearTerms.of(values, dataset.features)
+    if pool and weighed.n:
+        found += [(split, False) for split in _planes(weighed, _counts(dataset, of.reshape(-1), len(values)), pool, deadline.share(seconds, 0.5), seed, bins is None)]
+    return found
+
+
+def _counts(dataset, of, n) -> np.ndarray:
+    """float64 (distinct rows, classes): the weight of each class there."""
+    K = len(dataset.classes)
+    return np.bincount(of * K + dataset.y, dataset.weight, n * K).reshape(n, K)
+
+
+def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float, seed: int, all_numbers: bool) -> list:
+    """At most `pool` splits that part the rows in different ways, none of a single feature where
+    `all_numbers` of it are tests already."""
+    loss = counts.sum(axis=1, keepdims=True) - counts
+    of_depth = []
+    for depth in (2, 3):
+        seen, size = search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen, 2**depth - 1
+        of_depth.append(sorted((seen[at : at + size] for at in range(0, len(seen), size)), key=lambda tree: tree[0][0]))
+    # Deeper trees lose less, so the two depths take turns; tree by tree, as a part of one is worth little.
+    planes = [plane for turn in zip_longest(*of_depth, fillvalue=()) for tree in turn for plane in tree]
+    rows, known, own, parallel = np.arange(len(weighed.Z)), set(), [], []
+    for _, h, g in planes:
+        v = weighed.Z @ h
+        lefts = [v <= cut for cut in (g, *_cuts(v, counts))]
+        for place, (split, left) in enumerate(zip(weighed.splits(h, rows, lefts), lefts)):
+            key = np.packbits(left ^ left[0]).tobytes()
+            if split is not None and (len(split.features) > 1 or not all_numbers) and key not in known:
+                known.add(key)
+                (parallel if place else own).append(split)
+        if len(own) >= pool:
+            break
+    half = pool - pool // 2
+    return (own[:half] + parallel[: pool - half] + own[half:])[:pool]
+
+
+def _cuts(v: np.ndarray, counts: np.ndarray) -> list[float]:
+    """The cuts of these sums that leave the least Gini impurity, the best first."""
+    order = np.argsort(v, kind="stable")
+    left = np.cumsum(counts[order], axis=0)[:-1]
+    right = counts.sum(axis=0) - left
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pure = sum(np.nan_to_num((side**2).sum(axis=1) / side.sum(axis=1)) for side in (left, right))
+    pure[v[order][1:] - v[order][:-1] <= 1e-9] = -np.inf
+    best = np.argsort(-pure, kind="stable")[:SHIFTS]
+    return [float(v[order][k] + v[order][k + 1]) / 2 for k in best.tolist() if pure[k] > -np.inf]

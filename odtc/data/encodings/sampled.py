@@ -1,0 +1,58 @@
+"""The thresholds that CART asks on random parts of the rows: few columns for data with many different numbers.
+
+Firat et al. (2020), section 5, sample thresholds so, per node of the tree; an encoding holds those of
+all nodes together, and any formulation can use it. The first sample is all rows, so that CART's own
+splits are among them.
+"""
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import level_tests, midpoints
+from odtc.data.splits import Missing, Threshold
+
+NAME = "sampled"
+SUMMARY = "the thresholds that CART asks on 90 % samples of the rows, one-hot for what is no number"
+OPTIONS = {
+    "depth": (int, "of the trees (by default 4)"),
+    "samples": (int, "how many trees (by default 50)"),
+    "seed": (int, "of the samples"),
+}
+PORTION = 0.9
+
+
+def tests(dataset, depth=4, samples=50, seed=0):
+    """(Threshold, False) in rising order, feature by feature; (Missing, True) where cells are missing, and the tests
+    of `onehot` for columns that are not numeric."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng, columns, values = np.random.default_rng(seed), [], {}
+    for place, feature in enumerate(dataset.features):
+        if feature.kind == NUMERIC:
+            # Ranks say the same as numbers, are exact in single precision, and put a missing cell to the right.
+            found, rank = np.unique(dataset.X[:, place], return_inverse=True)
+            values[place] = found[: np.isfinite(found).sum()]
+            columns.append((place, rank))
+        else:
+            columns += [(place, split.left(dataset.X)) for split, _ in level_tests(dataset, place)]
+    cuts = {place: set() for place in values}
+    if columns and (dataset.weight > 0).any():
+        X = np.column_stack([column for _, column in columns]).astype(np.float32)
+        used = np.flatnonzero(dataset.weight > 0)
+        for sample in range(max(1, samples)):
+            rows = used if sample == 0 else rng.choice(used, max(1, int(PORTION * len(used))), replace=False)
+            model = DecisionTreeClassifier(max_depth=depth, random_state=sample)
+            model.fit(X[rows], dataset.y[rows], sample_weight=dataset.weight[rows])
+            for column, threshold in zip(model.tree_.feature.tolist(), model.tree_.threshold.tolist()):
+                place = columns[column][0] if column >= 0 else None
+                if place in cuts and threshold < len(values[place]) - 1:
+                    cuts[place].add(int(threshold))
+    found = []
+    for place in range(len(dataset.features)):
+        if place not in values:
+            found += level_tests(dataset, place)
+            continue
+        middles = midpoints(values[place])
+        found += [(Threshold(place, float(middles[cut])), False) for cut in sorted(cuts[place])]
+        found += [(Missing(place), True)] if np.isnan(dataset.X[:, place]).any() else []
+    return found

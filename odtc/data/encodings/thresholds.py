@@ -1,0 +1,24 @@
+"""One column per threshold of every feature, all of them numeric: x > t."""
+
+from odtc.data.dataset import NUMERIC
+from odtc.data.encoding import BINS, threshold_tests
+from odtc.errors import DataError
+
+NAME = "thresholds"
+SUMMARY = "one column per threshold between neighbouring numbers; every column must be numeric"
+OPTIONS = {"bins": BINS}
+
+
+def tests(dataset, bins=None):
+    """(Threshold, False) in rising order, feature by feature; (Missing, True) where cells are missing.
+
+    Raises DataError for a column that is not numeric.
+    """
+    for feature in dataset.features:
+        if feature.kind != NUMERIC:
+            raise DataError(
+                f"expected numeric columns only for --encoding thresholds, got the {feature.kind} column "
+                f"{feature.name!r} in {dataset.name!r}; use --encoding auto, or --numeric {feature.name} "
+                "if it holds numbers"
+            )
+    return [test for feature in range(len(dataset.features)) for test in threshold_tests(dataset, feature, bins)]

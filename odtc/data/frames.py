@@ -1,0 +1,125 @@
+"""Rows that stand in memory, coded as those of a data file are: arrays and data frames of pandas or polars.
+
+An array of numbers holds numbers. In an array of objects, and in a data frame, each column is what the
+same cells would be in a file (odtc.data.column_types): text is a category unless it reads as numbers, a categorical
+dtype is a category, booleans stay booleans; None, NaN, NA and the words for them are missing.
+"""
+
+import numpy as np
+import polars as pl
+
+from odtc.data import column_types
+from odtc.data.dataset import BOOLEAN, NUMERIC, Feature
+from odtc.errors import DataError
+
+PLACE = "X"  # what messages call the rows
+
+
+def is_mixed(X) -> bool:
+    """Whether some column may hold something else than numbers, so that each is looked at by itself."""
+    if isinstance(X, pl.DataFrame):
+        return not all(dtype.is_numeric() for dtype in X.dtypes)
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        return not all(getattr(dtype, "kind", "O") in "iuf" for dtype in X.dtypes)
+    return hasattr(X, "dtype") and getattr(X.dtype, "kind", "") in "OUSTb" and getattr(X, "ndim", 0) == 2
+
+
+def expect_names(X) -> None:
+    """Raises DataError for a data frame without columns, or with two of one name."""
+    if not hasattr(X, "columns") or not hasattr(X, "shape"):
+        return
+    names = [str(name) for name in X.columns]
+    if not names:
+        raise DataError(f"Found array with 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"expected different column names, got {twice!r} twice; rename one")
+
+
+def series_of(X) -> list[pl.Series]:
+    """The columns of a table as polars series, whose type says what the table declares.
+
+    Raises TypeError for a cell that is no number, text, boolean or date.
+    """
+    if isinstance(X, pl.DataFrame):
+        return X.get_columns()
+    if hasattr(X, "iloc"):
+        return [_of_cells(X.iloc[:, j].to_numpy(dtype=object), str(X.dtypes.iloc[j]) == "category", f"column {str(X.columns[j])!r} of {PLACE}")
+                for j in range(X.shape[1])]
+    cells = np.asarray(X, dtype=object)
+    return [_of_cells(cells[:, j], False, f"column {j} of {PLACE}") for j in range(cells.shape[1])]
+
+
+def table_of(X) -> pl.DataFrame:
+    """A data frame of pandas or polars as polars' own. Raises DataError for columns of one name."""
+    expect_names(X)
+    return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
+
+
+def learnt(series: list[pl.Series], names: list[str], categorical: set[int]) -> tuple[np.ndarray, tuple[Feature, ...]]:
+    """(X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
+    columns have; `categorical` are places whose kind is not to be guessed. Raises DataError."""
+    X, features = np.empty((len(series[0]), len(series))), []
+    for j, (name, cells) in enumerate(zip(names, series)):
+        known = column_types.cells(cells.alias(name), PLACE)
+        kind = column_types.kind_of(cells.dtype, known, j in categorical, False)
+        if kind == NUMERIC:
+            features.append(Feature(name, NUMERIC))
+        else:
+            levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(known.cast(pl.String))
+            features.append(Feature(name, kind, levels))
+        X[:, j] = _coded(known, features[-1])
+    return X, tuple(features)
+
+
+def coded(series: list[pl.Series], features: tuple[Feature, ...]) -> np.ndarray:
+    """float64 (rows, columns), coded by features that are known: -1 for an unseen level. Raises DataError."""
+    X = np.empty((len(series[0]), len(series)))
+    for j, (feature, cells) in enumerate(zip(features, series)):
+        X[:, j] = _coded(column_types.cells(cells.alias(feature.name), PLACE), feature)
+    return X
+
+
+def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
+    if feature.kind == NUMERIC:
+        return column_types.numbers(known, feature.name, PLACE)
+    return column_types.codes(known.cast(pl.String), feature.levels, feature.kind)
+
+
+def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
+    """Text where some cell is text, booleans where all are, else numbers; `declared`: a categorical dtype."""
+    known = [None if _is_missing(value) else value for value in values]
+    there = [value for value in known if value is not None]
+    if declared or any(isinstance(value, str) for value in there):
+        text = pl.Series([None if value is None else _text(value, place) for value in known], dtype=pl.String)
+        return text.cast(pl.Categorical) if declared else text
+    if there and all(isinstance(value, (bool, np.bool_)) for value in there):
+        return pl.Series([None if value is None else bool(value) for value in known], dtype=pl.Boolean)
+    if any(hasattr(value, "isoformat") for value in there):
+        return pl.Series([None if value is None else str(value) for value in known], dtype=pl.String)
+    return pl.Series([None if value is None else _number(value, place) for value in known], dtype=pl.Float64)
+
+
+def _number(value, place: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _strange(value, place) from None
+
+
+def _text(value, place: str) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if not isinstance(value, (str, int, float, np.number)) and not hasattr(value, "isoformat"):
+        raise _strange(value, place)
+    return str(value)
+
+
+def _strange(value, place: str) -> TypeError:
+    return TypeError(f"argument must be a string or a number in every cell of {place}, not {type(value).__name__!r}")
+
+
+def _is_missing(value) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))

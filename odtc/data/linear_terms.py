@@ -1,0 +1,172 @@
+"""What hyperplanes weigh: numbers scaled to [0, 1] and indicators of levels; and hyperplanes in original units.
+
+A model finds h·z <= g over scaled columns z. `LinearTerms.split` turns that into a split of the data's own units,
+with as few digits as the rows allow: a coefficient is rounded, or left out, only where each row that matters
+stays on its side and half of the gap between the sides is kept; the bound is the shortest number in the
+middle of the gap. So what is shown is what the tree holds, and routes by.
+"""
+
+import shlex
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.robust_lp import solved
+from odtc.base import deadline
+from odtc.data.dataset import NUMERIC, Feature
+from odtc.data.encoding import Encoded, midpoints
+from odtc.data.splits import Oblique, Split, Subset, Term, Threshold
+from odtc.errors import ChoiceError, DataError
+
+
+@dataclass(frozen=True)
+class LinearTerms:
+    """Column j of `Z` (float64, (rows, terms), in [0, 1]) is `terms[j]`, of weight 1, less low[j], by span[j]."""
+
+    Z: np.ndarray
+    terms: tuple[Term, ...]
+    low: np.ndarray
+    span: np.ndarray
+    features: tuple[Feature, ...]
+    values: np.ndarray  # the rows as of Dataset.X
+
+    @classmethod
+    def of(cls, values: np.ndarray, features: tuple[Feature, ...], only: tuple[int, ...] | None = None,
+           refuse_missing: bool = False) -> "LinearTerms":
+        """Every number that varies, and every level of a category that occurs (of two levels the second).
+        `only` names the features to take. A number with missing cells has no place on a side: it is left out, or,
+        with `refuse_missing`, a ChoiceError."""
+        terms, columns, missed = [], [], []
+        for place, feature in enumerate(features):
+            if only is not None and place not in only:
+                continue
+            column = values[:, place]
+            known = np.unique(column[~np.isnan(column)])
+            if feature.kind == NUMERIC:
+                if len(known) < 2:
+                    continue
+                if np.isnan(column).any():
+                    missed.append(feature.name)
+                    continue
+                terms.append(Term(place, 1.0))
+                columns.append(column)
+            else:
+                levels = known[1:] if len(known) == 2 and not np.isnan(column).any() else known
+                for level in levels if len(known) > 1 or np.isnan(column).any() else ():
+                    terms.append(Term(place, 1.0, float(level)))
+                    columns.append((column == level).astype(float))
+        if missed and refuse_missing:
+            raise ChoiceError(
+                f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their rows (--missing drop) or the "
+                f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, which asks such columns by "
+                "themselves, or --model oblique_search, which leaves them out"
+            )
+        raw = np.array(columns).T if columns else np.zeros((len(values), 0))
+        low = raw.min(axis=0) if raw.size else np.zeros(0)
+        with np.errstate(over="ignore"):
+            span = raw.max(axis=0) - low if raw.size else np.zeros(0)
+        if not np.isfinite(span).all():
+            name = features[terms[int(np.argmin(np.isfinite(span)))].feature].name
+            raise DataError(f"expected numbers whose range is a double to weigh them, got a wider one in {name!r}")
+        return cls((raw - low) / span, tuple(terms), low, span, features, values)
+
+    @classmethod
+    def encoded(cls, encoded: Encoded, **how) -> "LinearTerms":
+        return cls.of(values(encoded), encoded.features, **how)
+
+    @property
+    def n(self) -> int:
+        return len(self.terms)
+
+    def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> Split | None:
+        """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)
+        says; None where none along h does, or a side is empty."""
+        return self.splits(h, rows, [left])[0]
+
+    def splits(self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray]) -> list[Split | None]:
+        """Parallel ones, with the same coefficients."""
+        X, size = self.values[rows], np.abs(h)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            weight = np.where(size > 1e-9 * size.max(initial=0.0), h / self.span, 0.0)
+            weight = weight / np.abs(weight).max(initial=0.0)
+        if not np.isfinite(weight).all() or not weight.any():
+            return [None] * len(lefts)
+        exact = [self._cut(weight, X, left) for left in lefts]
+        wanted = [place for place, cut in enumerate(exact) if cut is not None]
+        for digits in (1, 2, 3, 4, 6, 8, 12) if wanted else ():
+            rounded = _rounded(weight, digits) * (size > 10.0 ** -(digits + 1) * size.max())
+            found = {place: self._cut(rounded, X, lefts[place]) for place in wanted}
+            if all(cut is not None and cut[1] >= 0.5 * exact[place][1] for place, cut in found.items()):
+                exact = [found.get(place) for place in range(len(lefts))]
+                break
+        return [cut and self._simple(cut[0], X, left) for cut, left in zip(exact, lefts)]
+
+    def _cut(self, weight: np.ndarray, X: np.ndarray, left: np.ndarray) -> tuple[Oblique, float] | None:
+        """(split, gap between the sides relative to the spread of the sums) with these weights; None where
+        they do not part the rows so."""
+        if left.all() or not left.any():
+            return None
+        terms = tuple(Term(term.feature, float(w), term.level) for term, w in zip(self.terms, weight) if w)
+        total = np.zeros(len(X))
+        for term in terms:
+            total = total + term.of(X)
+        low, high = float(total[left].max()), float(total[~left].min())
+        if not terms or not low < high:
+            return None
+        return Oblique(terms, between(low, high)), (high - low) / float(np.ptp(total))
+
+    def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
+        """A threshold where only one number is weighed, a set of levels where only one category is."""
+        if len(split.features) > 1:
+            return split
+        place = split.features[0]
+        column = X[:, place]
+        if split.terms[0].level is not None:
+            return Subset(place, tuple(np.unique(column[left]).tolist())) if not np.isnan(column).any() else split
+        if split.terms[0].weight < 0:
+            return split
+        return Threshold(place, float(midpoints(np.array([column[left].max(), column[~left].min()]))[0]))
+
+
+def values(encoded: Encoded) -> np.ndarray:
+    """float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError where rows of
+    data that differ are one row here."""
+    found = encoded.values
+    if found is None:
+        raise ChoiceError(
+            f"a model of hyperplanes needs the numbers of each row, and the encoding {encoded.scheme!r} holds rows of "
+            f"{encoded.name!r} for one that differ in them; use --encoding auto, without bins"
+        )
+    return found
+
+
+def between(low: float, high: float) -> float:
+    """The shortest double b with low <= b < high, from the middle half where that has one."""
+    width = high - low
+    middle = float(midpoints(np.array([low, high]))[0])
+    for digits in range(1, 17):
+        b = float(f"{middle:.{digits}g}")
+        if low + width / 4 <= b <= high - width / 4 and low <= b < high:
+            return b
+    return middle
+
+
+def widest(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
+    """float64 (terms,): of the hyperplanes h·z <= g that part the rows so, one of least |h|_1 for a gap of 2, and so
+    of few terms; None where none does, or where there are more than `most` cells to look at.
+
+        min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
+    """
+    n, d = Z.shape
+    seconds = deadline.share(5.0)
+    if n * d > most or not seconds:
+        return None
+    side = np.where(left, 1.0, -1.0)[:, None]
+    rows = np.unique(np.hstack([side * Z, -side * Z, -side]), axis=0)
+    found = solved(np.append(np.ones(2 * d), 0.0), rows, -np.ones(len(rows)), [(0, None)] * (2 * d) + [(None, None)], seconds)
+    return None if found is None else found[:d] - found[d : 2 * d]
+
+
+def _rounded(weight: np.ndarray, digits: int) -> np.ndarray:
+    """Rounded to so many digits behind the first of the largest."""
+    return np.array([float(f"{w:.{digits}g}") for w in weight.tolist()])

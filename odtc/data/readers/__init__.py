@@ -1,0 +1,1 @@
+"""The readers of data files. One module a format."""

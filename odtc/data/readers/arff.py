@@ -1,0 +1,62 @@
+"""Reads ARFF files (Weka), dense or sparse, with numeric, nominal and string attributes."""
+
+import re
+
+import polars as pl
+
+from odtc.data.column_types import EXACT
+from odtc.data.reading import check_names, read_text
+from odtc.errors import DataError
+
+NAME = "arff"
+SUFFIXES = (".arff", ".arff.gz")
+SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
+
+
+def read(path) -> pl.DataFrame:
+    """Numbers as Float64, strings as String, nominals as Categorical; "?" is null. A column with numbers
+    from 2^53 on, which a double does not tell apart, is the text of the file.
+
+    A nominal {1,2,3} is declared to be categorical, which plain text could not tell. Raises
+    DataError for text that is not UTF-8 or not ARFF.
+    """
+    text = read_text(path)
+    content = _loads(path, text)
+    names = [name.strip() for name, _ in content["attributes"]]
+    check_names(names, repr(str(path)))
+    large = [j for j, (name, declared) in enumerate(content["attributes"]) if _dtype(declared) == pl.Float64
+             and any(row[j] is not None and abs(row[j]) >= EXACT for row in content["data"])]
+    if large:  # its numbers are doubles already, so it is read again with these columns declared to be text
+        content = _loads(path, _as_text(text, large))
+    columns = list(zip(*content["data"])) or [()] * len(names)
+    return pl.DataFrame([
+        pl.Series(name, column, dtype=_dtype(declared))
+        for name, column, (_, declared) in zip(names, columns, content["attributes"])
+    ])
+
+
+def _loads(path, text: str) -> dict:
+    import arff
+
+    try:
+        return arff.loads(text)
+    # liac-arff raises its own exceptions for the errors it foresees, bare ones for the others.
+    except Exception as problem:
+        raise DataError(
+            f"expected ARFF in {str(path)!r}, got text that is not ({str(problem).strip().rstrip('.')}); "
+            "correct the line, or save the data as CSV"
+        ) from None
+
+
+def _as_text(text: str, which: list[int]) -> str:
+    """The text of a file with these attributes declared as STRING."""
+    heads = list(re.finditer(r"(?im)^([ \t]*@attribute\b.*?)\S+[ \t]*$", text))
+    for j in reversed(which):
+        text = text[: heads[j].start()] + heads[j][1] + "STRING" + text[heads[j].end() :]
+    return text
+
+
+def _dtype(declared):
+    if isinstance(declared, list):
+        return pl.Categorical
+    return pl.String if declared == "STRING" else pl.Float64

@@ -1,0 +1,314 @@
+"""Turns a data file into a Dataset: types, levels, classes, weights and missing cells.
+
+A reader module defines `NAME`, `SUFFIXES`, `SUMMARY` and `read(path) -> polars.DataFrame`; all
+that is decided about the cells is decided here, once for all file formats. Row numbers in
+messages count the rows of data from 1, the header not among them.
+"""
+
+import gzip
+import hashlib
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from odtc.base.registry import Registry, did_you_mean
+from odtc.data import column_types
+from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.frames import table_of
+from odtc.errors import ChoiceError, DataError
+
+READERS = Registry("reader", "odtc.data.readers", ("csv", "parquet", "arff"), ("NAME", "SUFFIXES", "SUMMARY", "read"))
+POLICIES = ("drop", "error", "separate")
+
+
+def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:
+    """The Dataset of a file, its format chosen by suffix, or of a data frame of pandas or polars; the words
+    of `from_frame` apply.
+
+    The target is the last column (that is not `weights`) unless named. Raises DataError for
+    what is wrong with the file, ChoiceError for an option that is.
+    """
+    _check_policy(missing)
+    if hasattr(path, "columns") and hasattr(path, "shape"):
+        return from_frame(table_of(path), name or "data", target, categorical, numeric, missing, weights, None, aside)
+    try:
+        path = Path(path)
+    except TypeError:
+        raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
+    frame = _load(path)
+    source = {"path": str(path), "sha256": fingerprint(path)}
+    return from_frame(frame, name or _stem(path), target, categorical, numeric, missing, weights, source, aside)
+
+
+def fingerprint(path) -> str:
+    """The SHA-256 of a data file; raises DataError where it cannot be read."""
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as problem:
+        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}") from None
+
+
+def from_frame(
+    frame: pl.DataFrame, name, target=None, categorical=(), numeric=(), missing="drop", weights=None, source=None, aside=()
+) -> Dataset:
+    """The Dataset of a polars frame.
+
+    `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
+    column of numbers >= 0, which is then no feature; `aside` names columns that are none either, but
+    that constraints may speak of. `missing` is "drop" (rows with a missing
+    cell are left out and counted), "error", or "separate" (a missing feature stays, as NaN; a
+    row without target or weight is still left out). `source` holds path and sha256 of a file.
+    """
+    _check_policy(missing)
+    source = source or {"path": None, "sha256": None}
+    place = repr(source["path"] or name)
+    check_names(frame.columns, place)
+    categorical, numeric, aside = _listed(categorical), _listed(numeric), _listed(aside)
+    target = _check_columns(frame, place, target, categorical, numeric, weights, aside)
+    names = [n for n in frame.columns if n not in (target, weights)]
+    if not set(names) - set(aside):
+        raise DataError(f"expected at least one feature column beside the target {target!r} in {place}, got none")
+
+    columns = {n: column_types.cells(frame[n], place) for n in frame.columns}
+    kinds = [column_types.kind_of(frame[n].dtype, columns[n], n in categorical, n in numeric) for n in names]
+    advice = "correct it, or name the column in --categorical"
+    numbers = {n: column_types.numbers(columns[n], n, place, advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
+    for n, values in numbers.items():
+        column_types.expect_apart(columns[n], values, n, place)
+    weight = column_types.weights(columns[weights], weights, place) if weights else np.ones(frame.height)
+    keep = _kept_rows(columns, names, target, weights, missing, place)
+
+    labels = columns[target].cast(pl.String).filter(pl.Series(keep))
+    classes = column_types.levels_of(labels)
+    _check_classes(classes, len(labels), target, place)
+    X, features = np.empty((len(labels), len(names))), []
+    for j, (n, kind) in enumerate(zip(names, kinds)):
+        if kind == NUMERIC:
+            features.append(Feature(n, NUMERIC))
+            X[:, j] = numbers[n][keep]
+            continue
+        cells = columns[n].cast(pl.String).filter(pl.Series(keep))
+        levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(cells)
+        features.append(Feature(n, kind, levels))
+        X[:, j] = column_types.codes(cells, levels, kind)
+    if np.isnan(X).all():
+        raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
+    out = np.array([n in aside for n in names])
+    X, aside_X = X[:, ~out], X[:, out]
+    return Dataset(
+        name=name,
+        X=X,
+        y=column_types.codes(labels, classes, CATEGORICAL).astype(np.int32),
+        features=tuple(feature for feature in features if feature.name not in aside),
+        classes=classes,
+        weight=weight[keep],
+        target=target,
+        missing=missing,
+        n_dropped=int(frame.height - keep.sum()),
+        n_unlabelled=int(_incomplete(columns, [target] + ([weights] if weights else [])).any(axis=1).sum()),
+        source=source | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)} | ({"aside": aside} if aside else {}),
+        aside=tuple(feature for feature in features if feature.name in aside),
+        aside_X=aside_X,
+    )
+
+
+def read_rows(path, features, classes, target, require_labels=False, weights=None, used=None) -> Dataset:
+    """Rows to predict or score, coded by the features and classes of a tree; none is left out.
+
+    Columns are found by name, others ignored. `used` holds the places of the features that are asked
+    for (None: all); the others need not be there, and are NaN. In `X` a missing cell is NaN and an
+    unseen level -1; `y` is -1 where the label is absent, missing or no known class. Raises DataError
+    for an absent feature column (or target, with `require_labels`) and for text in a numeric column.
+    """
+    path = Path(path)
+    frame, place = _load(path), repr(str(path))
+    used = range(len(features)) if used is None else sorted(used)
+    named = [features[j].name for j in used]
+    for role, names in (("feature", named), ("label", [target] if require_labels else []), ("weight", [weights] if weights else [])):
+        if absent := [n for n in names if n not in frame.columns]:
+            hint = did_you_mean(absent[0], frame.columns) if len(absent) == 1 else ""
+            raise DataError(
+                f"expected the {role} column{'s' if len(absent) > 1 else ''} {_some(absent)} in {place}, got no such "
+                f"column{'s' if len(absent) > 1 else ''}{hint}; columns are found by name, in any order"
+            )
+    X = np.full((frame.height, len(features)), np.nan)
+    for j in used:
+        feature = features[j]
+        cells = column_types.cells(frame[feature.name], place)
+        if feature.kind == NUMERIC:
+            X[:, j] = column_types.numbers(cells, feature.name, place)
+        else:
+            X[:, j] = column_types.codes(cells.cast(pl.String), feature.levels, feature.kind)
+    y = np.full(frame.height, -1, dtype=np.int32)
+    if target in frame.columns:
+        codes = column_types.codes(column_types.cells(frame[target], place).cast(pl.String), classes, CATEGORICAL)
+        y = np.nan_to_num(codes, nan=-1).astype(np.int32)
+        if require_labels and (y < 0).all():
+            first = next((cell for cell in column_types.cells(frame[target], place).cast(pl.String) if cell is not None), None)
+            raise DataError(f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in column {target!r} of {place}, "
+                            f"got {'only missing cells' if first is None else f'none of them in {frame.height} rows, the first {first!r}'}")
+    weight = np.ones(frame.height)
+    if weights:
+        weight = column_types.weights(column_types.cells(frame[weights], place), weights, place)
+        if np.isnan(weight).any():
+            raise DataError(
+                f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
+                f"column {weights!r}; fill it in, or leave out the row"
+            )
+    source = {"path": str(path), "weights": weights}
+    return Dataset(
+        _stem(path), X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source
+    )
+
+
+def read_text(path) -> str:
+    """The text of a file, unzipped where its name ends in .gz, without a byte order mark.
+
+    Raises DataError for broken gzip, an empty file and text that is not UTF-8. For readers.
+    """
+    path = Path(path)
+    data = path.read_bytes()
+    if path.name.lower().endswith(".gz"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        # utf-8-sig counts its places from behind the mark.
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise DataError(
+            f"expected UTF-8 text in {str(path)!r}, got the byte 0x{problem.object[problem.start]:02x} in line {line}, "
+            f"byte {problem.start + 1} of the file; save it as UTF-8"
+        ) from None
+    if not text.strip():
+        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
+    return text
+
+
+def check_names(names, place: str) -> None:
+    """Raises DataError for a blank or repeated column name; `place` is the file, quoted."""
+    first = {}
+    for number, name in enumerate(names):
+        if not name.strip():
+            raise DataError(
+                f"expected a name for every column in {place}, got a blank one for column {number + 1}; name it, "
+                "or remove the column (a saved row index looks like this)"
+            )
+        if first.setdefault(name, number) != number:
+            raise DataError(
+                f"expected different column names in {place}, got {name!r} for column {first[name] + 1} and "
+                f"for column {number + 1}; rename one"
+            )
+
+
+def _load(path: Path) -> pl.DataFrame:
+    """The frame of a file that exists, can be read and has rows."""
+    try:
+        with path.open("rb") as stream:
+            empty = not stream.read(1)
+    except OSError as problem:
+        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}") from None
+    module, _ = _match(path)
+    if empty:
+        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
+    frame = module.read(path)
+    if not frame.height:
+        raise DataError(f"expected rows of data in {str(path)!r}, got a header only")
+    return frame
+
+
+def _match(path: Path):
+    """(reader module, suffix) by the longest known suffix of the file name."""
+    known = [(suffix, module) for module in map(READERS.get, READERS.names()) for suffix in module.SUFFIXES]
+    fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
+    if not fitting:
+        listed = ", ".join(suffix for suffix, _ in known)
+        raise DataError(f"expected a data file that ends in one of {listed}, got {str(path)!r}; rename or convert it")
+    suffix, module = max(fitting, key=lambda pair: len(pair[0]))
+    return module, suffix
+
+
+def _stem(path: Path) -> str:
+    """monks-1 of monks-1.csv.gz."""
+    return path.name[: -len(_match(path)[1])] or path.name
+
+
+def _check_policy(missing: str) -> None:
+    if missing not in POLICIES:
+        hint = did_you_mean(str(missing), POLICIES)
+        raise ChoiceError(f"unknown policy for missing cells {missing!r}{hint}; known: {', '.join(POLICIES)}")
+
+
+def _listed(names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _check_columns(frame, place: str, target, categorical, numeric, weights, aside) -> str:
+    """The target's name, after every column named in an option was found to exist and to fit."""
+    if target is None:
+        others = [name for name in frame.columns if name != weights and name not in aside]
+        target = others[-1] if others else weights
+    for role, named in (
+        ("target", [target]), ("weights", [weights] if weights else []),
+        ("categorical", categorical), ("numeric", numeric), ("aside", aside),
+    ):
+        for name in named:
+            if name not in frame.columns:
+                hint = did_you_mean(str(name), frame.columns) or f"; it has {_some(frame.columns)}"
+                raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
+            if role != "target" and name == target:
+                raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
+            if role in ("categorical", "numeric", "aside") and name == weights:
+                raise ChoiceError(f"expected a feature column for --{role}, got {name!r}, which holds the weights")
+            if role == "numeric" and name in categorical:
+                raise ChoiceError(f"expected the column {name!r} in --categorical or in --numeric, got it in both")
+    return target
+
+
+def _some(names) -> str:
+    listed = [repr(name) for name in names[:10]]
+    return ", ".join(listed + ["..."] if len(names) > 10 else listed)
+
+
+def _check_classes(classes: tuple[str, ...], n_rows: int, target: str, place: str) -> None:
+    if len(classes) < 2:
+        raise DataError(
+            f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in all "
+            f"{n_rows} rows; name another target"
+        )
+    if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
+        raise DataError(
+            f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
+            f"{target!r}, which looks like a regression target; name another with --target, or make classes of it"
+        )
+
+
+def _kept_rows(columns: dict, names, target, weights, missing: str, place: str) -> np.ndarray:
+    """Which rows stay: bool of shape (rows,); raises DataError by policy, or where none stays."""
+    needed = ([] if missing == "separate" else list(names)) + [target] + ([weights] if weights else [])
+    absent = _incomplete(columns, needed)
+    incomplete = absent.any(axis=1)
+    if missing == "error" and incomplete.any():
+        row = incomplete.argmax()
+        raise DataError(
+            f"expected no missing cell in {place}, got {absent.sum()} in {incomplete.sum()} rows, the first in row "
+            f"{row + 1}, column {needed[absent[row].argmax()]!r}; fill them in, or choose --missing drop or separate"
+        )
+    if incomplete.all():
+        worst = needed[absent.sum(axis=0).argmax()]
+        advice = "remove that column, or choose --missing separate" if worst in names else "name another column"
+        raise DataError(
+            f"expected a row without missing cells in {place}, got none among {len(incomplete)} rows (column {worst!r} "
+            f"lacks {absent[:, needed.index(worst)].sum()}); {advice}"
+        )
+    return ~incomplete
+
+
+def _incomplete(columns: dict, names) -> np.ndarray:
+    """Which cells of these columns are missing: bool of shape (rows, names)."""
+    return np.column_stack([columns[name].is_null().to_numpy() for name in names])

@@ -1,0 +1,213 @@
+"""A split asks one question of a row and sends it left or right, in the units of the data file.
+
+Every split says itself where a missing cell and an unseen level go: right, except that
+`Missing` asks just for the missing ones. A new kind of split is one more class in `KINDS`. All have
+
+    features   the features that it looks at, in its order
+    measured   those of them that it takes as numbers, so that a missing cell leaves it without an answer
+    scale, cut only Threshold and Oblique: splits of one scale are nested, in the order of their cuts
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base.json_schema import NUMBER, TEXT, SchemaError, validate, why
+from odtc.base.text import show_number
+from odtc.data.dataset import NUMERIC, Feature
+from odtc.errors import TreeError
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Left iff x[feature] <= threshold (double arithmetic); NaN goes right."""
+
+    feature: int
+    threshold: float
+
+    kind = "threshold"
+    features = measured = property(lambda self: (self.feature,))
+    scale, cut = property(lambda self: self.feature), property(lambda self: self.threshold)
+
+    def left(self, X: np.ndarray) -> np.ndarray:
+        """bool of shape (rows,) for X of shape (rows, features)."""
+        return X[:, self.feature] <= self.threshold
+
+    def words(self, features: tuple[Feature, ...]) -> tuple[str, str]:
+        """The question answered on the left and on the right, for a reader."""
+        name, value = features[self.feature].name, show_number(self.threshold)
+        return f"{name} ≤ {value}", f"{name} > {value}"
+
+    def to_json(self, features) -> dict:
+        return {"kind": self.kind, "feature": features[self.feature].name, "threshold": self.threshold}
+
+    @classmethod
+    def from_json(cls, facts, features) -> "Threshold":
+        return cls(_place(facts["feature"], features), float(facts["threshold"]))
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Left iff x[feature] is one of `values` (codes of levels, or numbers); all others go right."""
+
+    feature: int
+    values: tuple[float, ...]
+
+    kind = "subset"
+    features, measured = property(lambda self: (self.feature,)), ()
+
+    def left(self, X: np.ndarray) -> np.ndarray:
+        return np.isin(X[:, self.feature], self.values)
+
+    def words(self, features) -> tuple[str, str]:
+        feature = features[self.feature]
+        shown = [feature.show(value) for value in self.values]
+        if len(shown) == 1:
+            return f"{feature.name} = {shown[0]}", f"{feature.name} ≠ {shown[0]}"
+        listed = "{" + ", ".join(shown) + "}"
+        return f"{feature.name} in {listed}", f"{feature.name} not in {listed}"
+
+    def to_json(self, features) -> dict:
+        feature = features[self.feature]
+        named = [v if feature.kind == NUMERIC else feature.levels[int(v)] for v in self.values]
+        return {"kind": self.kind, "feature": feature.name, "values": named}
+
+    @classmethod
+    def from_json(cls, facts, features) -> "Subset":
+        place = _place(facts["feature"], features)
+        feature = features[place]
+        if feature.kind == NUMERIC:
+            return cls(place, tuple(float(v) for v in facts["values"]))
+        codes = {level: float(code) for code, level in enumerate(feature.levels)}
+        return cls(place, tuple(codes[v] for v in facts["values"]))
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Left iff the cell x[feature] is missing."""
+
+    feature: int
+
+    kind = "missing"
+    features, measured = property(lambda self: (self.feature,)), ()
+
+    def left(self, X: np.ndarray) -> np.ndarray:
+        return np.isnan(X[:, self.feature])
+
+    def words(self, features) -> tuple[str, str]:
+        name = features[self.feature].name
+        return f"{name} is missing", f"{name} is known"
+
+    def to_json(self, features) -> dict:
+        return {"kind": self.kind, "feature": features[self.feature].name}
+
+    @classmethod
+    def from_json(cls, facts, features) -> "Missing":
+        return cls(_place(facts["feature"], features))
+
+
+@dataclass(frozen=True)
+class Term:
+    """weight · x[feature]; or the weight alone, where x[feature] is `level`, the code of a level."""
+
+    feature: int
+    weight: float
+    level: float | None = None
+
+    def of(self, X: np.ndarray) -> np.ndarray:
+        """float64 (rows,)."""
+        column = X[:, self.feature]
+        return self.weight * (column if self.level is None else (column == self.level).astype(float))
+
+
+@dataclass(frozen=True)
+class Oblique:
+    """Left iff the sum of the terms <= bound, added in their order in double arithmetic. A missing number
+    among them makes the sum NaN, which goes right; a missing or unseen level is none of its levels."""
+
+    terms: tuple[Term, ...]
+    bound: float
+
+    kind = "oblique"
+    scale, cut = property(lambda self: self.terms), property(lambda self: self.bound)
+
+    @property
+    def features(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(term.feature for term in self.terms))
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(term.feature for term in self.terms if term.level is None))
+
+    def left(self, X: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for term in self.terms:
+                total = total + term.of(X)
+        return total <= self.bound
+
+    def words(self, features) -> tuple[str, str]:
+        text = ""
+        for place, term in enumerate(self.terms):
+            feature, weight = features[term.feature], show_number(abs(term.weight))
+            name = feature.name if term.level is None else f"[{feature.name} = {feature.show(term.level)}]"
+            minus = term.weight < 0
+            text += (" - " if minus else " + ") if place else ("-" if minus else "")
+            text += name if weight == "1" else f"{weight}·{name}"
+        return f"{text or '0'} ≤ {show_number(self.bound)}", f"{text or '0'} > {show_number(self.bound)}"
+
+    def to_json(self, features) -> dict:
+        def fact(term):
+            feature = features[term.feature]
+            level = {} if term.level is None else {"level": term.level if feature.kind == NUMERIC else feature.levels[int(term.level)]}
+            return {"feature": feature.name, **level, "weight": term.weight}
+
+        return {"kind": self.kind, "terms": [fact(term) for term in self.terms], "bound": self.bound}
+
+    @classmethod
+    def from_json(cls, facts, features) -> "Oblique":
+        def term(fact):
+            place = _place(fact["feature"], features)
+            level, feature = fact.get("level"), features[place]
+            if level is None and feature.kind != NUMERIC:
+                raise ValueError(f"{feature.name!r} is no number, so it needs a level")
+            if level is not None:
+                level = float(level) if feature.kind == NUMERIC else float(feature.levels.index(level))
+            return Term(place, float(fact["weight"]), level)
+
+        return cls(tuple(map(term, facts["terms"])), float(facts["bound"]))
+
+
+Split = Threshold | Subset | Missing | Oblique
+KINDS = {split.kind: split for split in (Threshold, Subset, Missing, Oblique)}
+
+
+def split_shape(value, place: str) -> dict:
+    """The shape of a split in JSON, by its kind (odtc.base.json_schema)."""
+    shapes = {
+        "threshold": {"feature": TEXT, "threshold": NUMBER},
+        "subset": {"feature": TEXT, "values": [(NUMBER, TEXT)]},
+        "missing": {"feature": TEXT},
+        "oblique": {"terms": [{"feature": TEXT, "level?": (NUMBER, TEXT, None), "weight": NUMBER}], "bound": NUMBER},
+    }
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return {"kind": tuple(KINDS)} | (shapes[kind] if isinstance(kind, str) and kind in shapes else {})
+
+
+def split_from_json(facts: dict, features: tuple[Feature, ...]) -> Split:
+    """A split from its JSON form; raises TreeError where a kind, feature or level is unknown."""
+    try:
+        validate(facts, split_shape)
+        return KINDS[facts["kind"]].from_json(facts, features)
+    except (SchemaError, KeyError, TypeError, ValueError) as problem:
+        raise TreeError(
+            f"expected a split of kind {', '.join(KINDS)} with known feature and values, "
+            f"got {str(facts)[:200]} ({why(problem)})"
+        ) from None
+
+
+def _place(name: str, features) -> int:
+    for place, feature in enumerate(features):
+        if feature.name == name:
+            return place
+    raise KeyError(name)

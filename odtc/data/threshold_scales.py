@@ -1,0 +1,75 @@
+"""The scales a model measures on: thresholds of one numeric feature, or parallel hyperplanes, in rising
+order, and weights.
+
+The columns of such thresholds are nested, so that a row answers 1 to the first `rank` of them and
+0 to the others: the rank says as much as all of them. Any other test (a level, a missing cell) is a
+scale of its own with one cut. All of it is told from the encoded columns, without the data file.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.data.splits import Oblique, Threshold
+
+MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as many apart
+
+
+@dataclass(frozen=True)
+class Scales:
+    """`scale` and `place` are int64 of shape (tests,): test j is cut number place[j], from 0, of scale[j]."""
+
+    scale: np.ndarray
+    place: np.ndarray
+    size: np.ndarray  # int64 (scales,): the number of cuts
+    rank: np.ndarray  # int64 (rows, scales): how many cuts of the scale the row lies above
+
+    @property
+    def n(self) -> int:
+        return len(self.size)
+
+    def test(self, scale, place) -> np.ndarray:
+        """The test that is this cut of this scale; arrays broadcast."""
+        order = np.lexsort((self.place, self.scale))
+        return order[(np.cumsum(self.size) - self.size)[scale] + place]
+
+    @classmethod
+    def of(cls, encoded: Encoded) -> "Scales":
+        members: dict = {}
+        for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+            ordered = isinstance(split, Threshold | Oblique) and not ones_left
+            members.setdefault(("scale", split.scale) if ordered else ("test", j), []).append(j)
+        scale, place = np.empty(encoded.n_tests, np.int64), np.empty(encoded.n_tests, np.int64)
+        for number, tests in enumerate(members.values()):
+            if len(tests) > 1:
+                tests.sort(key=lambda j: encoded.tests[j].cut)
+            scale[tests], place[tests] = number, np.arange(len(tests))
+        rank = np.stack([_sum(encoded.X, np.array(tests)) for tests in members.values()], axis=1)
+        return cls(scale, place, np.bincount(scale), rank)
+
+
+def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """int64 (rows,): in how many of the columns a row has a 1; neighbours are not copied first."""
+    if (np.diff(columns) == 1).all():
+        return np.count_nonzero(X[:, columns[0] : columns[-1] + 1], axis=1)
+    return X[:, columns].sum(axis=1)
+
+
+def in_units(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
+    """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
+    sum of weights is one, too; (weight, 1.0, False) where their `total` (by default of all) is more than MOST of it."""
+    parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
+    denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
+    unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
+    whole = 0 < (weight.sum() if total is None else total) <= MOST * unit
+    return (weight / float(unit), float(unit), True) if whole else (weight, 1.0, False)
+
+
+def priced(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
+    """(weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
+    whole number of it)."""
+    (weight, grain, _), (_, unit, whole) = in_units(encoded.weight), in_units(encoded.loss, encoded.loss.max(axis=1).sum())
+    return weight, encoded.cost * (grain / unit), unit, whole

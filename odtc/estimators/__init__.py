@@ -1,0 +1,1 @@
+"""The scikit-learn estimator. Imports workflow and all below it."""

@@ -1,0 +1,370 @@
+"""`OptimalTreeClassifier`: the compiler in the manners of scikit-learn, with the proof beside the tree."""
+
+import time
+import warnings
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from odtc.base import deadline
+from odtc.base.text import show_number
+from odtc.data import frames
+from odtc.data.cost_matrix import cost_matrix
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.errors import NoSolutionError, SolverError
+from odtc.estimators import parameters
+from odtc.model.solution import Solution, Termination
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Branch, Leaf, Tree
+from odtc.workflow import pipeline
+
+
+class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
+    """The classification tree of a depth with the fewest (weighted) training errors, proved by a solver.
+
+    Parameters
+    ----------
+    max_depth : int, default 2
+    min_samples_leaf : int, default 1
+        Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".
+    min_weight_fraction_leaf : float, default 0.0
+        Least share of the weight (sample and class weights) in a leaf. The best tree without this limit is
+        cut back until it keeps it: then `bound_` still holds, and `is_optimal_` is only true where nothing was lost.
+    model : str, default "auto"
+        A formulation of `odtc list models`; "auto" chooses by the size of the data (odtc.formulations.auto).
+    solver : str, default "highs"
+        A solver of `odtc list solvers`, or several between commas, which race.
+    time_limit : float or None
+        Wall seconds for the compiler and the solver. When they end without a proof the best tree so far is kept, the start
+        if there is no other, with a ConvergenceWarning; `is_optimal_` is then False.
+    encoding : str, default "auto"
+        Thresholds between all neighbouring numbers; "auto:bins=16" takes fewer (`odtc list encodings`).
+    categorical_features : "from_dtype" or sequence of names or places
+        Columns that are categories whatever their type is; text and categorical dtypes are so by themselves.
+    class_weight : dict {label: weight}, "balanced" or None
+    cost : mapping {(true label, predicted label): price}, matrix in the order of `classes_`, or None
+    constraints : str or sequence of str
+        As of `odtc list constraints`: "branch_nodes <= 5".
+    cuts, start, params, threads, gap :
+        As `--cuts`, `--start`, `-p` (a dict), `--threads` and `--gap` of the command line.
+    random_state : int, RandomState instance or None
+        Seeds the solver; None is 0, so that the same data has the same tree.
+
+    A missing value (NaN, None, pandas.NA) goes right at a threshold, and may be asked for by itself; a
+    category that was not seen in `fit` is in no set.
+
+    Attributes
+    ----------
+    tree_ : odtc.Tree, with counts and rows in its leaves
+    status_ : "optimal", "time_limit", … (odtc.model.solution.Termination); "unknown" for CART, which proves nothing
+    objective_, bound_, gap_ : float; `bound_` and `gap_` None where nothing is proved
+    is_optimal_ : bool, whether the bound proves that no tree costs less
+    model_ : str, the formulation that `model` came to; None where a leaf alone was the only tree
+    leaf_rows_ : int64 (leaves, classes), training rows; leaf_weights_ : float64, weighted by sample and class
+    feature_importances_ : float64 (features,), shares of the Gini impurity that goes
+    classes_, n_classes_, n_features_in_, feature_names_in_, features_ (odtc.data.dataset.Feature)
+    """
+
+    def __init__(self, max_depth=2, *, min_samples_leaf=1, min_weight_fraction_leaf=0.0, model="auto", solver="highs", time_limit=None,
+                 encoding="auto", categorical_features="from_dtype", class_weight=None, cost=None, constraints=(), cuts=None,
+                 start="cart", params=None, threads=None, gap=0.0, random_state=None):
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.model = model
+        self.solver = solver
+        self.time_limit = time_limit
+        self.encoding = encoding
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
+        self.cost = cost
+        self.constraints = constraints
+        self.cuts = cuts
+        self.start = start
+        self.params = params
+        self.threads = threads
+        self.gap = gap
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """X (rows, columns), y (rows,), weights (rows,); rows of weight 0 count as absent.
+
+        Raises ValueError for data or parameters that do not fit, NoSolutionError where no tree keeps the
+        constraints, SolverError for a solver that cannot run.
+        """
+        parameters.expect(self)
+        share = self.min_weight_fraction_leaf
+        options = {"time_limit": self.time_limit, "threads": self.threads, "seed": self._seed(), "gap": self.gap}
+        if y is None:
+            raise ValueError("OptimalTreeClassifier requires y to be passed, but the target y is None")
+        X, self.features_ = self._learnt(X)
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(X):
+            raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        weight = np.ones(len(X)) if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        dataset = self._dataset(X, codes, weight)
+        cost = self._cost(dataset)
+        began = time.monotonic()
+        problem = self._pose(dataset, cost)
+        tree, solution = (_leaf_alone(dataset, cost) if problem is None else self._solved(problem, options, began))
+        of_class = self._class_weights(dataset)
+        if share > 0 and problem is not None:
+            total = np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class
+            root = _cut_back(tree.root, of_class, cost, share * total * (1 - 1e-9))
+            if root is not tree.root:
+                tree = replace(tree, root=root)
+                heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
+                solution = replace(solution, objective=problem.module.objective(problem, heap), termination=Termination.UNKNOWN)
+        self.model_ = problem.formulation if problem is not None else None
+        self.tree_ = tree
+        self.status_, self.objective_, self.bound_, self.gap_ = str(solution.termination), solution.objective, solution.bound, solution.gap
+        self.is_optimal_ = solution.gap is not None and solution.gap <= 1e-9
+        self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
+        self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
+        with np.errstate(over="ignore"):
+            self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
+        return self
+
+    def predict(self, X):
+        """The class of each row."""
+        X = self._coded(X)
+        return self.classes_[self.tree_.predict(X)]
+
+    def predict_proba(self, X):
+        """float64 (rows, classes): the shares of the training weight in each row's leaf, sample and class
+        weights included, as in scikit-learn; `leaf_rows_[self.apply(X)]` has the rows themselves."""
+        leaves = self.apply(X)
+        held = self.leaf_weights_.copy()
+        empty = held.sum(axis=1) == 0
+        held[empty] = np.eye(self.n_classes_)[[leaf.label for leaf in self.tree_.leaves()]][empty]
+        return (held / held.sum(axis=1, keepdims=True))[leaves]
+
+    def predict_log_proba(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def apply(self, X):
+        """int64 (rows,): the leaf of each row, counted from the left."""
+        X = self._coded(X)
+        return self.tree_.apply(X)
+
+    def decision_path(self, X):
+        """A sparse bool matrix (rows, nodes): the nodes that each row comes to, in the order of `tree_.walk()`."""
+        from scipy.sparse import csr_array
+
+        leaves, paths, above = self.apply(X), [], []
+        for number, (node, depth) in enumerate(self.tree_.walk()):
+            above = [*above[:depth], number]
+            if isinstance(node, Leaf):
+                paths.append(above)
+        ends = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in leaves])])
+        nodes = np.concatenate([paths[leaf] for leaf in leaves])
+        return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(leaves), number + 1))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """float64 (features,): how much of the Gini impurity of the training weight goes at the splits of each feature,
+        as shares of all that goes, as in scikit-learn; 0 without a split. A hyperplane's part is shared out by how far
+        each of its terms ranges over the training rows. The tree was chosen for its errors, not for impurity."""
+        check_is_fitted(self)
+        gone, leaves = np.zeros(self.n_features_in_), iter(self.leaf_weights_)
+
+        def weighed(node) -> np.ndarray:
+            if isinstance(node, Leaf):
+                return next(leaves)
+            left, right = weighed(node.left), weighed(node.right)
+            lost = max(0.0, _impurity(left + right) - _impurity(left) - _impurity(right))
+            share = np.zeros(len(gone))
+            for term in getattr(node.split, "terms", ()):
+                share[term.feature] += abs(term.weight) * (1.0 if term.level is not None else self._ranges[term.feature])
+            if not share.any():
+                share[list(node.split.features)] = 1.0
+            gone[:] += lost * share / share.sum()
+            return left + right
+
+        weighed(self.tree_.root)
+        return gone / gone.sum() if gone.sum() > 0 else np.zeros_like(gone)
+
+    def get_depth(self) -> int:
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    # What `fit` is made of.
+
+    def _seed(self) -> int:
+        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _learnt(self, X):
+        """(X, features) of the training rows, after scikit-learn's own checks of them."""
+        given = self.categorical_features
+        if frames.is_mixed(X) or not isinstance(given, str):
+            frames.expect_names(X)
+            validate_data(self, X, skip_check_array=True)
+            series = frames.series_of(X)
+            if not series or not len(series[0]):
+                raise ValueError(f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) while a minimum of 1 is required.")
+            return frames.learnt(series, self._names(), self._categorical(given))
+        if given != "from_dtype":
+            raise ValueError(f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}')
+        frames.expect_names(X)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        return X, tuple(Feature(name, NUMERIC) for name in self._names())
+
+    def _coded(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return frames.coded(frames.series_of(X), self.features_)
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _names(self) -> list[str]:
+        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+
+    def _categorical(self, given) -> set[int]:
+        if isinstance(given, str):
+            return set()
+        names, found = self._names(), set()
+        for item in given:
+            if isinstance(item, str) and item in names:
+                found.add(names.index(item))
+            elif isinstance(item, Integral) and not isinstance(item, bool) and 0 <= item < len(names):
+                found.add(int(item))
+            else:
+                raise ValueError(f"expected categorical_features to hold names or places of columns, got {item!r}")
+        return found
+
+    def _dataset(self, X, codes, weight) -> Dataset:
+        """The rows that weigh something, in an order of their own: so neither the order of the rows nor
+        whether a row is repeated or weighs 2 makes any difference among trees that are equally good."""
+        kept = np.flatnonzero(weight > 0)
+        if not len(kept):
+            raise ValueError("expected a sample weight above 0, got only zero-weight rows")
+        kept = kept[np.lexsort((codes[kept], *X[kept].T[::-1]))]
+        return Dataset("X", np.ascontiguousarray(X[kept]) + 0.0, codes[kept].astype(np.int32), self.features_, tuple(map(_label, self.classes_)),
+                       weight[kept], "y", missing="separate")
+
+    def _class_weights(self, dataset: Dataset) -> np.ndarray:
+        """float64 (classes,): what a unit of weight of each class counts for."""
+        K = len(dataset.classes)
+        if self.class_weight is None or K < 2:
+            return np.ones(K)
+        held = np.bincount(dataset.y, dataset.weight, K)
+        return cost_matrix(dataset.classes, held, self._named_weights()).max(axis=1)
+
+    def _named_weights(self):
+        given = self.class_weight
+        if isinstance(given, str) or given is None:
+            return given
+        known = set(self.classes_.tolist())
+        strange = [label for label in given if label not in known]
+        if strange and not known <= set(given):  # as in scikit-learn: where all classes have a weight, a fold may lack one
+            raise ValueError(f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of {strange[0]!r}")
+        return {_label(label): value for label, value in dict(given).items() if label in known}
+
+    def _cost(self, dataset: Dataset) -> np.ndarray:
+        K = len(dataset.classes)
+        given = self.cost
+        if hasattr(given, "items"):
+            given = {(_label(true), _label(predicted)): price for (true, predicted), price in given.items()}
+        return cost_matrix(dataset.classes, np.bincount(dataset.y, dataset.weight, K), self._named_weights(), given) if K > 1 else np.zeros((1, 1))
+
+    def _pose(self, dataset: Dataset, cost: np.ndarray):
+        """The problem, None where every tree is a leaf: no depth, one class, or nothing to tell rows apart by."""
+        same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
+        if self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all():
+            return None
+        given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
+        kept = given + ((f"leaf_rows >= {self.min_samples_leaf}",) if self.min_samples_leaf > 1 else ())
+        return pipeline.pose(dataset, self.model, int(self.max_depth), encoding=self.encoding, params=self.params, fitting=True,
+                             cost=cost, constraints=kept, time_limit=self.time_limit)
+
+    def _solved(self, problem, options: dict, began: float) -> tuple[Tree, Solution]:
+        """The tree of the problem, and what was proved of it; the time limit began at this moment."""
+        left = deadline.after(began, self.time_limit)
+        if hasattr(problem.module, "tree"):
+            done = pipeline.learn(problem, time_limit=left)
+            return done.tree, done.solution
+        ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(left), left)
+        last, solution = None, pipeline.out_of_time(ready)
+        if ready.model is not None:
+            last, solution = pipeline.run(ready.model, self.solver, start=ready.point, **options | {"time_limit": ready.left})
+        if ready.model is None and ready.known is not None:
+            done = pipeline.unfinished(ready)
+            tree, solution = done.tree, done.solution
+        elif not solution.has_solution and solution.termination == Termination.TIME_LIMIT and ready.begun:
+            heap = ready.begun[0]
+            solution = replace(solution, x=None, objective=problem.module.objective(problem, heap))
+            tree = heap.to_tree(problem.encoded)
+        elif not solution.has_solution:
+            raise NoSolutionError(pipeline.no_solution_text(solution, constraints=tuple(map(str, problem.constraints))))
+        else:
+            done = pipeline.decode(last, solution)
+            if not done.verified:
+                wrong = next(check for check in done.checks if not check.passed)
+                raise SolverError(f"the solver {self.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); try another solver")
+            facts = pipeline.settled_objective(last, done)
+            solution = replace(done.solution, objective=facts.get("objective", done.solution.objective), bound=facts.get("bound", done.solution.bound))
+            tree = done.tree
+        if solution.termination == Termination.TIME_LIMIT:
+            warnings.warn(f"the time limit of {self.time_limit:g} s came before the proof: the tree costs {solution.objective:g}, "
+                          f"the best bound is {solution.bound}; raise time_limit, or lower max_depth", ConvergenceWarning, stacklevel=3)
+        return tree, solution
+
+
+def _impurity(weights: np.ndarray) -> float:
+    """The Gini impurity of a node by class, times its weight."""
+    total = weights.sum()
+    return float(total - (weights**2).sum() / total) if total > 0 else 0.0
+
+
+def _leaf_alone(dataset: Dataset, cost: np.ndarray) -> tuple[Tree, Solution]:
+    """The tree without a branch node, which is then the best one."""
+    K = len(dataset.classes)
+    counts, rows = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
+    paid = counts @ cost
+    leaf = Leaf(int(paid.argmin()) if K > 1 else 0, tuple(map(float, counts)), tuple(map(int, rows)))
+    tree = Tree(leaf, dataset.features, dataset.classes, dataset.target, dataset.missing)
+    return tree, Solution(None, Termination.OPTIMAL, float(paid.min()), float(paid.min()), 0.0, "odtc")
+
+
+def _cut_back(node, of_class: np.ndarray, cost: np.ndarray, least: float):
+    """The node without the branch nodes, from the bottom up, that have a leaf of less weight; the same
+    object where there are none."""
+    if isinstance(node, Leaf):
+        return node
+    left, right = (_cut_back(child, of_class, cost, least) for child in (node.left, node.right))
+    if any(isinstance(child, Leaf) and np.dot(child.counts, of_class) < least for child in (left, right)):
+        cut = Branch(node.split, left, right)
+        return Leaf(int((np.array(cut.counts) @ cost).argmin()), cut.counts, cut.rows)
+    return node if left is node.left and right is node.right else Branch(node.split, left, right)
+
+
+def _label(label) -> str:
+    """A label as a data file has it: 1 for 1.0, true for True."""
+    if isinstance(label, (bool, np.bool_)):
+        return "true" if label else "false"
+    return show_number(label) if isinstance(label, (float, np.floating)) else str(label)

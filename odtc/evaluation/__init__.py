@@ -1,0 +1,1 @@
+"""Runs compared: benchmarks, cross-validation, reports, plots, diagnostics. Imports workflow and all below it."""

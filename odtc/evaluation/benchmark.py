@@ -1,0 +1,310 @@
+"""Studies: formulations side by side on the same data by the same solver, one line of JSON a finished cell.
+
+A cell is one data set, one depth and one form of a formulation, or a model file of somebody else (a
+peer) for the same data and depth. Its solver runs in a process of its own, so CPU seconds are known
+on a busy machine. What is finished stands in the results file at once; a rerun skips it. The key of
+a cell holds all that its figures depend on: the bytes of the data, the form, solver, limits and the
+version of odtc.
+"""
+
+import json
+import os
+import re
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from glob import glob
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
+
+from odtc import __version__
+from odtc.data.encoding import Encoded, encode
+from odtc.data.reading import fingerprint, read
+from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
+from odtc.fileformats.model_files import read_model
+from odtc.model.solution import Options, Solution, Termination
+from odtc.problem.constraints.constraint import parse, posed
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.solvers.child_process import quick_output
+from odtc.solvers.solver import installed
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
+
+SCHEMA = "odtc.evaluation.benchmark.models/1"
+
+# The sets on which the papers compare formulations, and the names that others' files give them.
+STUDY = ("monks-1", "monks-2", "monks-3", "hayes-roth", "house-votes-84", "balance-scale", "tic-tac-toe",
+         "car-evaluation_papers", "kr-vs-kp", "soybean-small")
+ALIASES = {"monk1": "monks-1", "monk2": "monks-2", "monk3": "monks-3", "car_evaluation": "car-evaluation_papers"}
+FORMS = ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct", "fair", "dpflow")
+PEER_FILE = re.compile(r"(.+)_d(\d+)\.(?:lp|mps)(?:\.gz)?$", re.IGNORECASE)
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A formulation with its parameters; `fit` asks for its loop, as `odtc fit` runs it, instead of the
+    one model that `odtc build` writes."""
+
+    model: str
+    params: tuple[tuple[str, str], ...] = ()
+    fit: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Form":
+        """Of NAME[:KEY=VALUE…][:fit]; raises ChoiceError for what is unknown, or has no model."""
+        name, *words = text.split(":")
+        module, pairs = FORMULATIONS.get(name), []
+        for word in words:
+            key, equals, value = word.partition("=")
+            if equals:
+                pairs.append((key, value))
+            elif word != "fit" or not hasattr(module, "fit"):
+                raise ChoiceError(f"--forms: expected NAME:KEY=VALUE (or NAME:fit for a loop), got {text!r}")
+        form = cls(name, tuple(pairs), "fit" in words)
+        parse_params(name, dict(pairs))
+        if not hasattr(module, "build"):
+            raise ChoiceError(f"--forms: expected formulations with a model, got {name!r}, which learns its tree without one")
+        return form
+
+    def __str__(self) -> str:
+        return ":".join([self.model, *(f"{key}={value}" for key, value in self.params), *(["fit"] if self.fit else [])])
+
+
+@dataclass(frozen=True)
+class Cell:
+    data: Path
+    depth: int
+    form: Form | None  # None for a peer's model
+    peer: Path | None = None
+
+    @property
+    def what(self) -> str:
+        return str(self.form) if self.form else f"peer {self.peer.name}"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that holds for every cell of a study; `reading` are keywords of `odtc.read`, `constraints` texts as of
+    odtc.problem.constraints.constraint. The relaxation is solved by HiGHS within `lp_limit` wall seconds, whatever the solver."""
+
+    solver: str = "highs"
+    options: Options = Options(time_limit=60, threads=1)
+    lp_limit: float = 20.0
+    encoding: str = "onehot"
+    start: str = "cart"
+    reading: dict = field(default_factory=dict)
+    constraints: tuple[str, ...] = ()
+
+
+def found_data(wanted: tuple[str, ...] = ()) -> list[Path]:
+    """Data files by path, or by name in $ODTC_DATA (else ../shared/data); by default those of the ten sets
+    that are there. Raises ChoiceError for a name that is not found, or where none is."""
+    folder = Path(os.environ.get("ODTC_DATA") or "../shared/data")
+    if not wanted:
+        files = [path for name in STUDY if (path := folder / f"{name}.csv").is_file()]
+        if not files:
+            raise ChoiceError(f"expected data sets, found none of {', '.join(STUDY)} (.csv) in {str(folder)!r}; "
+                              "name your own with --data FILE,…, or set ODTC_DATA to their folder")
+        return files
+    files = []
+    for name in wanted:
+        path = next((p for p in (Path(name), folder / name, folder / f"{name}.csv") if p.is_file()), None)
+        if path is None:
+            raise ChoiceError(f"--data: expected a data file, or the name of one in {str(folder)!r}, got {name!r}")
+        files.append(path)
+    return files
+
+
+def found_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Path]]:
+    """Model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth that their names say; those of
+    other data are left out. Raises ChoiceError where the pattern fits no file, or a name says nothing."""
+    files = sorted(map(Path, glob(os.path.expanduser(pattern))))
+    if not files:
+        raise ChoiceError(f"--peer-files: expected model files, found none for {pattern!r}")
+    plain = {path.name.split(".")[0].lower(): path for path in data}
+    plain |= {alias: plain[name] for alias, name in ALIASES.items() if name in plain}
+    peers = {}
+    for file in files:
+        said = PEER_FILE.match(file.name)
+        if said is None:
+            raise ChoiceError(f"--peer-files: expected names that end in DATA_dDEPTH.lp (or .mps, .gz), got {str(file)!r}")
+        names = [name for name in plain if re.search(rf"(^|_){re.escape(name)}$", said[1].lower())]
+        if names:
+            peers.setdefault((plain[max(names, key=len)], int(said[2])), []).append(file)
+    return peers
+
+
+def lay_out(data: list[Path], depths: list[int], forms: list[Form], peers: dict) -> list[Cell]:
+    """The cells in the order in which they are worth having: depth by depth, the first form on all data,
+    the peers' models, then the other forms."""
+    cells = []
+    for depth in depths:
+        CompleteTree(depth)  # one that cannot be is said before the work
+        for place, form in enumerate(forms):
+            cells += [Cell(path, depth, form) for path in data]
+            if place == 0:
+                cells += [Cell(path, depth, None, file) for path in data for file in peers.get((path, depth), ())]
+    return cells
+
+
+def key(cell: Cell, settings: Settings) -> dict:
+    """What the figures of a cell depend on."""
+    module, found = installed(settings.solver)
+    whose = {"peer": fingerprint(cell.peer)} if cell.peer else {"encoding": settings.encoding, "start": settings.start}
+    return {
+        "data": fingerprint(cell.data), "reading": {k: v for k, v in settings.reading.items() if v}, "depth": cell.depth,
+        "form": cell.what, **whose, "solver": f"{module.NAME} {found}", "time_limit": settings.options.time_limit,
+        "lp_limit": settings.lp_limit, "threads": settings.options.threads, "seed": settings.options.seed,
+        "gap": settings.options.gap, "odtc": code_version(), **({"constraints": list(settings.constraints)} if settings.constraints else {}),
+    }
+
+
+@lru_cache
+def code_version() -> str:
+    """The version of odtc, with the commit where it runs from a checkout."""
+    said = quick_output(["git", "-C", str(CHECKOUT), "describe", "--always", "--dirty"], None) if (CHECKOUT / ".git").exists() else ""
+    return f"{__version__} {said.strip()}" if re.fullmatch(r"[\w.-]+\s*", said) else __version__
+
+
+def read_results(path) -> list[dict]:
+    """The finished cells of a results file, none where there is no file. A last line that was cut off is
+    no result. Raises DataError for a file of other content."""
+    path = Path(path)
+    if not path.exists():
+        return []
+    results = []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise DataError(f"expected the results of odtc bench, cannot read {str(path)!r}: {problem}") from None
+    for number, line in enumerate(lines, 1):
+        try:
+            result = json.loads(line)
+            if result["schema"] != SCHEMA:
+                raise KeyError
+            results.append(result)
+        except (ValueError, KeyError, TypeError):
+            if number == len(lines) and not line.endswith("\n"):
+                break
+            raise DataError(f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, got another "
+                            f"line {number}; name another file with --results") from None
+    return results
+
+
+def append_result(path, result: dict) -> None:
+    """One more line, whole on the disk when this returns; a line that was cut off before is removed."""
+    try:
+        with open(path, "a+b") as stream:
+            stream.seek(0)
+            stream.truncate(stream.read().rfind(b"\n") + 1)
+            stream.write(json.dumps(result, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as problem:
+        raise OutputError(f"cannot write {str(path)!r}: {problem.strerror}; choose another place with --results") from None
+
+
+def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] = lambda text: None) -> list[dict]:
+    """The results of these cells, those of the file not computed anew. Ctrl-C raises KeyboardInterrupt: what
+    was finished stands in the file."""
+    known = {json.dumps(result["key"], sort_keys=True): result for result in read_results(path)}
+    results = []
+    for data in dict.fromkeys(cell.data for cell in cells):  # a file that is none is said before hours of work
+        encoded = _encoded(data, settings.encoding, json.dumps(settings.reading))
+        for text in settings.constraints:
+            parse(text, encoded)
+    for number, cell in enumerate(cells, 1):
+        own = key(cell, settings)
+        result = known.get(json.dumps(own, sort_keys=True))
+        if result is None:
+            say(f"[{number}/{len(cells)}] {cell.data.name.split('.')[0]} depth {cell.depth} {cell.what} …")
+            result = {"schema": SCHEMA, "key": own, **measure(cell, settings)}
+            append_result(path, result)
+            show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
+            say(f"    {result['termination']}: objective {show(result['objective'])}, bound {show(result['bound'])}, "
+                f"{show(result['cpu_seconds'])} CPU s, {show(result['seconds'])} s{'; ' + result['message'] if result['message'] else ''}")
+        results.append(result)
+    return results
+
+
+def measure(cell: Cell, settings: Settings) -> dict:
+    """The figures of one cell. A model that cannot be built, or a solver that fails, is a result too."""
+    encoded = _encoded(cell.data, settings.encoding, json.dumps(settings.reading))
+    facts = {
+        "data": encoded.name, "depth": cell.depth, "form": cell.what, "peer": cell.peer is not None,
+        "n_rows": int(encoded.copies.sum()), "n_rows_merged": encoded.n_rows, "n_tests": encoded.n_tests,
+        "columns": None, "rows": None, "nonzeros": None, "build_seconds": None, "lp_bound": None, "lp_termination": None,
+        "lp_seconds": None, "termination": "refused", "objective": None, "bound": None, "gap": None, "nodes": None,
+        "seconds": None, "cpu_seconds": None, "verified": None, "start": None, "message": "",
+    }
+    try:
+        if cell.peer:
+            model, start = read_model(cell.peer), None
+        else:
+            defaults = getattr(FORMULATIONS.get(cell.form.model), "FIT_DEFAULTS", {}) if cell.form.fit else {}
+            params = parse_params(cell.form.model, defaults | dict(cell.form.params))
+            began = time.process_time()
+            model = pipeline.compile_model(posed(Problem(encoded, CompleteTree(cell.depth), cell.form.model, params), settings.constraints))
+            model.A  # noqa: B018  assembled here, not in the solver's time
+            facts["build_seconds"] = round(time.process_time() - began, 4)
+            begun = pipeline.start(model, settings.start)
+            start = begun[1] if begun else None
+        model, solution, cpu = _solved(cell, model, settings, start)
+        if solution.termination == Termination.INTERRUPTED:
+            raise KeyboardInterrupt
+        facts |= {"columns": model.n_cols, "rows": model.n_rows, "nonzeros": model.nnz, **_outcome(solution, cpu)}
+        if model.problem is not None and solution.has_solution:
+            decoded = pipeline.decode(model, solution)
+            facts |= {"verified": decoded.verified, "termination": str(decoded.solution.termination),
+                      **pipeline.settled_objective(model, decoded)}
+        return facts | _relaxed(model, settings)
+    except OdtcError as problem:
+        return facts | {"message": " ".join(str(problem).split())}
+    except MemoryError:
+        return facts | {"message": "not enough memory"}
+
+
+@lru_cache(maxsize=16)
+def _encoded(path: Path, scheme: str, reading: str) -> Encoded:
+    return encode(read(path, **json.loads(reading)), scheme)
+
+
+def _solved(cell, model, settings: Settings, start):
+    """(last model, solution, CPU seconds): those of the solver itself where it says so, else of all its
+    processes; for a loop, of its own work too."""
+    options = {name: getattr(settings.options, name) for name in ("time_limit", "threads", "seed", "gap")}
+    before, own = _children(), time.process_time()
+    if cell.form is not None and cell.form.fit:
+        model, solution = pipeline.run(model, settings.solver, start=start, **options)
+        return model, solution, _children() - before + time.process_time() - own
+    solution = pipeline.solve(model, settings.solver, start=start, **options)
+    return model, solution, _children() - before if solution.cpu_seconds is None else solution.cpu_seconds
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _outcome(solution: Solution, cpu: float) -> dict:
+    return {"termination": str(solution.termination), "objective": solution.objective, "bound": solution.bound,
+            "gap": solution.gap, "nodes": solution.nodes, "seconds": round(solution.seconds, 3), "cpu_seconds": round(cpu, 3),
+            "start": solution.start, "message": solution.message}
+
+
+def _relaxed(model, settings: Settings) -> dict:
+    """The bound of the root relaxation: integrality dropped, HiGHS, its own limit."""
+    loose = replace(model, integrality=np.zeros_like(model.integrality))
+    found = pipeline.solve(loose, "highs", threads=1, time_limit=settings.lp_limit)
+    if found.termination == Termination.INTERRUPTED:
+        raise KeyboardInterrupt
+    done = found.termination == Termination.OPTIMAL
+    return {"lp_bound": found.objective if done else None, "lp_termination": str(found.termination),
+            "lp_seconds": round(found.seconds, 3)}

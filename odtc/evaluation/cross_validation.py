@@ -1,0 +1,169 @@
+"""A grid of models, depths and parameters by cross-validation on one machine, and the best of it.
+
+Every fold is fitted by itself (joblib), with one thread each; the folds are the same for all settings, and
+each class is dealt out evenly. Of settings that score alike the one with the smaller trees is better.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+
+import joblib
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.errors import ChoiceError, NoSolutionError
+from odtc.problem.parameters import parse_params
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow import pipeline
+
+SCHEMA = "odtc.tune/1"
+SCORES = ("accuracy", "balanced_accuracy")
+RULES = ("best", "1se")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of the grid; `params` are the formulation's, as text."""
+
+    model: str
+    depth: int
+    params: tuple[tuple[str, str], ...] = ()
+    min_leaf_rows: int | None = None
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        return (f"leaf_rows >= {self.min_leaf_rows}",) if self.min_leaf_rows else ()
+
+    def __str__(self) -> str:
+        words = [self.model, f"depth {self.depth}", *(f"{key}={value}" for key, value in self.params)]
+        return ", ".join([*words, *([f"{self.min_leaf_rows} rows a leaf"] if self.min_leaf_rows else [])])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What one fit came to on the rows that it did not see; scores are None where the solver found no tree."""
+
+    setting: int
+    fold: int
+    accuracy: float | None
+    balanced_accuracy: float | None
+    n_leaves: int | None
+    proved: bool
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """A setting over all folds: means and standard deviations (with n - 1), None where a fold has no tree."""
+
+    setting: Setting
+    score: float | None
+    deviation: float | None
+    n_leaves: float | None
+    proved: int
+    seconds: float
+    folds: tuple[Fold, ...]
+
+    def to_json(self) -> dict:
+        return asdict(self) | {"setting": asdict(self.setting) | {"params": dict(self.setting.params)}, "name": str(self.setting)}
+
+
+def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> list[Setting]:
+    """All settings, in order; raises ChoiceError for a depth or a number of rows that is none, for an unknown model, and
+    for a parameter that a model has not or a value that it does not take."""
+    for depth in depths:
+        CompleteTree(depth)
+    for least in leaf_rows:
+        if least is not None and least < 1:
+            raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
+    values = [[(key, value) for value in given] for key, given in params.items()]
+    for model, chosen in product(models, product(*values)):
+        if model != "auto":
+            parse_params(model, dict(chosen))
+    return [Setting(model, depth, chosen, least) for model, depth, least, chosen in product(models, depths, leaf_rows, product(*values))]
+
+
+def deal(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
+    """int64 (rows,): the fold of each row, so that every class is in all folds alike, by at most one row.
+
+    Raises ChoiceError for fewer than 2 folds, or more than the rarest of two classes has rows.
+    """
+    counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
+    if n_folds < 2 or len(counts) < 2 or n_folds > counts[-2]:
+        most = int(counts[-2]) if len(counts) > 1 else 0
+        raise ChoiceError(f"--folds: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest class has {most} "
+                          f"row{'s' if most != 1 else ''}), got {n_folds}")
+    mixed = np.random.default_rng(seed).permutation(len(y))
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[mixed[np.argsort(y[mixed], kind="stable")]] = np.arange(len(y)) % n_folds
+    return fold
+
+
+def run(dataset: Dataset, settings: list[Setting], fold: np.ndarray, jobs: int = 1, encoding: str = "auto",
+        tell: Callable[[Fold], None] | None = None, **options) -> list[list[Fold]]:
+    """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `options` are
+    the solver's and its limits, as of `odtc.fit`. Raises what a fit does, but for a solver without a tree."""
+    n_folds = int(fold.max()) + 1
+    found = [[None] * n_folds for _ in settings]
+    tasks = (joblib.delayed(_fitted)(dataset, setting, number, fold, k, encoding, options) for number, setting in enumerate(settings) for k in range(n_folds))
+    for done in _results(tasks, jobs):
+        found[done.setting][done.fold] = done
+        if tell:
+            tell(done)
+    return found
+
+
+def _results(tasks, jobs: int) -> Iterator[Fold]:
+    # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at its end.
+    return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+
+
+def summed(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
+    """One Result per setting; raises ChoiceError for an unknown score."""
+    if score not in SCORES:
+        raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
+    results = []
+    for setting, mine in zip(settings, folds):
+        values = [getattr(fold, score) for fold in mine]
+        whole = None not in values
+        leaves = np.mean([fold.n_leaves for fold in mine]) if whole else None
+        results.append(Result(setting, float(np.mean(values)) if whole else None, float(np.std(values, ddof=1)) if whole else None,
+                              None if leaves is None else float(leaves), sum(fold.proved for fold in mine), sum(fold.seconds or 0.0 for fold in mine), tuple(mine)))
+    return results
+
+
+def best(results: list[Result], rule: str = "best") -> int:
+    """The place of the best setting: the highest score, or by "1se" the smallest tree whose score is within
+    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also where no
+    setting has a tree in every fold."""
+    if rule not in RULES:
+        raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")
+    whole = [place for place, result in enumerate(results) if result.score is not None]
+    if not whole:
+        raise ChoiceError("no setting has a tree in every fold; allow more time (--time-limit), or a smaller --depths")
+    top = max(whole, key=lambda place: results[place].score)
+    slack = results[top].deviation / np.sqrt(len(results[top].folds)) if rule == "1se" else 1e-12
+    near = [place for place in whole if results[place].score >= results[top].score - slack]
+    if rule == "1se":
+        return min(near, key=lambda place: (results[place].n_leaves, -results[place].score))
+    return min(near, key=lambda place: results[place].n_leaves)
+
+
+def fit_all(dataset: Dataset, setting: Setting, encoding: str = "auto", constraints: tuple[str, ...] = (), **options) -> pipeline.Fit:
+    """The setting on all rows, under its own constraints and those of all settings."""
+    return pipeline.fit(dataset, setting.model, setting.depth, encoding=encoding, params=dict(setting.params),
+                        constraints=(*constraints, *setting.constraints), **options)
+
+
+def _fitted(dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k: int, encoding: str, options: dict) -> Fold:
+    train, test = (replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows])
+                   for rows in (fold != k, fold == k))
+    try:
+        done = fit_all(train, setting, encoding, **options)
+    except NoSolutionError:
+        return Fold(number, k, None, None, None, False, None)
+    right = done.tree.predict(test.X) == test.y
+    of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
+    gap = done.facts["gap"]
+    return Fold(number, k, float(right.mean()), float(np.mean(of_class)), done.tree.n_leaves, gap is not None and float(gap) <= 1e-9, done.facts["seconds"])

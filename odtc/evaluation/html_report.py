@@ -1,0 +1,207 @@
+"""A run as one self-contained page of HTML: the tree, how it was proved, and how to get it again.
+
+Nothing is believed that stands in the run's files: the model is built anew from the manifest, the point
+checked against it, and the tree decoded and counted, as `odtc verify` does.
+"""
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+import odtc
+from odtc.base.templates import render
+from odtc.data.dataset import Dataset
+from odtc.data.reading import read_rows
+from odtc.errors import TreeError
+from odtc.problem.parameters import params_to_json
+from odtc.trees.rendering import Place, places, render_tree
+from odtc.trees.tree import Tree, read_tree
+from odtc.workflow import artifacts, pipeline, run_facts
+from odtc.workflow.manifest import SUFFIX
+from odtc.workflow.run_record import read_options
+
+ENDINGS = (".tree.json", SUFFIX, ".run.json", ".start.sol", ".sol", ".log", ".mps", ".lp", ".mps.gz", ".lp.gz", ".html")
+WIDTH, HEIGHT, MARGIN = 640, 240, 46  # of the plot of bound and incumbent, in pixels
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is known of a run: its tree always; the rest where the manifest and the solution are there."""
+
+    name: str
+    tree: Tree
+    fit: pipeline.Fit | None = None
+    manifest: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    note: str = ""  # why the data file was not read, where it was not
+    data_path: str = ""  # from the current folder
+
+    @property
+    def selected(self) -> bool:
+        """Whether it was trained on some of the rows of its data file."""
+        return "selection" in self.manifest.get("data", {})
+
+    @property
+    def facts(self) -> dict:
+        return self.fit.facts if self.fit else {}
+
+
+def open_run(given, data=None) -> Run:
+    """The run of a stem, or of one of its files; `data` is the data file, where it moved. Raises what
+    `odtc verify` does, TreeError where there is no run."""
+    text = str(given)
+    stem = next((text[: -len(ending)] for ending in ENDINGS if text.endswith(ending)), text)
+    if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
+        model, solution, manifest = artifacts.open_solution(stem + ".sol", stem + SUFFIX)
+        dataset, note = artifacts.original_data(manifest, data)
+        fit = pipeline.finish(model, solution, dataset=dataset)
+        path = manifest.facts["data"].get("path")
+        path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
+        return Run(Path(stem).name, fit.tree, fit, manifest.facts, read_options(stem), note, path)
+    path = next((path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None)
+    if path is None:
+        raise TreeError(f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the stem that `odtc fit -o` had")
+    return Run(Path(stem).name, read_tree(path))
+
+
+def page(run: Run, test: str | Path | None = None, templates=None) -> str:
+    """The page; `test` is a file with labelled rows. Raises DataError for one that does not fit."""
+    tree = run.tree
+    rows = "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"  # those in the leaves
+    scores = [(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else []
+    if test is not None:
+        scores.append((f"test ({Path(test).name})", run_facts.score(tree, _test_rows(run, test))))
+    found = places(tree)
+    facts = {
+        "version": odtc.__version__, "run": run, "tree": tree, "facts": run.facts, "scores": scores,
+        "nodes": _embedded([_node(place, found, tree) for place in found]), "columns": _embedded(_columns(found)),
+        "classes": _embedded(list(tree.classes)), "separate": tree.missing == "separate",
+        "checks": run.fit.decoded.checks if run.fit else [], "plot": progress_plot(run.fit.solution.history) if run.fit else None,
+        "families": families(run.fit.model) if run.fit else ([], []), "commands": commands(run), "features": _features(run), "text": render_tree(tree),
+    }
+    return render("report/page.html.jinja", templates, **facts)
+
+
+def training_score(tree: Tree) -> dict:
+    """Accuracy and confusion matrix from the rows in the leaves, under the keys of `report.score`."""
+    K = len(tree.classes)
+    table = np.zeros((K, K), dtype=int)
+    for leaf in tree.leaves():
+        table[:, leaf.label] += leaf.rows
+    of_class = table.sum(axis=1)
+    right = np.diagonal(table)
+    return {"n_rows": int(table.sum()), "n_rows_without_known_label": 0, "correct": int(right.sum()), "accuracy": float(right.sum() / table.sum()) if table.any() else None,
+            "balanced_accuracy": float((right / np.maximum(of_class, 1))[of_class > 0].mean()) if table.any() else None,
+            "classes": list(tree.classes), "confusion": table.tolist()}
+
+
+def _test_rows(run: Run, test) -> Dataset:
+    if run.fit:
+        return pipeline.test_rows(run.fit.model.problem, test)
+    return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
+
+
+def _embedded(value) -> str:
+    """JSON that can stand in a script of a page."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _node(place: Place, found: list[Place], tree: Tree) -> dict:
+    """A node as the script of the page draws it and routes through it."""
+    label = place.node.label if place.is_leaf else int(np.argmax(place.node.counts)) if place.node.counts else None
+    return {"id": place.number, "parent": place.parent, "side": place.side, "asks": place.asks, "words": place.words, "leaf": place.is_leaf,
+            "label": label, "rows": list(place.node.rows), "weights": list(place.node.counts), "rule": [found[number].words for number in place.way],
+            "question": _question(place.question) if place.question else None}
+
+
+def _question(question) -> dict:
+    terms = [[weight, _question(part)] for weight, part in question.terms]
+    return {"kind": question.kind, "feature": question.feature.name if question.feature else None, "values": list(question.values), "terms": terms}
+
+
+def _columns(found: list[Place]) -> list[dict]:
+    """The columns that the tree asks, each once."""
+    asked = [part.feature for place in found if place.question for part in place.question.parts]
+    return [{"name": feature.name, "kind": feature.kind, "levels": list(feature.levels)} for feature in dict.fromkeys(asked)]
+
+
+def families(model) -> tuple[list, list]:
+    """(row families, column families) of a model: (name, how many, nonzeros) and (name, how many, role, whether integer)."""
+    A = model.A.tocsr()
+    rows = [(block.name, block.size, int(A.indptr[block.stop] - A.indptr[block.start])) for block in model.rows]
+    whole = model.integrality.astype(bool)
+    columns = [(block.name, block.size, str(block.role or ""), bool(whole[block.start : block.stop].any())) for block in model.columns]
+    return rows, columns
+
+
+def _features(run: Run) -> list[tuple[str, str, str, int]]:
+    """(name, kind, levels, tests) of each column of the data; -1 tests where the encoding is not known."""
+    encoded = run.fit.model.problem.encoded if run.fit else None
+    counted = [0] * len(run.tree.features)
+    for split in encoded.tests if encoded else ():
+        for place in split.features:  # a hyperplane asks several
+            counted[place] += 1
+    return [(feature.name, feature.kind, ", ".join(feature.levels[:12]) + (", …" if len(feature.levels) > 12 else ""), count if encoded else -1)
+            for feature, count in zip(run.tree.features, counted)]
+
+
+def commands(run: Run) -> list[str]:
+    """The commands that make the run again, from the current folder."""
+    if not run.fit:
+        return []
+    problem, data = run.fit.model.problem, run.manifest["data"]
+    words = ["odtc", "fit", run.data_path or data["name"], "--model", problem.formulation, "--depth", str(problem.topology.depth), "--target", data["target"]]
+    words += ["--encoding", problem.encoded.scheme] if problem.encoded.scheme != "auto" else []
+    defaults = params_to_json(problem.module.Params())
+    for key, value in params_to_json(problem.params).items():
+        if value == defaults[key] or len(str(value)) > 200:  # what the run made itself, as the columns of cg
+            continue
+        words += ["-p", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
+    words += ["--missing", data["missing"]] if data["missing"] != "drop" else []
+    for key in ("categorical", "numeric"):
+        words += [f"--{key}", ",".join(f'"{name}"' if "," in name else name for name in data[key])] if data.get(key) else []
+    words += ["--select", data["selection"]["scheme"]] if data.get("selection") else []
+    words += ["--aside", ",".join(data["aside"])] if data.get("aside") else []
+    words += ["--weights", data["weights"]] if data.get("weights") else []
+    for given in problem.constraints:
+        words += ["--constraint", str(given)]
+    cuts = run.manifest["model"].get("cuts")
+    words += ["--cuts", ",".join(cuts) or "none"] if cuts is not None else []
+    if run.facts["cost"] is not None:
+        cost, names = run.facts["cost"], run.tree.classes
+        pairs = [f"{names[k]}:{names[c]}={cost[k][c]:.17g}" for k in range(len(names)) for c in range(len(names)) if k != c and cost[k][c] != 1]
+        words += ["--cost", ",".join(f'"{pair}"' if "," in pair else pair for pair in pairs)]
+    solver = (run.facts["solver"] or "highs").split()[0].lower()
+    words += ["--solver", solver] if solver != "highs" else []
+    for key, name in (("time_limit", "--time-limit"), ("threads", "--threads")):
+        words += [name, f"{run.options[key]:g}"] if run.options.get(key) is not None else []
+    for key in ("seed", "gap"):
+        words += [f"--{key}", f"{run.options[key]:g}"] if run.options.get(key) else []
+    return [shlex.join([*words, "-o", run.name]), shlex.join(["odtc", "verify", f"{run.name}.sol"]), shlex.join(["odtc", "report", run.name])]
+
+
+def progress_plot(history) -> dict | None:
+    """Bound and incumbent over time as the corners of two lines in pixels, None without two points in time.
+    A bound below 0 says nothing and is drawn at 0."""
+    if len(history) < 2:
+        return None
+    last = max(entry[0] for entry in history) or 1.0
+    incumbents = [(seconds, value) for seconds, value, _ in history if value is not None]
+    bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
+    top = max([value for _, value in [*incumbents, *bounds]], default=1.0) or 1.0
+
+    def steps(points):
+        corners, before = [], None
+        for seconds, value in [*points, *([(last, points[-1][1])] if points else [])]:
+            if before is not None:
+                corners.append((seconds, before))
+            corners.append((seconds, value))
+            before = value
+        return " ".join(f"{MARGIN + x / last * (WIDTH - MARGIN - 12):.1f},{HEIGHT - 28 - y / top * (HEIGHT - 44):.1f}" for x, y in corners)
+
+    ticks = [(HEIGHT - 28 - share * (HEIGHT - 44), f"{top * share:.4g}") for share in (0, 0.25, 0.5, 0.75, 1)]
+    return {"width": WIDTH, "height": HEIGHT, "margin": MARGIN, "incumbent": steps(incumbents), "bound": steps(bounds), "ticks": ticks, "seconds": last,
+            "rows": [(f"{s:.2f}", "–" if i is None else f"{i:.6g}", "–" if b is None else f"{b:.6g}") for s, i, b in history]}

@@ -1,0 +1,133 @@
+"""Pictures of runs by matplotlib: incumbent and bound over time, accuracy against size, decision regions.
+
+Each takes `ax`, the axes to draw on; `save` makes a file of one. Needs matplotlib (extra "plot").
+"""
+
+import io
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.data.splits import Subset
+from odtc.errors import ChoiceError
+from odtc.trees.drawing import PALETTE, drawing_any_sign
+from odtc.trees.exporting import need
+from odtc.trees.tree import Branch, Tree
+
+FORMATS = ("png", "svg", "pdf")
+STEPS = 300  # of a picture's side, where its regions are asked for
+
+
+def expect_format(format: str) -> None:
+    """Raises ChoiceError for a picture that cannot be drawn: another format, or no matplotlib."""
+    if format not in FORMATS:
+        raise ChoiceError(f"expected a picture that ends in .{', .'.join(FORMATS)}, got .{format}")
+    need("matplotlib", "plot", "a picture")
+
+
+def save(draw: Callable, format: str = "png") -> bytes:
+    """The picture that `draw(ax)` makes, as a file; raises ChoiceError as `expect_format`."""
+    expect_format(format)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    draw(figure.add_subplot())
+    buffer = io.BytesIO()
+    with drawing_any_sign():
+        figure.savefig(buffer, format=format, dpi=150)
+    return buffer.getvalue()
+
+
+def progress(history, ax, title: str = "") -> None:
+    """Incumbent and bound over time, from `Solution.history`. Raises ChoiceError where nothing was told."""
+    best = [(seconds, value) for seconds, value, _ in history if value is not None]
+    bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
+    if not best and not bounds:
+        raise ChoiceError("expected a run whose solver told incumbents or bounds on the way, got one that told none")
+    last = max(seconds for seconds, _ in best + bounds)
+    for points, label, colour, style in ((best, "best tree", "#d55e00", "-"), (bounds, "bound: no tree costs less", "#0072b2", "--")):
+        if points:
+            x, y = zip(*points, (last, points[-1][1]))
+            ax.step(x, y, where="post", label=label, color=colour, linestyle=style)
+    ax.set(xlabel="seconds", ylabel="objective", title=title, ylim=(0, None))
+    ax.legend(frameon=False)
+    ax.grid(alpha=0.25)
+
+
+def pareto(points, ax, size: str = "leaves", title: str = "") -> list[int]:
+    """Accuracy against size of trees, `points` of (name, size, accuracy); returns the places of those on the
+    Pareto front: no other is as small and more accurate, or smaller and as accurate."""
+    front = on_front([(leaves, accuracy) for _, leaves, accuracy in points])
+    for place, (name, leaves, accuracy) in enumerate(points):
+        ax.plot(leaves, accuracy, "o", color=PALETTE[0] if place in front else PALETTE[7])
+        ax.annotate(name, (leaves, accuracy), textcoords="offset points", xytext=(5, -11), fontsize=8, parse_math=False)
+    line = sorted((points[place][1], points[place][2]) for place in front)
+    ax.step(*zip(*line), where="post", color=PALETTE[0], alpha=0.6, label="Pareto front")
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel=size, ylabel="accuracy", title=title)
+    ax.margins(0.12)
+    ax.legend(frameon=False, loc="lower right")
+    ax.grid(alpha=0.25)
+    return front
+
+
+def on_front(points) -> list[int]:
+    """The places of (size, accuracy) that no other point dominates."""
+    return [i for i, (size, good) in enumerate(points)
+            if not any(other <= size and better >= good and (other, better) != (size, good) for other, better in points)]
+
+
+def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
+    """What the tree predicts over two columns of numbers, all others as in the median row (the commonest
+    level), with the rows as points. Raises ChoiceError for a column that is none of numbers."""
+    if across == up:
+        raise ChoiceError(f"expected two columns of numbers, got {across!r} for both --x and --y")
+    places = [_numbers(tree, name) for name in (across, up)]
+    typical = np.array([_typical(feature.kind, rows.X[:, j]) for j, feature in enumerate(tree.features)])
+    alone = {node.split.feature for node, _ in tree.walk() if isinstance(node, Branch) and isinstance(node.split, Subset)}
+    grids = []
+    for place in places:
+        known = rows.X[np.isfinite(rows.X[:, place]), place]
+        if not len(known):
+            raise ChoiceError(f"expected numbers in the column {tree.features[place].name!r} of the rows, got none")
+        pad = 0.05 * (known.max() - known.min()) or 0.5
+        # A number that is asked for by itself lies between the steps, so then the steps are the numbers.
+        grids.append(np.unique(known) if place in alone else np.linspace(known.min() - pad, known.max() + pad, STEPS))
+    wide, high = map(len, grids)
+    cells = np.tile(typical, (wide * high, 1))
+    cells[:, places[0]], cells[:, places[1]] = np.tile(grids[0], high), np.repeat(grids[1], wide)
+    from matplotlib.colors import ListedColormap
+
+    K = len(tree.classes)
+    colours = [PALETTE[k % len(PALETTE)] for k in range(K)]
+    ax.pcolormesh(grids[0], grids[1], tree.predict(cells).reshape(high, wide), shading="nearest", cmap=ListedColormap(colours), vmin=-0.5, vmax=K - 0.5, alpha=0.3, rasterized=True)
+    for k, name in enumerate(tree.classes):
+        mine = rows.y == k
+        ax.plot(rows.X[mine, places[0]], rows.X[mine, places[1]], "o", color=colours[k], markersize=4, markeredgecolor="white", markeredgewidth=0.5, label=name)
+    others = [feature.name for j, feature in enumerate(tree.features) if j not in places and j in tree.used]
+    ax.set(xlabel=across, ylabel=up, title=f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''} as in a typical row" if others else "")
+    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
+
+
+def _numbers(tree: Tree, name: str) -> int:
+    from odtc.base.registry import did_you_mean
+
+    numeric = {feature.name: j for j, feature in enumerate(tree.features) if feature.kind == NUMERIC}
+    if name not in numeric:
+        raise ChoiceError(f"expected a column of numbers, got {name!r}{did_you_mean(name, numeric)}; the tree has {', '.join(numeric) or 'none'}")
+    return numeric[name]
+
+
+def _typical(kind: str, column: np.ndarray) -> float:
+    known = column[np.isfinite(column)]
+    if not len(known):
+        return 0.0
+    if kind == NUMERIC:
+        return float(np.median(known))
+    values, counts = np.unique(known, return_counts=True)
+    return float(values[counts.argmax()])

@@ -1,0 +1,205 @@
+"""What a model file format is: `write(model, stream)` and `read(data, name)`, one module of `formats/` each.
+
+    NAME, SUFFIX, SUMMARY
+    write(model, stream, cuts)  bytes to a binary stream, the same bytes every time
+    read(data, name) -> Model   from a file's bytes; `name` is the file's, for errors and for a
+                                model without a name; rows of the sections for cuts are blocks
+                                "usercuts" and "lazycons", named in the model's `user_cuts` and
+                                `lazy`; raises ModelError with the line
+
+All stay in the subset that every solver reads alike (FORMATS §5): minimise, bounds of every
+column, the objective's constant as a fixed column, no ranges, names of letters, digits and _.
+They read more: whatever has one meaning (FORMATS §2, §3), and refuse what solvers read in
+different ways.
+
+Lines are made as tables of bytes, one fixed width a table: gathering rows of a table is what
+numpy does at memory speed, and it makes aligned files.
+"""
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.atomic_write import new_file
+from odtc.base.registry import Registry, of_this_stem
+from odtc.base.text import show_number
+from odtc.errors import ModelError
+
+FORMATS = Registry("format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write", "read"))
+
+LARGEST = 1e20  # solvers take this and more for infinite
+
+# The first word of a model file, behind blank lines and comments (* in MPS, a backslash in LP).
+FIRST_WORD = re.compile(rb"(?:[ \t\r]*\n|\*[^\n]*\n|[ \t]*\\[^\n]*\n)*[ \t]*([^\s:]+)")
+FREE_NAME = re.compile(rb"^NAME[ \t].*[ \t]FREE(?:MPS)?[ \t\r]*$", re.M | re.I)
+MPS_WORDS = (b"NAME", b"ROWS", b"OBJSENSE", b"OBJNAME")
+LP_WORDS = (b"MIN", b"MAX", b"MINIMIZE", b"MAXIMIZE", b"MINIMISE", b"MAXIMISE", b"MINIMUM", b"MAXIMUM")
+PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+
+def write_model(model, path, format: str = "mps", cuts: bool = False) -> Path:
+    """Writes the model; a path that ends in .gz is compressed. Returns the path.
+
+    With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
+    some solvers know (FORMATS §6); without, they are rows like all others. Raises ModelError for
+    what the format cannot say, a constant of the objective among it, OutputError where the file
+    cannot be written.
+    """
+    module = FORMATS.get(format)
+    if model.offset:
+        raise ModelError(
+            f"the objective has the constant {show_number(model.offset)}, which solvers read in different ways; "
+            "add a column fixed to 1 with this cost (ModelBuilder.constant)"
+        )
+    with new_file(path) as stream:
+        if str(path).endswith(".gz"):
+            # No name and no time in the header: written twice, the same bytes.
+            with gzip.GzipFile("", "wb", compresslevel=2, fileobj=stream, mtime=0) as packed:
+                module.write(model, packed, cuts)
+        else:
+            module.write(model, stream, cuts)
+    return Path(path)
+
+
+def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
+    """(section, row blocks) in the order in which all solvers take them: plain rows, user cuts, lazy
+    rows ("rows", "user", "lazy"); without `cuts` all are plain, in the model's order."""
+    if not cuts or not (model.user_cuts or model.lazy):
+        return [("rows", list(model.rows))]
+    kind = {block.name: "user" if block.name in model.user_cuts else "lazy" if block.name in model.lazy else "rows"
+            for block in model.rows}
+    return [(section, blocks) for section in ("rows", "user", "lazy")
+            if (blocks := [block for block in model.rows if kind[block.name] == section]) or section == "rows"]
+
+
+def read_model(path):
+    """The model in a file: MPS, free or fixed, or LP, each also as gzip, known by what the file holds.
+
+    Raises ModelError in one sentence with the line: what was expected, what came.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: {error.strerror}{of_this_stem(path, '.mps', '.lp', '.mps.gz', '.lp.gz')}") from None
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ModelError(f"{path.name}: expected a whole gzip file, got a damaged one ({error})") from None
+    for magic, kind in PACKED.items():
+        if data.startswith(magic):
+            raise ModelError(f"{path.name}: expected a model file, plain or as gzip, got one packed by {kind}")
+    kind = _kind(data, path.name)
+    if kind == "lp" or FREE_NAME.search(data, 0, 1 << 16):
+        return FORMATS.get(kind).read(data, path.name)
+    try:
+        return FORMATS.get("mps").read(data, path.name)
+    except ModelError as as_free:
+        # Names with blanks are only told apart in the columns of the fixed form.
+        try:
+            return FORMATS.get("fixed-mps").read(data, path.name)
+        except ModelError:
+            raise as_free from None
+
+
+def form_of(data: bytes, name: str) -> str:
+    """The format of a model file by what it holds: "lp", "mps" or "fixed-mps". Raises ModelError."""
+    kind = _kind(data, name)
+    return "fixed-mps" if kind == "mps" and not FREE_NAME.search(data, 0, 1 << 16) else kind
+
+
+def _kind(data: bytes, name: str) -> str:
+    """"mps" or "lp", by the first word; by the suffix where that word says nothing."""
+    found = FIRST_WORD.match(data, 0, 1 << 20)
+    word = found[1] if found else b""
+    if word.upper() in MPS_WORDS:
+        return "mps"
+    if word.upper() in LP_WORDS:
+        return "lp"
+    suffix = name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
+    if word and suffix in ("mps", "lp"):
+        return suffix
+    came = word[:40].decode("ascii", "backslashreplace")
+    raise ModelError(f"{name}: expected a model file that begins with NAME or ROWS (MPS), Minimize or Maximize (LP), "
+                     f"got {came!r}" if came else f"{name}: expected a model file (MPS or LP), got an empty one")
+
+
+def name_table(blocks, end: str = "") -> np.ndarray:
+    """Names of all members of these blocks, each followed by `end`, blank-padded: uint8 of shape
+    (members, widest)."""
+    size = sum(block.size for block in blocks)
+    widest = max((block.width for block in blocks), default=1)
+    table = np.full((size, widest + len(end)), ord(" "), np.uint8)
+    for block in blocks:
+        names = table[block.start : block.stop]
+        names[:, : block.width] = block.names()
+        if end:
+            names[np.arange(block.size), (names != ord(" ")).sum(axis=1)] = ord(end)
+    return table
+
+
+def number_table(values: np.ndarray, show=show_number) -> tuple[np.ndarray, np.ndarray]:
+    """(table, code): value i reads table[code[i]], by default the shortest text of that double.
+
+    Raises ModelError for a number that no solver takes as finite.
+    """
+    values = np.asarray(values, float)
+    code = np.zeros(len(values), np.intp)
+    known = np.array([1.0, -1.0])  # nearly all coefficients, found without sorting
+    rest = np.flatnonzero((values != 1) & (values != -1))
+    code[values == -1] = 1
+    if rest.size:
+        if not (np.abs(values[rest]) < LARGEST).all():
+            raise ModelError(f"expected finite numbers below {LARGEST:g} in a model, got {values[rest].max()!r}")
+        others, places = np.unique(values[rest], return_inverse=True)
+        code[rest] = places + 2
+        known = np.concatenate([known, others])
+    return text_table([show(value) for value in known]), code
+
+
+def text_table(texts: list[str]) -> np.ndarray:
+    """ASCII texts, blank-padded on the right: uint8 of shape (texts, longest)."""
+    packed = np.array([text.encode("ascii") for text in texts])
+    table = packed.view(np.uint8).reshape(len(texts), -1).copy()
+    table[table == 0] = ord(" ")
+    return table
+
+
+def lines(*fields) -> np.ndarray:
+    """Lines of one width: each field is a text for every line, or a table with one row a line;
+    uint8 of shape (lines, width)."""
+    parts = [np.frombuffer(f.encode("ascii"), np.uint8)[None, :] if isinstance(f, str) else f for f in fields]
+    sizes = [part.shape[0] for part in parts]
+    count = max(sizes) if all(sizes) else 0
+    out = np.empty((count, sum(part.shape[1] for part in parts)), np.uint8)
+    at = 0
+    for part in parts:
+        out[:, at : at + part.shape[1]] = part
+        at += part.shape[1]
+    return out
+
+
+def gather(table: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """table[places] for a table of bytes: rows are moved as single items, which numpy does fastest."""
+    table = np.ascontiguousarray(table)
+    items = table.view(f"V{table.shape[1]}").ravel()
+    return items[places].view(np.uint8).reshape(-1, table.shape[1])
+
+
+def finite_sides(model) -> tuple[np.ndarray, np.ndarray]:
+    """(kind, rhs) of each row: kind is "L", "G" or "E" as bytes; raises ModelError for a range or a
+    free row, which files say in too many ways."""
+    lower, upper = model.row_lower, model.row_upper
+    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
+    bad = (has_lower & has_upper & (lower != upper)) | ~(has_lower | has_upper)
+    if bad.any():
+        raise ModelError(
+            f"row {int(bad.argmax())} has {'two different sides' if has_lower[bad.argmax()] else 'no side'}; "
+            "the portable formats hold rows with one side: write a range as two rows"
+        )
+    kind = np.where(has_lower & has_upper, b"E", np.where(has_upper, b"L", b"G"))
+    return kind, np.where(has_upper, upper, lower)

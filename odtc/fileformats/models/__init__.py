@@ -1,0 +1,1 @@
+"""The formats of model files. One module a format."""

@@ -1,0 +1,51 @@
+"""Fixed MPS: names of eight characters, C and R with the place counted from 0.
+
+The manifest says which column is which: C0000041 is the 42nd (`fixed_names`).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.errors import ModelError
+from odtc.fileformats import mps_reader, mps_writer
+from odtc.model.blocks import Axis, Block, NamedBlock
+from odtc.model.milp import Model
+
+NAME = "fixed-mps"
+SUFFIX = ".mps"
+SUMMARY = "fixed MPS with eight-character names (C0000041: column 41, from 0)"
+
+MOST = 10**7
+
+
+def write(model: Model, stream, cuts: bool = False) -> None:
+    if max(model.n_cols, model.n_rows) > MOST:
+        raise ModelError(
+            f"fixed MPS has names for {MOST:,} columns and rows, the model has {model.n_cols:,} and {model.n_rows:,}; "
+            "use --format mps"
+        )
+    columns, rows = fixed_names(model.n_cols, "C"), fixed_names(model.n_rows, "R")
+    mps_writer.write(model, stream, rows, lambda a, b: columns[a:b], f"NAME          {model.name}\n", cuts)
+
+
+def read(data: bytes, name: str) -> Model:
+    """Fields in the classic columns only, so that names may hold blanks."""
+    return mps_reader.read(data, name, fixed=True)
+
+
+def renamed(model: Model) -> Model:
+    """The model under the names it has in the file: what a start for that file must be written in."""
+    def named(count, letter):
+        table = fixed_names(count, letter)
+        return (NamedBlock(tuple(table.view("S8").ravel().astype(str).tolist())),)
+
+    return replace(model, columns=named(model.n_cols, "C"), rows=named(model.n_rows, "R"), matrix=model.A)
+
+
+def fixed_names(count: int, letter: str) -> np.ndarray:
+    """uint8 of shape (count, 8)."""
+    seven_digits = Block("", (Axis("place", MOST),), 0)
+    table = seven_digits.names(0, count)
+    table[:, 0] = ord(letter)
+    return table

@@ -1,0 +1,106 @@
+"""MPS as tables of bytes: the sections in file order, for the free and the fixed form.
+
+Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wider where names
+are longer, so that readers that guess the form guess right (FORMATS §2).
+"""
+
+import numpy as np
+
+from odtc.fileformats.model_files import finite_sides, gather, lines, number_table, row_sections, text_table
+from odtc.model.milp import Model
+
+# At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
+MARKER = b"    MARKER    'MARKER'                 '%s'\n"
+
+SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
+
+
+def write(model: Model, stream, row_names: np.ndarray, column_names, title: str, cuts: bool = False) -> None:
+    """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
+    kind, rhs = finite_sides(model)
+    rows = np.vstack([_padded(text_table(["obj"]), row_names.shape[1]), _padded(row_names, 3)])
+    stream.write(title.encode("ascii"))
+    # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
+    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (FORMATS §6).
+    stream.write(b"ROWS\n N  obj\n")
+    cards = lines(" ", kind.view(np.uint8)[:, None], "  ", rows[1:], "\n")
+    for section, blocks in row_sections(model, cuts):
+        stream.write(SECTIONS[section])
+        for block in blocks:
+            stream.write(cards[block.start : block.stop])
+    stream.write(b"COLUMNS\n")
+    integer = False
+    for begin, end, part in model.column_chunks():
+        # A marker stands wherever whole and continuous columns meet.
+        flags = model.integrality[begin:end].astype(bool)
+        cuts = np.flatnonzero(np.diff(flags)) + 1
+        for first, last in zip([0, *cuts], [*cuts, end - begin]):
+            if flags[first] != integer:
+                integer = not integer
+                stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))
+            piece = part if last - first == end - begin else part[:, first:last]
+            _write_columns(model, stream, rows, column_names, begin + first, begin + last, piece)
+    if integer:
+        stream.write(MARKER % b"INTEND")
+    # RHS: the rows whose side is not 0.
+    stream.write(b"RHS\n")
+    if (some := np.flatnonzero(rhs)).size:
+        table, code = number_table(rhs[some])
+        stream.write(lines("    RHS       ", gather(rows, some + 1), "  ", table[code], "\n"))
+    # BOUNDS: at least one card for every column.
+    stream.write(b"BOUNDS\n")
+    for block in model.columns:
+        _write_bounds(model, stream, column_names, block.start, block.stop)
+    stream.write(b"ENDATA\n")
+
+
+def _write_columns(model, stream, rows, column_names, begin, end, part):
+    """One card an entry: column, row, number. A column without entries is written with cost 0."""
+    cost = model.c[begin:end]
+    counts = np.diff(part.indptr)
+    costly = (cost != 0) | (counts == 0)
+    total = counts + costly
+    first = np.cumsum(total) - total  # where each column's cards start; its cost comes first
+    is_cost = np.zeros(total.sum(), bool)
+    is_cost[first[costly]] = True
+    row, value = np.zeros(len(is_cost), np.intp), np.empty(len(is_cost))
+    row[~is_cost] = part.indices + 1
+    value[is_cost], value[~is_cost] = cost[costly], part.data
+    table, code = number_table(value)
+    column = np.repeat(np.arange(end - begin), total)
+    stream.write(
+        lines("    ", gather(column_names(begin, end), column), "  ", gather(rows, row), "  ", gather(table, code), "\n")
+    )
+
+
+def _write_bounds(model, stream, column_names, begin, end):
+    """FX | UP (lower 0) | PL | FR | MI and UP | LO and UP | LO and PL: never a default."""
+    lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
+    low, up = np.isfinite(lower), np.isfinite(upper)
+    fixed, free = low & (lower == upper), ~low & ~up
+    # A negative upper bound needs a lower one before it; a whole column gets both (FORMATS §2).
+    needs_low = ~fixed & ~free & (~low | (lower != 0) | (model.integrality[begin:end] == 1))
+    needs_up = ~fixed & ~free
+    first = np.where(fixed, b"FX", np.where(free, b"FR", np.where(low, b"LO", b"MI")))
+    second = np.where(up, b"UP", b"PL")
+    # The number of an FR, MI or PL card is blank.
+    table, code = number_table(np.concatenate([np.where(low, lower, 0), np.where(up, upper, 0)]))
+    table = np.vstack([table, np.full((1, table.shape[1]), ord(" "), np.uint8)])
+    blank = len(table) - 1
+    code_low, code_up = np.where(low, code[: end - begin], blank), np.where(up, code[end - begin :], blank)
+    names = column_names(begin, end)
+    cards = np.stack([
+        lines(" ", _bytes(kind), " BND       ", names, "  ", table[number], "\n")
+        for kind, number in ((first, code_low), (second, code_up))
+    ], axis=1)
+    wanted = np.stack([fixed | free | needs_low, needs_up], axis=1)
+    stream.write(np.ascontiguousarray(cards[wanted]))
+
+
+def _bytes(kinds: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(kinds.astype("S2")).view(np.uint8).reshape(-1, 2)
+
+
+def _padded(table: np.ndarray, width: int) -> np.ndarray:
+    short = max(0, width - table.shape[1])
+    return np.pad(table, ((0, 0), (0, short)), constant_values=ord(" ")) if short else table

@@ -1,0 +1,195 @@
+"""A model as every solver reads it alike (FORMATS §5), and whether a file already says it so.
+
+A file that odtc did not write may hold what solvers read in different ways: OBJSENSE, a constant
+of the objective, whole columns without bounds, and more (tests/dialects shows them). A solver is
+given such a model as odtc writes it, under the same columns in the same order.
+"""
+
+import gzip
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc.fileformats.model_files import FORMATS, form_of
+from odtc.model.blocks import Axis, Block, NamedBlock
+from odtc.model.milp import Model
+
+# What no reader of MPS or LP takes for anything but a name (FORMATS §2, §3); CBC loses longer names in LP.
+NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
+WORDS = {
+    "obj", "bnd", "rhs", "marker", "free", "inf", "infinity", "nan", "st", "end", "bound", "bounds", "general", "generals",
+    "gen", "integer", "integers", "int", "binary", "binaries", "bin", "semi", "semis", "sec", "sin", "sos", "sos1", "sos2",
+    "min", "minimize", "minimise", "minimum", "max", "maximize", "maximise", "maximum", "lazy", "constant", "objconstant",
+}
+CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t\r]*$", re.M)
+
+
+def portable(model: Model) -> Model:
+    """The same columns in the same order in the subset of FORMATS §5: a range as two rows, rows without
+    a side left out, no constant in the objective, whole bounds of whole columns (GLPK 5.0 refuses others),
+    names of letters and digits. The model itself where it is in the subset. A point of the one is a
+    point of the other, at a cost that is less by `model.offset`."""
+    return _made_so(model)[0]
+
+
+def _made_so(model: Model) -> tuple[Model, list[str]]:
+    """(the model in the subset, what of it was not, in words)."""
+    words = []
+    if model.offset:
+        model = replace(model, offset=0.0, matrix=model.A)
+        words.append("a constant in the objective")
+    whole = model.integrality.astype(bool)
+    lower, upper = np.where(whole, np.ceil(model.col_lower), model.col_lower), np.where(whole, np.floor(model.col_upper), model.col_upper)
+    if (lower != model.col_lower).any() or (upper != model.col_upper).any():
+        model = replace(model, col_lower=lower, col_upper=upper, matrix=model.A)
+        words.append("a whole column with a bound that is not")
+    low, up = np.isfinite(model.row_lower), np.isfinite(model.row_upper)
+    both, none, named = low & up & (model.row_lower != model.row_upper), ~low & ~up, _named(model.rows)
+    words += ["a row with two sides"] * bool(both.any()) + ["a row without a side"] * bool(none.any())
+    if both.any() or none.any() or not named:
+        model = _rows_anew(model, both, none)
+    if not named or not _named(model.columns) or not NAME.fullmatch(model.name):
+        words.append("a name that not all solvers take")
+    if not _named(model.columns):
+        model = replace(model, columns=(Block("C", (Axis("column", model.n_cols),), 0),), matrix=model.A)
+    if not NAME.fullmatch(model.name):
+        model = replace(model, name="model")
+    return model, words
+
+
+def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
+    """The rows under names by place; a range is its upper side, and behind its block's rows its lower one."""
+    places, lower_only, blocks, marks, start = [], [], [], {}, 0
+    for at, block in enumerate(model.rows):
+        here = np.arange(block.start, block.stop)
+        kept, again = here[~none[here]], here[both[here]]
+        places += [kept, again]
+        lower_only += [np.zeros(len(kept), bool), np.ones(len(again), bool)]
+        size = len(kept) + len(again)
+        if size:
+            marks.setdefault(block.name, []).append(f"R{at}")
+            blocks.append(Block(f"R{at}", (Axis("row", size),), start))
+        start += size
+    place = np.concatenate([np.zeros(0, np.int64), *places])
+    second = np.concatenate([np.zeros(0, bool), *lower_only])
+    first = both[place] & ~second
+    named = lambda names: tuple(new for name in names for new in marks.get(name, ()))  # noqa: E731
+    return replace(
+        model, rows=tuple(blocks), lazy=named(model.lazy), user_cuts=named(model.user_cuts), terms=(),
+        row_lower=np.where(first, -np.inf, model.row_lower[place]), row_upper=np.where(second, np.inf, model.row_upper[place]),
+        matrix=model.A.tocsr()[place].tocsc(),
+    )
+
+
+def _named(blocks) -> bool:
+    for block in blocks:
+        names = block.table if isinstance(block, NamedBlock) else (block.name,)
+        if names and (not NAME.fullmatch("\n".join(names)) or block.width > 60 or not WORDS.isdisjoint(map(str.lower, names))):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model's file is: its form ("mps", "lp", "fixed-mps"), whether it is gzip, whether it has
+    sections for cuts, and what in it is not as odtc writes it, in words ("" where there is nothing)."""
+
+    form: str
+    packed: bool
+    cuts: bool
+    astray: str
+
+
+def compare(path, model: Model) -> ModelFile:
+    """A model's file against what odtc would write for the model, blanks aside: where nothing differs,
+    all solvers read it alike. Nothing is written. Raises OSError where the file cannot be read."""
+    data = Path(path).read_bytes()
+    packed = data.startswith(b"\x1f\x8b")
+    data = gzip.decompress(data) if packed else data
+    form, cuts = form_of(data, Path(path).name), CUT_SECTIONS.search(data) is not None
+    if words := ["it maximises"] * model.maximised + _made_so(model)[1]:
+        return ModelFile(form, packed, cuts, ", ".join(words))
+    # A file whose NAME does not say FREE is of the fixed form, or one that some solvers take for it.
+    for written in (form, "mps") if form == "fixed-mps" else (form,):
+        against = _Compared(data, SQUEEZED[written])
+        try:
+            FORMATS.get(written).write(model, against, cuts)
+            against.end()
+        except _Differs:
+            continue
+        return ModelFile(form, packed, cuts, "")
+    return ModelFile(form, packed, cuts, against.words())
+
+
+class _Differs(Exception):
+    pass
+
+
+class _Compared:
+    """A stream that takes a text and stops the writer where it is not that of a file, but for what
+    `squeezed` takes from both."""
+
+    def __init__(self, data: bytes, squeezed):
+        self.data, self.squeezed, self.text = data, squeezed, squeezed(data.rstrip())
+        self.at, self.rest = 0, b""
+
+    def write(self, piece) -> None:
+        piece = self.rest + (piece if isinstance(piece, bytes) else np.ascontiguousarray(piece).tobytes())
+        # Up to the last line end: a run of blanks may go on in the next piece.
+        end = max(piece.rfind(b"\n"), 0)
+        self.rest = piece[end:]
+        self._compare(self.squeezed(piece[:end]))
+
+    def end(self) -> None:
+        self._compare(self.squeezed(self.rest.rstrip()))
+        if self.at < len(self.text):
+            raise _Differs
+
+    def _compare(self, piece: bytes) -> None:
+        part = self.text[self.at : self.at + len(piece)]
+        if part != piece:
+            same = np.frombuffer(part, np.uint8) == np.frombuffer(piece[: len(part)], np.uint8)
+            self.at += len(part) if same.all() else int(same.argmin())
+            raise _Differs
+        self.at += len(piece)
+
+    def words(self) -> str:
+        """The line of the file at which the comparison stopped."""
+        # There are fewer blanks, so the place is found by the letters before it; a line that ends too early is
+        # the one that its last letter stands on.
+        codes = np.frombuffer(self.data, np.uint8)
+        letters = np.flatnonzero((codes != ord(" ")) & (codes != ord("\n")))
+        before = len(self.text[: self.at].translate(None, b" \n"))
+        place = int(letters[max(before - (self.text[self.at : self.at + 1] in b"\n"), 0)])
+        begin, end = self.data.rfind(b"\n", 0, place) + 1, self.data.find(b"\n", place)
+        line = self.data[begin : end if end >= 0 else None].decode("ascii", "backslashreplace")
+        number = self.data.count(b"\n", 0, begin) + 1
+        return f"line {number}: {' '.join(line.split())[:60]!r}"
+
+
+# The words of both texts are the same already, as the model was read from the one and written to the
+# other; what is left to compare is all else, and at that the fewest passes over the bytes.
+def _of_cards(text: bytes) -> bytes:
+    """Free MPS without its blanks."""
+    return text.translate(None, b" ")
+
+
+def _of_columns(text: bytes) -> bytes:
+    """Fixed MPS, where every field has its place, without the blanks at the end of a line."""
+    return re.sub(rb" +$", b"", text, flags=re.M)
+
+
+def _of_sums(text: bytes) -> bytes:
+    """LP with one blank for a run of them, none at the end of a line, and no new line before a sign,
+    behind which a sum goes on: some need the blank in 3 x, and none the line."""
+    codes = np.frombuffer(text, np.uint8)
+    blank = codes == ord(" ")
+    kept = np.ones(len(codes), bool)
+    kept[1:] = ~(blank[1:] & blank[:-1])
+    text = codes[kept].tobytes().replace(b" \n", b"\n")
+    return text.replace(b"\n +", b" +").replace(b"\n -", b" -").rstrip(b" ")
+
+
+SQUEEZED = {"mps": _of_cards, "fixed-mps": _of_columns, "lp": _of_sums}

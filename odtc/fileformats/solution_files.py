@@ -1,0 +1,152 @@
+"""What a point file format is: named values to text and back, one module of `points/` each.
+
+    NAME, SUFFIX, SUMMARY
+    matches(head)                  whether a file whose first bytes are these is of the format
+    read(data)                     -> RawPoint, from the bytes of the file; lines end with \\n
+    write(model, x, stream, termination)   a start or a solution
+
+A format that solvers only write has no `write`, one that they only read no `matches` and `read`.
+A solution file is recognised by what stands in it, never by its name.
+"""
+
+import gzip
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.atomic_write import new_file
+from odtc.base.registry import Registry, of_this_stem
+from odtc.errors import ChoiceError, SolutionError
+from odtc.model.name_spans import Words
+from odtc.model.points import align
+from odtc.model.solution import NO_POINT, Termination
+
+# In the order of trial: a format with a clear mark before one that takes nearly anything.
+POINTS = Registry(
+    "point format", "odtc.fileformats.solutions",
+    ("highs", "highs-sparse", "highs-table", "cplex", "scip", "cbc", "glpk", "glpk-table", "xpress", "xpress-ascii",
+     "symphony", "lp-solve", "name-value"),
+    ("NAME", "SUFFIX", "SUMMARY"),
+)
+
+HEAD = 4096  # bytes by which a file is recognised
+
+# With these, what stands in a file is no solution: the last basis, a ray, or the linear relaxation.
+NO_SOLUTION = {*NO_POINT, Termination.ERROR}
+
+
+@dataclass(frozen=True)
+class RawPoint:
+    """What a file says: `values` is float64 of shape (names,), or None where it holds no point;
+    `names` is None where the file has none: the values are then in the order of the model's columns.
+    `n_columns` is the number of columns the file announces, where it does, `termination` None where
+    the file does not say how the solver ended; with `within_gap` it calls optimal what it did not
+    prove to be."""
+
+    format: str
+    names: Words | list[str] | None
+    values: np.ndarray | None
+    termination: Termination | None = None
+    objective: float | None = None
+    n_columns: int | None = None
+    within_gap: bool = False
+
+    def __post_init__(self):
+        if isinstance(self.names, list):
+            object.__setattr__(self, "names", Words.of(self.names))
+
+    def on(self, blocks) -> np.ndarray | None:
+        """The point in the order of the columns of these blocks, float64 of shape (columns,); None where
+        the file holds none. Raises SolutionError where it speaks of other columns, or of another number."""
+        if self.values is None:
+            return None
+        size = blocks[-1].stop if blocks else 0
+        if self.n_columns is not None and self.n_columns != size:
+            raise SolutionError(
+                f"the solution has {self.n_columns} columns, the model {size}; it is cut off or belongs to another model"
+            )
+        return align(blocks, self.names, self.values)
+
+    def under(self, termination: Termination | None, has_point: bool | None = None) -> "RawPoint":
+        """The same under what the log says of the end and of whether there is a point."""
+        termination = self.termination or termination
+        if termination in NO_SOLUTION or has_point is False:
+            return replace(self, names=None, values=None, termination=termination, objective=None)
+        return replace(self, termination=termination)
+
+
+def read_point(path) -> RawPoint:
+    """Reads a solution or start file of any known format, also compressed. Raises SolutionError."""
+    data = read_bytes(path)
+    for name in POINTS.names():
+        module = POINTS.get(name)
+        if hasattr(module, "read") and module.matches(data[:HEAD]):
+            try:
+                point = module.read(data).under(None)
+            except SolutionError as problem:
+                raise SolutionError(f"{path}: {problem}") from None
+            if point.termination == Termination.OPTIMAL and point.values is None:
+                raise SolutionError(f"{path}: expected the values of an optimal solution, got none; the file is damaged, write it again")
+            if point.values is not None and not np.isfinite(point.values).all():
+                at = int((~np.isfinite(point.values)).argmax())
+                column = f"column {at + 1}" if point.names is None else f"column {point.names[at]!r}"
+                raise SolutionError(
+                    f"{path}: expected finite numbers, got {point.values[at]} for {column}; the solver has no solution"
+                )
+            return point
+    raise SolutionError(
+        f"cannot tell which format {str(path)!r} is in; known: {', '.join(POINTS.names())}; is it a solution file?"
+    )
+
+
+def read_bytes(path) -> bytes:
+    """The content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
+    try:
+        data = Path(path).read_bytes()
+        if data.startswith(b"\x1f\x8b"):
+            data = gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        raise SolutionError(f"the compressed solution file {str(path)!r} is damaged: {problem}; write it again") from None
+    except OSError as problem:
+        raise SolutionError(f"cannot read the solution file {str(path)!r}: {problem.strerror}{of_this_stem(path, '.sol')}") from None
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        data.isascii() or data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SolutionError(f"expected a solution file in text, got {str(path)!r}, which is not UTF-8") from None
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if not data or data.isspace():
+        raise SolutionError(f"the solution file {str(path)!r} is empty; the solver wrote no solution")
+    return data
+
+
+def write_point(model, x: np.ndarray, path, format: str, termination=Termination.UNKNOWN) -> Path:
+    """Writes a point of the model; the same bytes every time. Raises OutputError, and ChoiceError for
+    a format that is only read."""
+    module = POINTS.get(format)
+    if not hasattr(module, "write"):
+        written = ", ".join(name for name in POINTS.names() if hasattr(POINTS.get(name), "write"))
+        raise ChoiceError(f"the point format {format!r} is only read; choose one that solvers read: {written}")
+    with new_file(path) as stream:
+        module.write(model, x, stream, termination)
+    return Path(path)
+
+
+def number(word: str | bytes) -> float:
+    """The objective that a file states; raises SolutionError where it is no finite number."""
+    word = word.decode("utf-8", "replace") if isinstance(word, bytes) else word
+    try:
+        value = float(word)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise SolutionError(f"expected a finite number as the objective, got {word[:60]!r}; write the solution again")
+    return value
+
+
+def cut_off(wanted: str, got: str = "") -> SolutionError:
+    """The error of a file that ends too early."""
+    return SolutionError(f"expected {wanted}{', got ' + got if got else ''}; the file is cut off, write it again")

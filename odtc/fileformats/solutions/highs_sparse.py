@@ -1,0 +1,27 @@
+"""The sparse solution file of HiGHS (style 4): only what is not 0. It is read by `highs`.
+
+HiGHS documentation, "writeSolution"; FORMATS §7: `name value index` under a negative number of columns.
+"""
+
+import numpy as np
+
+from odtc.base.text import show_number
+from odtc.fileformats.model_files import gather, lines, name_table, number_table, text_table
+from odtc.model.solution import Termination
+
+NAME = "highs-sparse"
+SUFFIX = ".sol"
+SUMMARY = "HiGHS raw solution file, sparse (written here, read as highs)"
+
+
+def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+    status = "Optimal" if termination == Termination.OPTIMAL else "Unknown"
+    which = np.flatnonzero(x)
+    stream.write(
+        f"Model status\n{status}\n\n# Primal solution values\nFeasible\n"
+        f"Objective {show_number(model.objective(x))}\n# Columns -{len(which)}\n".encode("ascii")
+    )
+    if len(which):
+        texts, code = number_table(x[which])
+        places = text_table([str(place) for place in which])
+        stream.write(lines(gather(name_table(model.columns), which), " ", gather(texts, code), " ", places, "\n"))

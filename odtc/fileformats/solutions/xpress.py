@@ -1,0 +1,52 @@
+"""The .slx file of Xpress, solution and start: ` C name value` between NAME and ENDATA.
+
+Xpress Optimizer reference manual, writeSlxSol and readSlxSol. It holds no status, and where the
+search found nothing it holds the linear relaxation: only the log tells (`has_point` of the solver).
+"""
+
+import re
+
+import numpy as np
+
+from odtc.errors import SolutionError
+from odtc.fileformats.model_files import gather, lines, name_table, number_table
+from odtc.fileformats.solution_files import RawPoint, cut_off
+from odtc.model.name_spans import table
+from odtc.model.solution import Termination
+
+NAME = "xpress"
+SUFFIX = ".slx"
+SUMMARY = "Xpress solution file and start (.slx)"
+
+HEADER = re.compile(rb"\s*(?:NAME\b.*\n)?")
+END = re.compile(rb"^ENDATA\s*\Z", re.M)
+
+
+def matches(head: bytes) -> bool:
+    return bool(re.match(rb"\s*(NAME\b.*\n\s*(C |ENDATA)|ENDATA\s*\Z|C +\S+ +[-+\d.]\S* *\n)", head))
+
+
+def read(data: bytes) -> RawPoint:
+    """Raises SolutionError where ENDATA is missing or a line is not C, a name and a number."""
+    end = END.search(data, max(0, len(data) - 20))
+    if not end:
+        raise cut_off("ENDATA at the end")
+    kinds, names, values = table(data, HEADER.match(data).end(), end.start(), 3, "the columns")
+    if not len(names):
+        return RawPoint(NAME, None, None)
+    other = (kinds.buffer[kinds.starts] != ord("C")) | (kinds.ends - kinds.starts != 1)
+    if other.any():
+        at = int(other.argmax())
+        raise SolutionError(
+            f"expected lines 'C name value', got {kinds[at][:60]!r} first in line {kinds.line(at)}; write one solution only"
+        )
+    # It names every column, those at 0 too (FORMATS §9), so that fewer are a file with a part missing.
+    return RawPoint(NAME, names, values.numbers("the columns"), n_columns=len(names))
+
+
+def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+    stream.write(f"NAME {model.name}\n".encode("utf-8"))
+    if len(x):
+        texts, code = number_table(x)
+        stream.write(lines(" C ", name_table(model.columns), " ", gather(texts, code), "\n"))
+    stream.write(b"ENDATA\n")

@@ -1,0 +1,277 @@
+"""cg: a tree is one path for each end, and a path is a column; for data too large for models with a row per row.
+
+Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are those of odtc.formulations.cg.decision_paths:
+
+    min  Σ_e Σ_{p∈P(e)} c_p x_p                                                           (3)
+         Σ_{p∈P(e)} x_p = 1                                   e                           (4)
+         Σ_e Σ_{p∈P(e): r∈R_p} x_p = 1                        r covered                   (5)
+         Σ_{p∈P(e): s_j(p)=a} x_p = ρ_ja                      e, j above e, a             (6)
+         x_p, ρ_ja ∈ {0, 1}                                                               (7, 8)
+
+The ends e are the nodes `tail` levels above the leaves, and a column holds the best subtree below its
+end; with tail=0 they are the leaves, as printed. A path may stop at a node that does not branch. A
+file holds the columns that there are: all where they are few, else those that `odtc build` generates
+in some rounds or `odtc fit` left in STEM.columns.json. It has the optimum over its columns; `odtc fit`
+generates until no column is worth it, and says over which splits its tree is the best.
+"""
+
+import contextlib
+import json
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.errors import SolverError, TimeLimitReached, TreeError
+from odtc.formulations.cg.branch_and_price import BranchAndPrice
+from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked, follow
+from odtc.formulations.cg.decision_paths import Paths
+from odtc.formulations.cg.initial_columns import columns_of, prepared, searched_tree, tail_of
+from odtc.formulations.cg.pricing import lay
+from odtc.formulations.cg.pricing_mip import pricing_model
+from odtc.formulations.cg.restricted_master import RestrictedMaster
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.model.solution import Round, Solution, Termination
+from odtc.problem.constraints.constraint import complete
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, settle, with_least
+
+NAME = "cg"
+TITLE = "Column generation: a column is a path with its subtree; proves the best tree over chosen splits"
+PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning classification trees"
+ANY_COST = True
+TIMED = True  # `fit` is told the seconds that are left
+GROWS = True  # its last model has columns of its own
+FIT_DEFAULTS = {"columns": "start"}
+__all__ = ["prepared"]  # of odtc.formulations.cg.initial_columns, for the contract
+
+
+@dataclass(frozen=True)
+class Params:
+    splits: str = parameter("auto", "what the nodes may ask: all tests; those that threshold sampling finds for each node, or for any (pooled); auto: all where they are few, else pooled",
+                            choices=("auto", "all", "sampled", "pooled"))
+    q: int = parameter(100, "threshold sampling keeps the q most frequent tests of a node, of the root all", least=1)
+    seed: int = parameter(0, "of the threshold sampling", least=0)
+    tail: str = parameter("auto", "levels above the leaves at which paths end (0: at the leaves, as printed; auto: 2, at depth 2 one)", choices=("auto", "0", "1", "2"))
+    exact: bool = parameter(False, "fit: branch and price, where the relaxation leaves a gap")
+    reward: float = parameter(0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0, below=float("inf"))
+    n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
+    columns: str = parameter("auto", "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json")
+    rounds: int = parameter(20, "of column generation, for a file", least=0)
+    mip: bool = parameter(False, "fit: --solver solves the last master, too; the dynamic program over the paths has done so")
+    threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
+
+
+def build(problem: Problem) -> Model:
+    columns = columns_of(problem)
+    paths, m = columns.paths, ModelBuilder(f"{NAME}_d{problem.topology.depth}")
+    ends, n, width = len(paths.ends), len(columns), len(paths.tests) + 1
+    end, members, place = _asked(columns)
+    x = m.columns("x", Axis("path", n), role=Role.PATH, cost=columns.cost() * paths.unit, integer=True)
+    p = np.arange(n)
+    pick = m.rows("pick", Axis("end", ends, int(paths.ends[0])), lower=1, upper=1)               # (4)
+    m.add(pick[end], x[p])
+    if paths.depth:
+        rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("test", width), integer=True, members=members)
+        # One row for each end, level and split that is asked there or by another end below the node.
+        links: dict = {}
+        for rank, cell in enumerate(members.tolist()):
+            j = cell // width + 1
+            up = paths.depth - j.bit_length() + 1
+            for e in range(j << up, (j + 1) << up):
+                links[e, rank] = len(links)
+        link = m.rows("link", Axis("link", len(links)), lower=0, upper=0)                       # (6)
+        row = np.array([links[e, r] for e, ranks in zip(end.tolist(), place.tolist()) for r in ranks]).reshape(place.shape)
+        m.add(link[row], x[p[:, None]])
+        m.add(link[np.arange(len(links))], rho[np.array([rank for _, rank in links])], -1)
+    if columns.cover:
+        cover = m.rows("cover", Axis("group", len(columns.cover)), lower=1, upper=1)             # (5)
+        at, group = np.nonzero(paths.bits(columns.rows())[:, columns.cover])
+        m.add(cover[group], x[at])
+    m.constant(-problem.params.reward)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree that `trimmed` made, as a point. Raises TreeError for one whose paths are no columns, or whose
+    leaves or subtrees below the ends are not the best."""
+    columns = columns_of(problem)
+    paths, x = columns.paths, np.zeros(len(columns))
+    chosen = columns.of_tree(columns_asked(paths, heap.test))
+    if chosen is None:
+        raise TreeError(f"a path of the tree is none of the {len(columns):,} columns of the model; give the start of a heuristic, "
+                        "or columns that hold it (-p columns=all, or a file of odtc fit --model cg)")
+    x[chosen] = 1
+    cost, paid = float(columns.cost()[chosen].sum()) * paths.unit - problem.params.reward, objective(problem, heap)
+    if abs(cost - paid) > 1e-9 * max(1.0, float(problem.encoded.loss.sum())):
+        raise TreeError(f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the paths, "
+                        "that are not the best; give the tree that a heuristic makes, or set -p tail=0")
+    if not paths.depth:
+        return {"x": x}
+    cells, place = _asked(columns)[1:]
+    rho = np.zeros(len(cells))
+    rho[place[chosen]] = 1
+    return {"x": x, "rho": rho}
+
+
+def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(ends (columns,); cells of the grid node x split that some column asks, ascending; per column and level the
+    place of its cell among them): the last split of the grid stands for none."""
+    paths, width = columns.paths, len(columns.paths.tests) + 1
+    split = np.full((len(columns), paths.depth), width - 1)
+    for at, (_, t, number) in enumerate(columns.keys):
+        way = paths.way(t, number)
+        split[at, : len(way)] = way
+    end = np.array([e for e, _, _ in columns.keys])
+    cells, place = np.unique(((end[:, None] >> paths.depth - np.arange(paths.depth)) - 1) * width + split, return_inverse=True)
+    return end, cells, place.reshape(split.shape)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """A tree of the columns that costs no more: without what no row needs, with the best subtrees below the ends;
+    where its paths are no columns, the best tree of the columns."""
+    columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
+    paths, heap = columns.paths, settle(heap.test, encoded)
+    test = columns_asked(paths, (with_least(heap, encoded, least) if least > 1 else heap).test)
+    if columns.of_tree(test) is None:
+        return _heap(problem, paths, columns.best())
+    for t, number, _ in list(follow(paths, test)):
+        if t >> paths.depth:
+            lay(test, t, paths.below[t][number])
+    return _heap(problem, paths, test)
+
+
+def _heap(problem: Problem, paths: Paths, test: np.ndarray) -> HeapTree:
+    """Tests as columns of paths.X, made a tree."""
+    return settle(np.append(paths.tests, -1)[test].astype(np.int32), problem.encoded)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point: at each node the split that most of the columns there ask, and below each end the
+    subtree of its column."""
+    columns = columns_of(problem)
+    paths, weight = columns.paths, {}
+    for at in np.flatnonzero(point["x"] > 1e-9).tolist():
+        _, t, number = columns.keys[at]
+        way = [*paths.way(t, number), *([-1] if t < 1 << paths.depth else [])]
+        for level, split in enumerate(way):
+            node = t >> (t.bit_length() - 1 - level)
+            share = weight.setdefault((node, tuple(way[:level])), {})
+            share[split] = share.get(split, 0.0) + point["x"][at]
+    test, stack = np.full(2 ** (problem.topology.depth + 1), -1, np.int32), [(1, 0, ())]
+    while stack:
+        t, number, way = stack.pop()
+        if t >> paths.depth:
+            lay(test, t, paths.below[t][number])
+            continue
+        share = weight.get((t, way), {})
+        split = max(share, key=share.get, default=-1)
+        if split < 0:
+            continue
+        place = int(np.flatnonzero(paths.splits[t] == split)[0])
+        test[t] = split
+        stack += [(2 * t + side, int(paths.child[t][number, place, side]), (*way, split)) for side in (0, 1)]
+    return _heap(problem, paths, test)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """Loss + reward · (used leaves - 1), the paper's reward for empty leaves less that of all but one."""
+    return heap.loss(problem.encoded) + problem.params.reward * heap.n_branch_nodes
+
+
+def branch_price(problem: Problem) -> float:
+    """What a branch node must save: it uses one leaf more."""
+    return problem.params.reward
+
+
+def loops(problem: Problem) -> bool:
+    """Always: what is worth it is not known before."""
+    return True
+
+
+def instead(problem: Problem, given) -> str:
+    """The parameter that keeps a constraint, which has no rows here."""
+    return f"-p n_min={int(given.bound)}" if given.name == "leaf_rows" else ""
+
+
+def pricing(problem: Problem, leaf: int) -> Model:
+    """The pricing problem of the end above a leaf, at the duals of the relaxation over the columns that there are."""
+    columns = columns_of(problem)
+    return pricing_model(columns.paths, RestrictedMaster(columns).solve().duals, leaf >> columns.paths.tail)
+
+
+def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
+    """Generates columns from those of `base` on; the last master, and the best tree as a point of it. `left()` are the
+    seconds of the time limit that are left. Ctrl-C keeps the best tree."""
+    problem, began, history = base.problem, time.monotonic(), []
+    columns = columns_of(problem)
+    paths, unit, reward = columns.paths, columns.paths.unit, problem.params.reward
+
+    def say(state) -> None:
+        seconds = time.monotonic() - began
+        cost, bound = state.incumbent * unit - reward, state.bound * unit - reward
+        history.append((round(seconds, 3), cost, bound))
+        if tell:
+            tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns"))
+
+    search = BranchAndPrice(paths, columns, problem.params.exact, say, left)
+    termination, message = None, ""
+    try:
+        with contextlib.suppress(TimeLimitReached), deadline.within(left() if left is not None else None):
+            search.take(searched_tree(problem, paths))
+        search.run()
+    except SolverError as failed:
+        termination, message = Termination.UNKNOWN, str(failed)
+    except KeyboardInterrupt:
+        termination = Termination.INTERRUPTED
+        columns = Columns(paths, columns.to_pool())  # whole, whatever was going on
+        columns.add_tree(search.best)
+    heap = _heap(problem, paths, search.best)
+    problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
+    problem.memo["cg columns"] = columns
+    model = replace(build(problem), problem=problem)
+    x = complete(problem, model, heap)
+    if problem.params.mip and termination is None:
+        x, heap = _solved(problem, model, x, heap, solve)
+    bound = min(search.bound * unit - reward, model.objective(x))
+    if search.proven:
+        termination = Termination.OPTIMAL
+    elif termination is None:
+        termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
+    found = Solution(x, termination, model.objective(x), bound, time.monotonic() - began, "HiGHS (column generation)", search.nodes,
+                     start="accepted" if start is not None else "none", history=tuple(history), message=message or _words(problem, search))
+    return model, found
+
+
+def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:
+    """The last master by a solver, from the best tree on: its point and its tree, where that is better."""
+    found = solve(model, start=x)
+    tree = decode(problem, model.split(found.x)) if found.has_solution else heap
+    return (complete(problem, model, tree), tree) if objective(problem, tree) < objective(problem, heap) else (x, heap)
+
+
+def _words(problem: Problem, search: BranchAndPrice) -> str:
+    """Over which splits the bound holds, and what is left."""
+    paths, F = search.paths, problem.encoded.n_tests
+    asked = [paths.splits[t] for t in problem.topology.branch_nodes.tolist()]
+    whole = all(len(some) == F for some in asked)
+    splits = f"all {F} tests" if whole else f"the {len(paths.tests)} of {F} tests that were chosen (-p splits=…)"
+    if any(len(some) < len(paths.tests) for some in asked):
+        splits = "the tests chosen for each node (-p splits=…)"
+    if search.proven:
+        return "" if whole else f"the bound holds for trees over {splits}"
+    if search.finished and not problem.params.exact:
+        return f"no column over {splits} is worth it, and a gap is left: -p exact=true closes it"
+    return "" if whole else f"the bound holds for trees over {splits}"
+
+
+def beside(problem: Problem) -> dict[str, str]:
+    """What `odtc fit` writes beside the tree, by suffix: the columns, to go on from."""
+    depth, tail, encoded = problem.topology.depth, tail_of(problem), problem.encoded
+    facts = ColumnPool.from_text(problem.params.columns, depth, tail, encoded).to_json(encoded, depth, tail)
+    return {".columns.json": json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n"}

@@ -1,0 +1,218 @@
+"""Column generation, and branch and price on ρ: from a few columns to the best tree over the splits, with its proof.
+
+Firat et al. (2020), section 4, Figure 2. A round solves the relaxation over the columns that there are,
+prices the paths, and takes what is worth it. The restricted master as a whole, which gives the tree, is
+solved in every round, over all paths whose cost is known, by dynamic programming (odtc.formulations.cg.pricing.values);
+the same over the bounds of all paths is a bound, beside that of Lagrange. A path through which no tree
+can be better than the best so far is asked for no more. Work is counted and not timed, so that the same data take the same way.
+
+Where the relaxation is solved and leaves a gap, `exact` branches: of the splits that a node asks in
+fractions, half of their ρ is forbidden on either side.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.formulations.cg.column_pool import Columns
+from odtc.formulations.cg.decision_paths import Paths
+from odtc.formulations.cg.pricing import Allowed, best_tests, lagrangian, price, through, values
+from odtc.formulations.cg.restricted_master import Relaxed, RestrictedMaster
+
+NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above this is none
+MOST_NEW = 60  # columns that one end brings in a round
+WORK = 1e10  # multiplications of the evaluations in a round: about a second
+SURE = 1e-6  # ρ this near to a whole number means it
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a search stands after a round: numbers as of odtc.model.solution.Round, costs in units."""
+
+    phase: str
+    columns: int
+    added: int
+    incumbent: float
+    bound: float
+
+
+class PricingStopped(Exception):
+    """The seconds are over; what was found stays."""
+
+
+class BranchAndPrice:
+    """Looks for the best tree over `paths`, from `columns` on. After each round `tell(State)` is called.
+
+    `best` are the tests of the best tree so far (columns of paths.X, heap order), `upper` what it costs
+    and `bound` what no tree undercuts, in units. `left()` says how many seconds there are, None for no
+    limit; `rounds` is a limit, too. With `dynamic` False the bounds of the dynamic program are not used.
+    """
+
+    def __init__(self, paths: Paths, columns: Columns, exact: bool, tell: Callable[[State], None] | None = None,
+                 left: Callable[[], float | None] | None = None, rounds: int | None = None, dynamic: bool = True):
+        self.paths, self.columns, self.exact, self.tell = paths, columns, exact, tell
+        self.left, self.rounds, self.dynamic = left or (lambda: None), rounds, dynamic
+        self.best, self.upper, self.bound, self.nodes = None, np.inf, 0.0, 0
+        self.relaxed: Relaxed | None = None  # the last solved relaxation
+        self.finished = False  # whether the relaxation of the root was solved over all paths
+        self._open: list = []
+        self._improve({})
+
+    @property
+    def proven(self) -> bool:
+        return self.bound >= self.upper - self.paths.near
+
+    @property
+    def worth(self) -> float:
+        """A tree must cost less than this to be better."""
+        return self.upper - 1 + NEGATIVE if self.paths.whole else self.upper - self.paths.near
+
+    def take(self, test: np.ndarray) -> None:
+        """Adds the paths of a tree (columns of paths.X, heap order), and with them what the best tree is."""
+        self.columns.add_tree(test)
+        self._improve({})
+
+    def run(self) -> None:
+        """Ends when the best tree is proven, when the relaxation is solved and not `exact`, or when time or
+        rounds are over; may be interrupted at any moment."""
+        if self.columns.settle():  # what was only said to be the best
+            self._improve({})
+        master, count = RestrictedMaster(self.columns), 0
+        try:
+            self._open = [(self.bound, 0, {})]
+            while self._open:
+                bound, _, allowed = heapq.heappop(self._open)
+                self._raise_bound(bound)
+                if self.proven:
+                    break
+                self.nodes += 1
+                master.restrict(allowed)
+                bound = self._generate(master, allowed, bound)
+                if self._hopeless(bound):
+                    continue
+                sides = self._branches(allowed) if self.exact or not self.nodes else []
+                if not sides:
+                    heapq.heappush(self._open, (bound, count, allowed))
+                    self._raise_bound(bound)
+                    return
+                for side in sides:
+                    count += 1
+                    heapq.heappush(self._open, (bound, count, side))
+            self._raise_bound(np.inf)
+        except PricingStopped:
+            pass
+
+    def _hopeless(self, bound: float) -> bool:
+        return bound > self.worth if self.paths.whole else bound >= self.worth
+
+    def _raise_bound(self, here: float) -> None:
+        """The least of what the open nodes, and the one at hand, are bounded by."""
+        least = min([here, *(entry[0] for entry in self._open)])
+        self.bound = max(self.bound, min(self._rounded(least), self.upper))
+
+    def _rounded(self, bound: float) -> float:
+        """Every cost is a whole number of units where all losses are."""
+        return float(np.ceil(bound - NEGATIVE)) if self.paths.whole and np.isfinite(bound) else bound
+
+    def _check(self) -> float | None:
+        seconds = self.left()
+        if seconds is not None and seconds <= 0 or self.rounds is not None and self.rounds <= 0:
+            raise PricingStopped
+        return seconds
+
+    def _generate(self, master: RestrictedMaster, allowed: Allowed, bound: float) -> float:
+        """Solves the relaxation of a node over all of its paths that may be in a better tree; its bound."""
+        paths, phase = self.paths, "branch" if allowed else "columns"
+        while True:
+            seconds = self._check()
+            found = values(paths, paths.low, allowed)
+            if self.dynamic:
+                bound = max(bound, self._rounded(float(found[1][0])))
+            if self._hopeless(bound):
+                self._say(phase, 0, bound)
+                return bound
+            relaxed = master.solve(seconds)
+            if relaxed is None:
+                raise PricingStopped
+            self.relaxed, least = relaxed, through(paths, found, allowed)
+            priced = self._price(relaxed, allowed, least)
+            bound = max(bound, self._rounded(min(lagrangian(paths, relaxed.duals, priced, allowed), self.upper)))
+            more = self._evaluate(priced, least)
+            if more:
+                priced = self._price(relaxed, allowed, least)
+            new = {e: self._worth_it(e, priced[e].full) for e in least}
+            added = self.columns.add(new) + self.columns.add_stops(one.stop for one in priced.values() if one.stopped < -NEGATIVE)
+            added += self._improve(allowed)
+            if self.rounds is not None:
+                self.rounds -= 1
+            if not added and not more:
+                groups = master.violated(relaxed) if relaxed.feasible else []
+                if not len(groups):
+                    self.finished |= not allowed
+                    self._say(phase, added, bound)
+                    return bound
+                master.add_cover(groups)
+            self._say(phase, added, bound)
+
+    def _price(self, relaxed: Relaxed, allowed: Allowed, least: dict[int, np.ndarray]) -> dict:
+        """The reduced costs of every end, inf for paths that no better tree has."""
+        low = {e: np.where(least[e] <= self.worth, self.paths.low[e], np.inf) if self.dynamic else self.paths.low[e] for e in least}
+        return {e: price(self.paths, relaxed.duals, e, allowed, low[e]) for e in least}
+
+    def _worth_it(self, e: int, reduced: np.ndarray) -> np.ndarray:
+        """The paths of an end whose cost is known, and that lower the relaxation most."""
+        some = np.flatnonzero((reduced < -NEGATIVE) & self.paths.known(e))
+        return some[np.argsort(reduced[some], kind="stable")[:MOST_NEW]]
+
+    def _evaluate(self, priced: dict, least: dict[int, np.ndarray]) -> int:
+        """Evaluates paths of about WORK multiplications: those whose bound asks for it, the most promising first;
+        where these are few, also others that a better tree may have. How many of the first there were."""
+        paths, chosen, asked = self.paths, {}, 0
+        for e, one in priced.items():
+            most = max(1, int(WORK / len(least) / paths.work(e)))
+            unknown = np.flatnonzero(~paths.known(e) & np.isfinite(one.full))
+            some = unknown[np.argsort(one.full[unknown], kind="stable")]
+            negative = int((one.full[some] < -NEGATIVE).sum())
+            chosen[e] = some[: most if self.dynamic else min(most, negative)]
+            asked += negative
+        if asked:
+            paths.evaluate(chosen)
+        return asked
+
+    def _improve(self, allowed: Allowed) -> int:
+        """Takes the best tree over the paths whose cost is known, if it is better; how many columns it brought."""
+        paths = self.paths
+        known = {e: np.where(np.isnan(paths.cost[e]), np.inf, paths.cost[e]) for e in paths.ends.tolist()}
+        found = values(paths, known, allowed)
+        if found[1][0] >= self.upper - paths.near:
+            return 0
+        self.upper, self.best = float(found[1][0]), best_tests(paths, found, allowed)
+        return self.columns.add_tree(self.best)
+
+    def _branches(self, allowed: Allowed) -> list[Allowed]:
+        """Two parts of the splits of the first node that asks in fractions; none where none does."""
+        for j, rho in (self.relaxed.rho if self.relaxed else {}).items():
+            if rho.max() < 1 - SURE:
+                mask = allowed.get(j, np.ones(len(rho), bool))
+                order = np.argsort(-rho, kind="stable")
+                order = order[mask[order]]
+                mass = np.cumsum(rho[order])
+                first = max(1, int(np.searchsorted(mass, 0.5)))
+                rest = order[first:]
+                asked = rest[rho[rest] > SURE]
+                if not len(asked):
+                    continue
+                idle = rest[len(asked) :]
+                # What nobody asks is dealt out, so that either side has half as many splits.
+                here = np.append(order[:first], idle[::2])
+                one = np.zeros(len(rho), bool)
+                one[here] = True
+                return [allowed | {j: one}, allowed | {j: mask & ~one}]
+        return []
+
+    def _say(self, phase: str, added: int, bound: float) -> None:
+        self._raise_bound(bound)
+        if self.tell:
+            self.tell(State(phase, len(self.columns), added, self.upper, self.bound))

@@ -1,0 +1,284 @@
+"""The columns of a master: paths that were generated, as text for a manifest and as a file to resume from.
+
+A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is the end itself,
+or a node above it where the path stops. With a path come those that stop at a node on its way, so that
+a tree of columns whose needless branch nodes are dropped is a tree of columns again.
+"""
+
+import base64
+import json
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, read_object, said, why
+from odtc.base.json_schema import validate as fit_shape
+from odtc.data.encoding import Encoded
+from odtc.data.splits import split_from_json
+from odtc.errors import ChoiceError, OdtcError
+from odtc.formulations.cg.decision_paths import Paths
+from odtc.formulations.cg.pricing import best_tests, values
+
+SCHEMA = "odtc.columns/1"
+MARK = "columns:"  # begins the text of columns
+
+
+def _column(value, place):
+    """The shape of a column: a list of four."""
+    _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {said(value)}")
+    fit_shape(value[:2], [WHOLE], place)
+    fit_shape(value[2:], [[WHOLE]], place)
+    return ANY
+
+
+def _expect(fits: bool, wrong: str) -> None:
+    if not fits:
+        raise SchemaError(wrong)
+
+
+POOL = {"splits": [[WHOLE]], "columns": [_column]}
+
+
+@dataclass(frozen=True)
+class ColumnPool:
+    """What a master is made of, in tests of an encoding: per node of the heap the tests it may ask; the
+    columns, each (end, node, tests of the path, tests of the subtree below the end); and an encoded row of
+    each group of rows that has a row (5)."""
+
+    splits: tuple[np.ndarray, ...]
+    columns: tuple[tuple[int, int, tuple[int, ...], tuple[int, ...]], ...] = ()
+    cover: tuple[int, ...] = ()
+
+    def to_text(self) -> str:
+        facts = {"splits": [tests.tolist() for tests in self.splits], "columns": self.columns, "cover": self.cover}
+        return MARK + base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode("ascii")
+
+    @classmethod
+    def from_text(cls, text: str, depth: int, tail: int, encoded: Encoded) -> "ColumnPool":
+        """The pool of a manifest; raises ChoiceError for one that is damaged."""
+        try:
+            facts = json.loads(zlib.decompress(base64.b64decode(text.removeprefix(MARK))))
+            fit_shape(facts, POOL | {"cover": [WHOLE]})
+            pool = cls._from_json(facts)
+            pool._expect_whole(depth, tail, range(encoded.n_tests))
+            _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
+        except (ValueError, OverflowError, zlib.error, RecursionError, SchemaError) as problem:
+            raise ChoiceError(f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {why(problem)}") from None
+        return pool
+
+    @classmethod
+    def _from_json(cls, facts: dict) -> "ColumnPool":
+        columns = tuple((e, t, tuple(path), tuple(below)) for e, t, path, below in facts["columns"])
+        return cls(tuple(np.array(tests, np.int32) for tests in facts["splits"]), columns, tuple(facts["cover"]))
+
+    def _expect_whole(self, depth: int, tail: int, tests) -> None:
+        """Raises SchemaError for what is no pool of this depth and tail over these tests."""
+        height, asked = depth - tail, [set(some.tolist()) for some in self.splits]
+        _expect(len(asked) == 2 ** (depth + 1), f"expected splits of {2 ** (depth + 1)} nodes, got {len(asked)}")
+        for node, some in enumerate(self.splits):
+            _expect(len(some) == len(asked[node]), f"splits[{node}] has the same split twice")
+            _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is none of the tests")
+            _expect(not len(some) or node and not node >> depth, f"splits[{node}] has splits, and node {node} is no branch node")
+        below_end = [(level, place) for level in range(tail) for place in range(2**level)]
+        for at, (e, t, way, below) in enumerate(self.columns):
+            place, level = f"columns[{at}]", t.bit_length() - 1
+            _expect(1 << height <= e < 2 << height, f"{place} ends at {e}, and the ends are {1 << height} to {(2 << height) - 1}")
+            _expect(t > 0 and level <= height and e >> height - level == t, f"{place} stops at {t}, which is not on the way to {e}")
+            _expect(len(way) == level, f"{place} has {len(way)} splits on its way to node {t}, and {level} lead there")
+            _expect(all(test in asked[t >> level - up] for up, test in enumerate(way)), f"{place} asks a split that its node may not ask")
+            wanted = len(below_end) if t == e else 0
+            _expect(len(below) == wanted, f"{place} has a subtree of {len(below)} nodes, and {wanted} are below node {t}")
+            _expect(all(test == -1 or test in asked[(e << down) + side] for test, (down, side) in zip(below, below_end)),
+                    f"{place} has a subtree with a split that its node may not ask")
+
+    def to_json(self, encoded: Encoded, depth: int, tail: int) -> dict:
+        """The pool as a file holds it: the tests as splits in the units of the data; without the rows (5), which
+        are of this data alone."""
+        used = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits])).tolist()
+        place = {test: at for at, test in enumerate(used)} | {-1: -1}
+        return {
+            "schema": SCHEMA, "data": encoded.name, "encoding": encoded.scheme, "depth": depth, "tail": tail,
+            "tests": [{**encoded.tests[j].to_json(encoded.features), "ones_left": bool(encoded.ones_left[j])} for j in used],
+            "splits": [[place[test] for test in tests.tolist()] for tests in self.splits],
+            "columns": [[e, t, [place[a] for a in path], [place[a] for a in below]] for e, t, path, below in self.columns],
+        }
+
+
+def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
+    """The pool of a file that `odtc fit --model cg` wrote. Raises ChoiceError for another file, and for one of
+    another depth or tail, or with splits that the encoding has not."""
+    if not Path(path).exists():
+        raise ChoiceError(f"cannot read the columns {str(path)!r}: there is no such file; expected auto, all, start, or a file of odtc fit --model cg")
+    facts = read_object(path, "file of columns", ChoiceError)
+    if facts.get("schema") != SCHEMA:
+        raise ChoiceError(f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make them with odtc fit --model cg")
+    try:
+        fit_shape(facts, POOL | {"depth": WHOLE, "tail": WHOLE, "encoding": TEXT, "tests": [ANY]})
+        for key, mine in (("depth", depth), ("tail", tail)):
+            if facts[key] != mine:
+                raise ChoiceError(f"expected columns of {key} {mine} in {str(path)!r}, got {facts[key]}; give that {key}, or no columns")
+        known = {(split, bool(left)): j for j, (split, left) in enumerate(zip(encoded.tests, encoded.ones_left))}
+        for j, merged in enumerate(encoded.stands_for):
+            known |= {(split, bool(encoded.ones_left[j])): j for split, same in merged if same}
+        place = {-1: -1}
+        for at, test in enumerate(facts["tests"]):
+            split = split_from_json(test, encoded.features)
+            fit_shape(test, {"ones_left": FLAG}, f"tests[{at}]")
+            if (split, test["ones_left"]) not in known:
+                raise ChoiceError(f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is no test of the encoding "
+                                  f"{encoded.scheme!r} here (they were made with {said(facts['encoding'])}); use that data and encoding, or no columns")
+            place[at] = known[split, test["ones_left"]]
+
+        # Tests that are two there may be one here.
+        ColumnPool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["tests"])))
+        splits = [list(dict.fromkeys(place[at] for at in tests)) for tests in facts["splits"]]
+        columns = [(e, t, [place[at] for at in way], [place[at] for at in below]) for e, t, way, below in facts["columns"]]
+        return ColumnPool._from_json({"splits": splits, "columns": columns, "cover": ()})
+    except (SchemaError, OverflowError) as problem:
+        raise ChoiceError(f"the columns {str(path)!r} are not whole: {why(problem)}; make them again with odtc fit --model cg") from None
+    except ChoiceError:
+        raise
+    except OdtcError as problem:
+        raise ChoiceError(f"the columns {str(path)!r} cannot be used: {problem}") from None
+
+
+def follow(paths: Paths, test: np.ndarray):
+    """(node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or where
+    the tree predicts; `whole` is False where it asks on, but what is no path."""
+    stack = [(1, 0)]
+    while stack:
+        t, number = stack.pop()
+        if t >> paths.depth or test[t] == -1:
+            yield t, number, True
+            continue
+        place = np.flatnonzero(paths.splits[t] == test[t])
+        below = paths.child[t][number, place[0]].tolist() if len(place) else [-1, -1]
+        if below[0] < 0:
+            yield t, number, False
+            continue
+        stack += [(2 * t + side, below[side]) for side in (1, 0)]
+
+
+def columns_asked(paths: Paths, test: np.ndarray) -> np.ndarray:
+    """The tests of an encoding as columns of paths.X: -1 where none is asked, -2 where none of these."""
+    known = {int(test): at for at, test in enumerate(paths.tests)} | {-1: -1}
+    return np.array([known.get(one, -2) for one in test.tolist()], np.int32)
+
+
+class Columns:
+    """Columns of `paths`, in the order they came; each path of them has a cost. Of a pool it is that of the subtree
+    there, counted on these rows under this objective, and maybe not the best until `settle`; paths that are none here
+    are left out."""
+
+    def __init__(self, paths: Paths, pool: ColumnPool | None = None):
+        self.paths, self.keys, self._place, self.cover = paths, [], {}, []
+        self._add(1, 0)
+        if pool is None:
+            return
+        number = {int(test): at for at, test in enumerate(paths.tests)} | {-1: -1}
+        for _, t, way, below in pool.columns:
+            found = paths.find(t, [number.get(test, -2) for test in way])
+            if found is not None and t in paths.cost:
+                paths.give(t, found, np.array([-1, *(number[test] for test in below)], np.int32))
+                paths.evaluate({t: np.array([found])} if np.isnan(paths.cost[t][found]) else {})
+            if found is not None:
+                self._add(t, found)
+        self.cover = sorted({int(paths.group[row]) for row in pool.cover})
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def place(self, end: int, node: int, number: int) -> int | None:
+        return self._place.get((end, node, number))
+
+    def add(self, wanted: dict[int, np.ndarray]) -> int:
+        """Adds the evaluated paths {end: numbers} with those that stop on their ways; how many came new."""
+        before = len(self.keys)
+        for e, some in wanted.items():
+            for number in some.tolist():
+                self._add(e, number)
+        return len(self.keys) - before
+
+    def settle(self) -> int:
+        """Finds the best subtrees below the ends of all columns; of how many it was not known."""
+        paths = self.paths
+        mine = {e: np.array([number for end, t, number in self.keys if end == t == e], int) for e in paths.ends.tolist()}
+        unknown = {e: some[~paths.known(e, some)] for e, some in mine.items()}
+        paths.evaluate(unknown)
+        return sum(map(len, unknown.values()))
+
+    def add_stops(self, wanted) -> int:
+        """Adds the paths (node, number) that stop above the ends; how many columns came new."""
+        before = len(self.keys)
+        for t, number in wanted:
+            self._add(t, number)
+        return len(self.keys) - before
+
+    def _add(self, t: int, number: int) -> None:
+        """The path to this node: to an end, or stopping at each node on the way."""
+        paths = self.paths
+        while t:
+            up = paths.depth - t.bit_length() + 1
+            for e in range(t << up, (t + 1) << up):
+                if (e, t, number) not in self._place:
+                    self.keys.append((e, t, number))
+                    self._place[e, t, number] = len(self.keys) - 1
+                elif t < 1 << paths.depth:  # whoever is there has brought those above
+                    return
+            number, t = paths.parent(t, number), t // 2
+
+    def add_tree(self, test: np.ndarray) -> int:
+        """Adds the paths of a tree (columns of paths.X, heap order), as far as they are paths, with the best
+        subtrees below its ends; how many came new."""
+        before, paths = len(self.keys), self.paths
+        for t, number, _ in follow(paths, test):
+            if t in paths.cost:
+                paths.evaluate({t: np.array([number])})
+            self._add(t, number)
+        return len(self.keys) - before
+
+    def of_tree(self, test: np.ndarray) -> list[int] | None:
+        """The columns of a tree, None where one is not there."""
+        found = []
+        for t, number, whole in follow(self.paths, test):
+            up = self.paths.depth - t.bit_length() + 1
+            found += [self.place(e, t, number) if whole else None for e in range(t << up, (t + 1) << up)]
+        return None if None in found else found
+
+    def best(self) -> np.ndarray:
+        """The tests of the best tree of these columns, as `pricing.best_tests`."""
+        paths, cost = self.paths, {}
+        for e in self.paths.ends.tolist():
+            mine = [number for end, t, number in self.keys if end == t == e]
+            cost[e] = np.full(len(paths.reached[e]), np.inf)
+            cost[e][mine] = paths.cost[e][mine]
+        return best_tests(paths, values(paths, cost))
+
+    def add_all(self) -> None:
+        """Every path."""
+        paths = self.paths
+        paths.evaluate({e: np.arange(len(paths.reached[e])) for e in paths.ends.tolist()})
+        for t in range(1, 2 ** (paths.depth + 1)):
+            for number in range(len(paths.reached[t])):
+                self._add(t, number)
+
+    def cost(self, begin: int = 0) -> np.ndarray:
+        """What the columns from `begin` on cost, in units."""
+        return np.array([self.paths.price(*key) for key in self.keys[begin:]], float)
+
+    def rows(self, begin: int = 0) -> np.ndarray:
+        """Their rows, packed, uint64 (columns, words)."""
+        return np.stack([self.paths.rows_of(*key) for key in self.keys[begin:]]) if begin < len(self.keys) else self.paths.reached[1].rows[:0]
+
+    def to_pool(self) -> ColumnPool:
+        paths = self.paths
+        splits = tuple(paths.tests[places].astype(np.int32) for places in paths.splits)
+        name = np.append(paths.tests, -1)
+        found = []
+        for e, t, number in self.keys:
+            way = tuple(int(name[a]) for a in paths.way(t, number))
+            below = tuple(int(name[a]) for a in paths.below[e][number, 1:]) if e == t else ()
+            found.append((e, t, way, below))
+        return ColumnPool(splits, tuple(found), tuple(int(paths.first[group]) for group in self.cover))

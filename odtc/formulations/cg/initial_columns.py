@@ -1,0 +1,119 @@
+"""Where the splits and the columns of a problem of column generation come from: what its parameters say.
+
+All tests of the encoding, or threshold sampling (odtc.formulations.cg.threshold_sampling) per node or for all nodes together; all
+paths where they are few, the paths of a first tree and some rounds of generation, a file, or the text
+that a manifest holds. Firat et al. (2020), section 5.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.formulations.cg.branch_and_price import BranchAndPrice
+from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, read_pool
+from odtc.formulations.cg.decision_paths import Paths
+from odtc.formulations.cg.threshold_sampling import pooled, sampled
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+FEW = 3000  # paths: all of them are columns
+MOST = 1_000_000  # paths over pooled tests
+MOST_BITS = 2**32  # rows of all of them
+WHOLE = 60_000  # paths over all tests: more are too many to price them all
+
+
+def tail_of(problem: Problem) -> int:
+    """The levels that lie below the ends of the paths."""
+    depth, tail = problem.topology.depth, problem.params.tail
+    return min(2, depth - 1) if tail == "auto" else min(int(tail), depth)
+
+
+def prepared(problem: Problem) -> Problem:
+    """The problem with its columns in its parameters, where they come from a file or take a search: so the
+    manifest holds them, and nothing is searched for again."""
+    params, given = problem.params, problem.params.columns
+    if given.startswith(MARK) or given == "all" or given == "auto" and is_small(problem):
+        return problem
+    if given in ("auto", "start"):
+        paths = paths_of(problem, splits_of(problem))
+        columns = Columns(paths)
+        columns.add_tree(columns_asked(paths, first_tree(problem).test))
+        if given == "auto":
+            BranchAndPrice(paths, columns, False, rounds=params.rounds).run()
+        pool = columns.to_pool()
+    else:
+        # The file says which paths there are. What is best below them, and what they cost, is found here: the file may
+        # be of another objective, of other rows, or edited.
+        pool = read_pool(given, problem.encoded, problem.topology.depth, tail_of(problem))
+        columns = Columns(paths_of(problem, pool.splits if params.splits == "auto" else splits_of(problem)), pool)
+        columns.settle()
+        pool = columns.to_pool()
+    problem = replace(problem, params=replace(params, columns=pool.to_text()))
+    problem.memo["cg columns"] = columns
+    return problem
+
+
+def columns_of(problem: Problem) -> Columns:
+    """The columns that the parameters name, over their paths."""
+    if "cg columns" not in problem.memo:
+        given = prepared(problem).params.columns
+        if given.startswith(MARK):
+            pool = ColumnPool.from_text(given, problem.topology.depth, tail_of(problem), problem.encoded)
+            columns = Columns(paths_of(problem, pool.splits), pool)
+        else:
+            columns = Columns(paths_of(problem, splits_of(problem)))
+            columns.add_all()
+        problem.memo["cg columns"] = columns
+    return problem.memo["cg columns"]
+
+
+def is_small(problem: Problem) -> bool:
+    """Whether all paths over all tests, or those that are sampled, are few."""
+    params, F, depth = problem.params, problem.encoded.n_tests, problem.topology.depth
+    if params.splits not in ("auto", "all"):
+        return False
+    return (2 * F) ** (depth - tail_of(problem)) <= FEW
+
+
+def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
+    """Per node of the heap the tests that it may ask."""
+    params, encoded, topology = problem.params, problem.encoded, problem.topology
+    n, F = 2 ** (topology.depth + 1), encoded.n_tests
+    height, tail = topology.depth - tail_of(problem), tail_of(problem)
+    asks = np.arange(n) // 2 ** topology.depth == 0
+    asks[0] = False
+    none = np.zeros(0, np.int32)
+    kind = params.splits
+    if kind == "auto":
+        kind = "all" if (2 * F) ** height * max(1, F / 100) ** tail <= WHOLE else "pooled"
+    if kind == "all":
+        return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
+    if kind == "sampled":
+        return sampled(encoded, topology, params.q, params.seed, first_tree(problem))
+    # So many that the paths, each as long as the rows, can be held.
+    most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
+    pool = pooled(encoded, topology, params.q, params.seed, first_tree(problem), most)
+    return tuple(pool if ask else none for ask in asks)
+
+
+def first_tree(problem: Problem) -> HeapTree:
+    """CART's tree, which the paper starts from."""
+    if "cg first" not in problem.memo:
+        heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min))
+        problem.memo["cg first"] = heap
+    return problem.memo["cg first"]
+
+
+def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
+    """A tree of the local search over the splits of all nodes, as columns of paths.X."""
+    encoded, used = problem.encoded, paths.tests
+    few = replace(encoded, X=np.ascontiguousarray(encoded.X[:, used]), tests=tuple(encoded.tests[j] for j in used), ones_left=encoded.ones_left[used],
+                  stands_for=tuple(encoded.stands_for[j] for j in used))
+    return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).test
+
+
+def paths_of(problem: Problem, splits) -> Paths:
+    """All paths over these splits, with what they cost under the problem's objective."""
+    return Paths(problem.encoded, problem.topology, splits, tail_of(problem), problem.params.reward, problem.params.n_min,
+                 problem.params.threads)

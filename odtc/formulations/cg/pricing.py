@@ -1,0 +1,165 @@
+"""Pricing: the paths that the duals of a master ask for, and the bounds that they prove.
+
+    c_p - α_e - Σ_{r∈R_p} β_r - Σ_{j above e} γ_{e,j,s_j(p)}            (9), as costs
+
+Firat et al. (2020), section 4.2. All paths of odtc.formulations.cg.decision_paths are numbered, so the reduced costs of all of
+them are one sum of tables. The pool of the heuristic are the paths whose cost is known; of the others
+the bound is used, and those whose bound is below zero are evaluated, the most promising first: when
+none is left the pricing is exact, for all classes of an end at once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.formulations.cg.decision_paths import Paths
+
+Allowed = dict[int, np.ndarray]  # node -> bool (splits + 1,), none last: the splits that it may ask; absent: all
+
+
+@dataclass(frozen=True)
+class Duals:
+    """Of odtc.formulations.cg.restricted_master: alpha (ends,); gamma per end, per level float64 (splits + 1,), none last; beta of
+    the groups of rows that are covered."""
+
+    alpha: np.ndarray
+    gamma: dict[int, list[np.ndarray]]
+    beta: np.ndarray
+    cover: np.ndarray
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Of one end: the reduced costs of its paths, float64 (paths,), where a cost is not known a bound; and the
+    least of those that stop above it, with (node, number)."""
+
+    full: np.ndarray
+    stopped: float
+    stop: tuple[int, int]
+
+    @property
+    def least(self) -> float:
+        return min(float(self.full.min(initial=np.inf)), self.stopped)
+
+
+def price(paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, cost: np.ndarray | None = None) -> Priced:
+    """The reduced costs of all paths to an end, by `cost` (paths,) or the bounds of `paths`; inf where one
+    asks what is not allowed."""
+    depth, gamma, alpha = paths.depth, duals.gamma[e], float(duals.alpha[e - paths.ends[0]])
+    allowed = allowed or {}
+    # What is left of α once the splits down to a level are paid; and what stopping costs from there on.
+    none = [gamma[level][-1] if _may(allowed, e >> depth - level, -1) else -np.inf for level in range(depth)]
+    best, stop = np.inf, (1, 0)
+    for level in range(depth):
+        t = e >> depth - level
+        reached = paths.reached[t]
+        reduced = np.full(len(reached), -alpha) - _paid(paths, reached.places, gamma, e, allowed) - sum(none[level:])
+        if paths.leftmost(t) == e:
+            reduced += reached.leaf - _covered(paths, reached.rows, duals)
+        if len(reduced) and reduced.min() < best:
+            best, stop = float(reduced.min()), (t, int(reduced.argmin()))
+    reached = paths.reached[e]
+    full = (paths.low[e] if cost is None else cost) - alpha - _paid(paths, reached.places, gamma, e, allowed) - _covered(paths, reached.rows, duals)
+    return Priced(full, best, stop)
+
+
+def _may(allowed: Allowed, node: int, place) -> np.ndarray:
+    return allowed[node][place] if node in allowed else True
+
+
+def _paid(paths: Paths, places: np.ndarray, gamma, e: int, allowed: Allowed) -> np.ndarray:
+    """Σ_j γ_{e,j,s_j(p)}; -inf where a split is not allowed."""
+    total = np.zeros(len(places))
+    for level in range(places.shape[1]):
+        node = e >> paths.depth - level
+        worth = gamma[level] if node not in allowed else np.where(allowed[node], gamma[level], -np.inf)
+        total += worth[places[:, level]]
+    return total
+
+
+def _covered(paths: Paths, rows: np.ndarray, duals: Duals) -> np.ndarray:
+    """Σ_{r∈R_p} β_r."""
+    if not len(duals.cover):
+        return np.zeros(len(rows))
+    word, bit = duals.cover // 64, (duals.cover % 64).astype(np.uint64)
+    return ((rows[:, word] >> bit) & np.uint64(1)).astype(float) @ duals.beta
+
+
+def lagrangian(paths: Paths, duals: Duals, priced: dict[int, Priced], allowed: Allowed | None = None) -> float:
+    """A bound on every tree, whatever the duals are: each end takes its cheapest path, each node its split.
+
+    Σ_e min_p (c_p - Σ_r β_r - Σ_j γ_ejs) + Σ_r β_r + Σ_j min_a Σ_e γ_eja,   as Σ_a ρ_ja = 1
+    """
+    bound, allowed = float(duals.beta.sum()), allowed or {}
+    for e in paths.ends.tolist():
+        bound += priced[e].least + float(duals.alpha[e - paths.ends[0]])
+    for j in paths.upper.tolist():
+        level = j.bit_length() - 1
+        total = sum(duals.gamma[e][level] for e in paths.ends.tolist() if e >> paths.depth - level == j)
+        bound += float(total[allowed[j]].min(initial=np.inf) if j in allowed else total.min())
+    return bound
+
+
+def values(paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed | None = None) -> dict[int, np.ndarray]:
+    """Per node, what the best subtree for each path to it costs if its ends cost `cost`: the restricted master as
+    a whole, by dynamic programming. With bounds for costs, a bound."""
+    allowed, found = allowed or {}, {e: np.append(cost[e], np.inf) for e in paths.ends.tolist()}
+    for t in paths.upper[::-1].tolist():
+        both = _both(paths, found, t, allowed)
+        leaf = paths.reached[t].leaf if _stops(paths, allowed, t) else np.full(len(both), np.inf)
+        found[t] = np.append(np.minimum(leaf, both.min(axis=1, initial=np.inf)), np.inf)
+    return found
+
+
+def _both(paths: Paths, found, t: int, allowed: Allowed) -> np.ndarray:
+    """(paths, splits): what both sides cost together; inf where a split parts no rows, or is not allowed."""
+    child = paths.child[t]
+    both = found[2 * t][child[..., 0]] + found[2 * t + 1][child[..., 1]]
+    if t in allowed:
+        both[:, ~allowed[t][:-1]] = np.inf
+    return both
+
+
+def _stops(paths: Paths, allowed: Allowed, t: int) -> bool:
+    """Whether a path may stop at a node: none asks anything there or below."""
+    below = [t << up | k for up in range(paths.depth - t.bit_length() + 1) for k in range(1 << up)]
+    return all(_may(allowed, j, -1) for j in below)
+
+
+def through(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None) -> dict[int, np.ndarray]:
+    """Per end, the least that a tree costs which has each of its paths, by the values of `values`."""
+    rest, allowed = {1: np.zeros(1)}, allowed or {}
+    for t in paths.upper.tolist():
+        child = paths.child[t]
+        at, place = np.nonzero(child[..., 0] >= 0)
+        number = child[at, place, 0]
+        may = _may(allowed, t, place) & np.ones(len(place), bool)
+        for side in (0, 1):
+            beside = rest[t][at] + found[2 * t + 1 - side][number]
+            rest[2 * t + side] = np.full(len(paths.reached[2 * t + side]), np.inf)
+            rest[2 * t + side][number] = np.where(may, beside, np.inf)
+    return {e: rest[e] + found[e][:-1] for e in paths.ends.tolist()}
+
+
+def best_tests(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None) -> np.ndarray:
+    """The tests of the tree that `values` found, int32 in heap order, as columns of paths.X; -1 where it predicts."""
+    test, stack = np.full(2 ** (paths.topology.depth + 1), -1, np.int32), [(1, 0)]
+    while stack:
+        t, number = stack.pop()
+        if t >> paths.depth:
+            lay(test, t, paths.below[t][number])
+            continue
+        both = _both(paths, found, t, allowed or {})[number]
+        if not len(both) or _stops(paths, allowed or {}, t) and paths.reached[t].leaf[number] <= both.min():
+            continue
+        place = int(both.argmin())
+        test[t] = paths.splits[t][place]
+        stack += [(2 * t + side, int(paths.child[t][number, place, side])) for side in (0, 1)]
+    return test
+
+
+def lay(test: np.ndarray, end: int, below: np.ndarray) -> None:
+    """Lays the subtree of an end (heap order, place 0 unused) into a tree's tests, in place."""
+    for level in range(len(below).bit_length() - 1):
+        first, width = end << level, 1 << level
+        test[first : first + width] = below[width : 2 * width]

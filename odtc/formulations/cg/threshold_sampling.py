@@ -1,0 +1,74 @@
+"""Threshold sampling: the splits that CART chooses on many random parts of the data, node by node.
+
+Firat et al. (2020), section 5, Algorithm 1: CART is grown on random 90 % samples until no new root
+split has come for a number of samples; kept are all root splits, and at every other node the q that
+came most often. CART sees the scales of the encoding (odtc.data.threshold_scales) and not its 0/1 columns, so that a
+feature with a thousand thresholds is one column to it.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.data.threshold_scales import Scales
+from odtc.heuristics.heuristic import tests_of
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree
+
+PORTION = 0.9  # of the rows of the data in each sample
+PATIENCE = 20  # samples without a new root split, after which it ends
+MOST = 200  # samples
+
+
+def sampled(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree) -> tuple[np.ndarray, ...]:
+    """Per node of the heap (places 0 and those of the leaves are empty) the tests it may ask, int32, the
+    most frequent first. The tests of the tree `known` are kept at their nodes, beyond the q. Deterministic."""
+    found = []
+    for node, counted in enumerate(seen(encoded, topology, seed)):
+        first = _frequent(counted)
+        first = first if node == 1 else first[:q]
+        first += [int(known.test[node])] if known.test[node] >= 0 else []
+        found.append(np.array(list(dict.fromkeys(first)), np.int32))
+    return tuple(found)
+
+
+def pooled(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int) -> np.ndarray:
+    """The tests of all nodes together, as `sampled` keeps them; of more than `most` those of the tree `known` and
+    the most frequent. int32, ascending."""
+    total: Counter = Counter()
+    for node, counted in enumerate(seen(encoded, topology, seed)):
+        for test in _frequent(counted)[: len(counted) if node == 1 else q]:
+            total[test] += counted[test]
+    first = [*known.test[known.test >= 0].tolist(), *_frequent(total)]
+    return np.sort(np.array(list(dict.fromkeys(first))[:most], np.int32))
+
+
+def _frequent(counted: Counter) -> list[int]:
+    """The most frequent first."""
+    return [test for test, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
+
+
+def seen(encoded: Encoded, topology: CompleteTree, seed: int) -> list[Counter]:
+    """Per node of the heap, how often each test was asked there."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    scales, rng = Scales.of(encoded), np.random.default_rng(seed)
+    X, weight = scales.rank.astype(np.float32), encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
+    chance = np.maximum(1, encoded.copies)
+    found = [Counter() for _ in range(2 ** (topology.depth + 1))]
+    since = samples = 0
+    while since < PATIENCE and samples < MOST:
+        # A merged row is so many rows of the data, each of which is drawn for itself.
+        part = rng.binomial(chance, PORTION if samples else 1.0) / chance
+        rows = np.flatnonzero(part * weight > 0)
+        if not len(rows):
+            break
+        model = DecisionTreeClassifier(max_depth=topology.depth, random_state=samples)
+        model.fit(X[rows], encoded.y[rows], sample_weight=(part * weight)[rows])
+        test = tests_of(model, topology, scales)
+        new = bool(test[1] >= 0 and int(test[1]) not in found[1])
+        for node in np.flatnonzero(test >= 0).tolist():
+            found[node][int(test[node])] += 1
+        since, samples = 0 if new else since + 1, samples + 1
+    return found

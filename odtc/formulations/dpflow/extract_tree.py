@@ -1,0 +1,37 @@
+"""The tree along ways through the states of the dynamic program."""
+
+import numpy as np
+
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft
+from odtc.algorithms.dp.state_graph import Graph, Rows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank, settle
+
+
+def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | None = None) -> HeapTree:
+    """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of the state (a
+    slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's if it is None)."""
+    rows, (test, _) = graph.rows, blank(problem.topology)
+    stack = [(1, 0, 0, np.arange(len(rows.X)))]
+    while stack:
+        node, j, state, members = stack.pop()
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2].tolist())
+        choice = way(j, state, arcs)
+        if choice is None:
+            continue
+        arc = arcs.start + choice
+        test[node] = level.test[arc]
+        ones = rows.X[members, test[node]]
+        for side, part in enumerate((members[~ones], members[ones])):
+            if level.below[arc, side] >= 0:
+                stack.append((2 * node + side, j + 1, int(level.below[arc, side]), part))
+            elif tail and j + 1 == (depth or problem.topology.depth) - tail:
+                lay_best(rows, graph.price, part, test, 2 * node + side, tail)
+    return settle(test, problem.encoded)
+
+
+def lay_best(rows: Rows, price: float, members: np.ndarray, test: np.ndarray, node: int, height: int) -> None:
+    """Lays the best subtree of this height for these rows at a node of `test`, in place."""
+    gain = rows.loss.max(axis=1, keepdims=True) - rows.loss
+    graft(test, node, ShallowTreeSearch(rows.X, gain, price).best(members, height)[1])

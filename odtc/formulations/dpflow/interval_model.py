@@ -1,0 +1,214 @@
+"""dpflow over ordered thresholds as a model: from a problem to the linear program of odtc.algorithms.thresholds.interval_lp.
+
+    min  f + Σ (1-λ) stop(S) t_jS + Σ (1-λ) cost u_jSc + Σ (1-λ) cost v_jSc
+    t_0R + Σ_c (u_0Rc + v_0Rc) = 1                                       R: all rows
+    t_jS + Σ_c (u_jSc + v_jSc) = Σ (u, v of level j - 1 that lead to S)    all other states S
+
+f is what no tree can avoid, u are the tests of the best tree, v_jSc bounds all trees that ask, at S, a
+threshold from c to the one before the next v of that scale. The search has solved what is written:
+the tree is its own, and the file proves it.
+"""
+
+from fractions import Fraction
+from itertools import takewhile
+from math import gcd
+
+import numpy as np
+
+from odtc.algorithms.thresholds.interval_lp import Layer, layers
+from odtc.algorithms.thresholds.interval_search import FIRST, IntervalSearch
+from odtc.algorithms.thresholds.prefix_sums import Ranked
+from odtc.base import deadline
+from odtc.data.encoding import Encoded
+from odtc.data.threshold_scales import MOST, Scales, in_units
+from odtc.errors import ChoiceError, TreeError
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.branch_penalty import branch_price
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, blank, settle
+
+TRIED = 20  # of the thresholds of a scale at one state
+SUM = 100  # multiplications take as long as one sum of a table
+MOMENT = 1e7  # sums of a search that is tried before a model is chosen: about a second
+QUICK = 1e9  # sums of a search that is tried before one of more levels is refused: about ten seconds
+MANY = 8  # thresholds per scale, on average: with fewer there is little to leave out
+
+
+def taken(problem: Problem) -> bool:
+    """Whether this problem is compiled by intervals. Raises ChoiceError where it asks for what they cannot."""
+    params = problem.params
+    if params.intervals == "false" or problem.topology.depth < 2:
+        return False
+    against = "tail=0" if params.tail == "0" else "fold=false" if not params.fold else None
+    if params.intervals == "true":
+        if against:
+            raise ChoiceError(f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
+                              f"drop one of -p intervals=true and -p {against}")
+        return True
+    return against is None and not problem.constraints and worth(problem.encoded)
+
+
+def worth(encoded: Encoded) -> bool:
+    """Whether features have so many thresholds that intervals of them pay."""
+    ordered = [split.feature for split in encoded.tests if split.kind == "threshold"]
+    return encoded.n_tests >= MANY * (len(set(ordered)) + encoded.n_tests - len(ordered))
+
+
+def work(scales: Scales, depth: int) -> float:
+    """About the sums that the search takes, by what it took on data of all kinds: a table of pairs of thresholds at
+    each of the states, of which there are at most TRIED per scale and side on each level more."""
+    rows = len(np.unique(scales.rank, axis=0))
+    table = np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum()) + rows * float(scales.n) ** 2
+    return table * float(np.minimum(scales.size, TRIED).sum()) ** max(0, depth - 2)
+
+
+def ends_at_once(encoded: Encoded, scales: Scales, depth: int) -> bool:
+    """Whether a tree of less depth, quickly found, costs what none can avoid: `work` then says far too much."""
+    return _less_does(IntervalSearch(Ranked.of(scales.rank, encoded.loss, 0.0)), scales, depth, MOMENT)
+
+
+def _less_does(search: IntervalSearch, scales: Scales, depth: int, most: float) -> bool:
+    rows = np.arange(len(search.ranked.rank))
+    quick = takewhile(lambda less: work(scales, less) <= most, range(2, depth))
+    return any(search.value(rows, less).cost <= search.ranked.near for less in quick)
+
+
+def tail(problem: Problem) -> int:
+    """The levels above the leaves that the compiler solves."""
+    depth, asked = problem.topology.depth, problem.params.tail
+    return min(depth - 1, int(asked) if asked != "auto" else 1 if depth <= 3 else 2)
+
+
+def build(problem: Problem, name: str) -> Model:
+    program, scales = _program(problem), _scales(problem)
+    F, share = problem.encoded.n_tests, 1 - problem.params.lambda_
+    m = ModelBuilder(f"{name}_d{problem.topology.depth}")
+    m.constant(share * _ranked(problem).floor)
+    flows = []
+    for j, layer in enumerate(program):
+        state, test = Axis("state", len(layer.stop)), Axis("test", F)
+        columns = [(m.columns(f"t{j}", state, role=Role.STOP, cost=_rounded(share * layer.stop)), None)]
+        for stem, role, arcs in (("u", Role.ARC, layer.tests), ("v", Role.BOUND, layer.intervals)):
+            if len(arcs.state):
+                members = arcs.state * F + scales.test(*arcs.first.T)
+                order = np.argsort(members)
+                block = m.columns(f"{stem}{j}", state, test, role=role, cost=_rounded(share * arcs.cost[order]), members=members[order])
+                columns.append((block, (arcs.state[order], arcs.below[order])))
+        flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), columns))
+    for j, (flow, columns) in enumerate(flows):
+        for block, arcs in columns:
+            if arcs is None:
+                every = np.arange(block.size)
+                m.add(flow[every], block[every])
+                continue
+            state, below = arcs
+            every = np.arange(len(state))
+            m.add(flow[state], block[every])
+            same = (below[:, 0] == below[:, 1]) & (below[:, 0] >= 0)
+            for side in (0, 1):
+                on = np.flatnonzero((below[:, side] >= 0) & ~same)
+                if len(on):
+                    m.add(flows[j + 1][0][below[on, side]], block[on], -1)
+            if same.any():  # the bounds of both sides come from one state
+                m.add(flows[j + 1][0][below[same, 0]], block[every[same]], -2)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """The best tree as a point. Raises TreeError for a tree that costs more: the columns of others stand
+    for many at once."""
+    best, module = optimal(problem), problem.module
+    paid, least = module.objective(problem, heap), module.objective(problem, best)
+    if paid - least > 1e-9 * max(1.0, abs(least)):
+        raise TreeError(f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
+                        "start from that of a heuristic, or set -p intervals=false")
+    point = {}
+    for j, layer in enumerate(_program(problem)):
+        point[f"t{j}"] = np.zeros(len(layer.stop))
+        point |= {f"u{j}": np.ones(len(layer.tests.state))} if len(layer.tests.state) else {}
+        point |= {f"v{j}": np.zeros(len(layer.intervals.state))} if len(layer.intervals.state) else {}
+    if "u0" not in point:
+        point["t0"][0] = 1.0
+    return point
+
+
+def optimal(problem: Problem) -> HeapTree:
+    """The best tree that the search finds."""
+    search, scales, depth = _search(problem), _scales(problem), problem.topology.depth
+    rows = np.arange(len(search.ranked.rank))
+    test, _ = blank(problem.topology)
+    stack = [(1, search.tree(rows, depth))]
+    while stack:
+        node, tree = stack.pop()
+        if tree is not None:
+            scale, rank, *below = tree
+            test[node] = scales.test(scale, rank)
+            stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
+    return settle(test, problem.encoded)
+
+
+def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
+    """Per level the bounds that prove the best tree: (loss that no tree there goes below, literals); literal 2f
+    for the rows whose column f is 0, 2f + 1 for the others."""
+    ranked, scales = _ranked(problem), _scales(problem)
+    found = []
+    for layer in layers(_search(problem), problem.topology.depth, 1, 0.0):
+        at = np.flatnonzero(layer.bound > ranked.near).tolist()
+        found.append([(float(layer.bound[number] + ranked.least[layer.members[number]].sum()),
+                       tuple(2 * int(scales.test(scale, rank)) + side for scale, rank, side in layer.path[number])) for number in at])
+    return found
+
+
+def _scales(problem) -> Scales:
+    return _once(problem, "scales", lambda: Scales.of(problem.encoded))
+
+
+def _ranked(problem) -> Ranked:
+    return _once(problem, "ranked", lambda: Ranked.of(_scales(problem).rank, problem.encoded.loss, branch_price(problem)))
+
+
+def _search(problem) -> IntervalSearch:
+    """The search, ended."""
+    def ended():
+        depth, search = problem.topology.depth, IntervalSearch(_ranked(problem))
+        rows = np.arange(len(search.ranked.rank))
+        if problem.params.lambda_ or not _less_does(search, _scales(problem), depth, QUICK):
+            deadline.expect_end(SUM * work(_scales(problem), depth), f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
+                                "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
+        search.value(rows, depth)
+        return search
+
+    return _once(problem, "search", ended)
+
+
+def _program(problem) -> list[Layer]:
+    def made():
+        # A flow has fewer than 2^levels columns of intervals.
+        more = _unit(problem) / 2 ** (problem.topology.depth - tail(problem))
+        return layers(_search(problem), problem.topology.depth, tail(problem), more, problem.params.proof)
+
+    return _once(problem, "program", made)
+
+
+def _unit(problem) -> float:
+    """What all costs are whole multiples of, in units of loss; 0 where that is very little or unknown."""
+    ranked, branch = _ranked(problem), Fraction(str(problem.params.lambda_))
+    _, unit, whole = in_units(ranked.loss.reshape(-1), float(ranked.most.sum()))
+    loss = Fraction(unit) * (1 - branch)
+    both = Fraction(gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator), loss.denominator * branch.denominator)
+    return float(both / (1 - branch)) if whole and float(both) * MOST >= ranked.most.sum() else 0.0
+
+
+def _once(problem, what, make):
+    key = f"dpflow intervals {what}"
+    if key not in problem.memo:
+        problem.memo[key] = make()
+    return problem.memo[key]
+
+
+def _rounded(cost: np.ndarray) -> np.ndarray:
+    """Without the noise of sums and of λ's division."""
+    return np.round(cost, 12)

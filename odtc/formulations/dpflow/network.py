@@ -1,0 +1,148 @@
+"""The dynamic program as a flow through its states: the model of dpflow where no column stands for many tests or for a sum.
+
+One unit of flow enters the state of all rows R; at a state S of level j it stops, or asks a test f and enters both
+S & f and S & ~f (odtc.formulations.dpflow.program):
+
+    min  Σ_{j,S} (1-λ) e(S) t_jS + Σ_{j,S,f} λ u_jSf                     e(S): the least loss of one label
+    t_0R + Σ_f u_0Rf = 1
+    t_jS + Σ_f u_jSf = Σ_{P,g: S in {P & g, P & ~g}} u_{j-1,P,g}         all other states
+    t, u >= 0
+
+Every vertex is a tree. Given a feasible point, draw a tree from the root down, at each state S an
+arc with probability u / inflow(S): the states of one level of a tree are disjoint and not empty, so
+each is visited at most once, with its inflow as probability, and the point is the mean of trees. So
+the model needs no integer columns: any LP solver proves the tree. Below the last level of arcs a
+side costs what its best subtree of `tail` levels does (folded: the compiler has solved it), with
+tail 0 its best label; a state whose best label costs what no tree can avoid is not expanded.
+
+Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic Programming"
+(Operations Research 38) for the integrality; nobody's paper for trees.
+"""
+
+import numpy as np
+
+from odtc.errors import TreeError
+from odtc.formulations.dpflow import path_constraints
+from odtc.formulations.dpflow.extract_tree import lay_best, tree_along
+from odtc.formulations.dpflow.program import (
+    Shape,
+    incumbent,
+    optimal,
+    remembers,
+    rows_of,
+    sees,
+    share,
+    sight,
+    skeleton,
+    written,
+)
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, settle, with_least
+
+
+def build(problem: Problem, name: str) -> Model:
+    graph = written(problem)
+    F = problem.encoded.n_tests
+    m = ModelBuilder(f"{name}_d{problem.topology.depth}")
+    flows = []
+    for j, level in enumerate(graph.levels):
+        state, test = Axis("state", level.n_states), Axis("test", F)
+        t = m.columns(f"t{j}", state, role=Role.STOP, cost=share(problem, level.stop))
+        members = level.state.astype(np.int64) * F + level.test
+        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=share(problem, level.cost), members=members) if len(members) else None
+        flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
+    for j, (level, (flow, t, u)) in enumerate(zip(graph.levels, flows)):
+        every, arc = np.arange(level.n_states), np.arange(len(level.state))
+        m.add(flow[every], t[every])
+        if u is None:
+            continue
+        m.add(flow[level.state], u[arc])
+        for side in (0, 1):
+            on = np.flatnonzero(level.below[:, side] >= 0)
+            if len(on):
+                m.add(flows[j + 1][0][level.below[on, side]], u[on], -1)
+    if sees(problem):
+        path_constraints.asked(problem, graph, m, [u for _, _, u in flows])
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree that `trimmed` made, as a point. Raises TreeError for another."""
+    graph, encoded = written(problem), problem.encoded
+    point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
+    point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
+    cost, stack = 0.0, [(1, 0, 0)]
+    while stack:
+        node, j, state = stack.pop()
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2])
+        found = np.flatnonzero(level.test[arcs] == heap.test[node]) if heap.test[node] >= 0 else []
+        if heap.test[node] < 0 or not len(found) and problem.params.proof:  # what needs no state in a proof is written as a stop
+            point[f"t{j}"][state] = 1
+            cost += level.stop[state]
+            continue
+        if not len(found):
+            raise TreeError(f"the tree asks a test at node {node} that parts too few rows there, or need not be asked{'' if incumbent(problem) is None else ', or the tree costs more than one that the compiler knows'}; drop it")
+        arc = arcs.start + int(found[0])
+        point[f"u{j}"][arc] = 1
+        cost += level.cost[arc]
+        stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
+    cost *= 1 - problem.params.lambda_
+    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.loss.sum())):
+        raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
+                        "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
+    return point
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
+    subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
+    encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
+    if remembers(problem) and not sees(problem):
+        heap = with_least(settle(heap.test, encoded), encoded, rows.least)
+        return path_constraints.along(problem, sight(problem).graph, None if broken(problem, heap) else heap, shape.levels)
+    if shape.depth < problem.topology.depth or problem.params.proof:
+        return optimal(problem)
+    price, test = branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
+
+    def walk(t, members, level):
+        loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
+        if level == shape.levels and shape.tail:
+            lay_best(rows, price, members, test, t, shape.tail)
+        elif problem.params.fold and loss.min() <= floor + rows.near:
+            test[t] = -1
+        elif test[t] >= 0:
+            ones = rows.X[members, test[t]]
+            walk(2 * t, members[~ones], level + 1)
+            walk(2 * t + 1, members[ones], level + 1)
+
+    walk(1, np.arange(len(rows.X)), 0)
+    heap = settle(test, encoded)
+    if not remembers(problem):
+        return heap
+    better, wrong = incumbent(problem), broken(problem, heap)
+    return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point: at each state the way with the largest flow, as a point within the optimal
+    face mixes optimal trees; folded subtrees are searched for again. A proof leaves out all but what
+    bounds the optimum, so that its tree is the compiler's: its cost is what the file proves."""
+    if problem.params.proof:
+        return optimal(problem)
+
+    def way(j, state, arcs):
+        flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
+        return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
+
+    shape = Shape.of(problem)
+    if remembers(problem):
+        whole = sight(problem).graph
+        return tree_along(problem, whole, lambda j, state, arcs: (way if j < shape.levels else whole.best)(j, state, arcs))
+    return tree_along(problem, skeleton(problem), way, shape.tail, shape.depth)

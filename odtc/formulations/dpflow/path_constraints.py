@@ -1,0 +1,285 @@
+"""The dynamic program where a constraint must see what is asked: states that remember how they were come to.
+
+A state of odtc.algorithms.dp.state_graph knows its rows, not what was asked before. Here a state is a pair (memory, rows)
+instead, where the memory is a number that each test and side on the way changes, and that may forbid a test.
+
+Where a path alone shows whether a constraint is kept (`bars` in odtc.problem.constraints.constraint), the memory is what it has
+to know of the path, and arcs are left out: what is left are the flows of the trees that keep it, so the
+program stays integral. With the heap number n of the node as memory the model has columns for what each node asks,
+
+    b_nf = Σ_S u_{n,S,f}            n a branch node, f a test; one row each
+
+of which other constraints may speak in rows of their own. Whole numbers b leave one tree: at the root one arc
+carries the flow, so one state is entered at either child, and so on down. Where a constraint only says
+of which tests there are few (`groups` in odtc.problem.constraints.constraint) b need not be whole: once these are chosen, the
+rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{f of g} b_nf hold by themselves.
+
+Folding stays exact for a state whose best label costs what no tree can avoid: a tree that stops there asks
+no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact where
+all is told by the path, by the values of the states that remember it; with columns b it is not.
+
+What no tree can have that costs as little as an incumbent is left out (`fix`). The bounds for that are least
+costs of trees that keep less: at each state by its values, and where all choices of few groups of tests can be
+tried, by the values over each of them; an arc stays where some choice leaves it.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from math import comb
+
+import numpy as np
+
+from odtc.algorithms.dp.state_graph import Graph, Level
+from odtc.base import deadline
+from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+from odtc.problem.constraints.constraint import CONSTRAINTS, broken, mended, rowed
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, blank, settle
+
+WORK = 30_000_000  # arcs that the search for an incumbent may look at, and as many that of choices of tests
+AT_ONCE = 4_000_000  # of them together
+
+
+@dataclass(frozen=True)
+class Placed(Level):
+    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the arcs of the level that it is of."""
+
+    memory: np.ndarray
+    arc: np.ndarray
+
+
+@dataclass(frozen=True)
+class ConstrainedProgram:
+    """The program of a model, the incumbent that bounds what it holds (None where nothing does), and how many of the
+    arcs of all trees it was made of are left out."""
+
+    graph: Graph
+    incumbent: HeapTree | None = None
+    n_fixed: int = 0
+    n_arcs: int = 0
+
+
+def barring(kind: str) -> bool:
+    """Whether paths alone show if a constraint of this kind is kept."""
+    return hasattr(CONSTRAINTS.get(kind), "bars")
+
+
+def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
+    """The program of all trees cut down to the constraints; with `nodes` its states know theirs."""
+    graph = barred(problem, graph)
+    if not nodes:
+        return ConstrainedProgram(graph)
+    best, left = incumbent(problem, graph) if problem.params.fix else None, graph
+    if best is not None:
+        most = problem.module.objective(problem, best) / (1 - problem.params.lambda_)
+        left = within(graph, most)
+        for group, size in budgets(problem):
+            if left.values[0][0] < most - graph.rows.near:
+                left = within_few(left, group, size, most)
+    return ConstrainedProgram(placed(left), best, graph.n_arcs - left.n_arcs, graph.n_arcs)
+
+
+def most_columns(n_tests: int, depth: int) -> int:
+    """The columns of the program over (node, rows) if no two itemsets had the same rows and each had some: at the
+    nodes of level j that are k times on the side of ones, C(j,k) nodes, stand C(F,j) C(j,k) itemsets each."""
+    return sum(comb(2 * j, j) * comb(n_tests, j) * (n_tests - j + 1) for j in range(depth))
+
+
+def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
+    """The program over pairs (memory, rows) that are reached from the root with each of `memory` (int64):
+    arcs where allowed(memory, test), bool; then(memory, test, side) is the memory on that side. Its first level has a
+    state for each memory."""
+    levels, states = [], np.zeros(len(memory), np.int64)
+    for j, level in enumerate(graph.levels):
+        count = level.first[states + 1] - level.first[states]
+        state = np.repeat(np.arange(len(states)), count)
+        arc = np.arange(len(state)) - np.repeat(np.cumsum(count) - count - level.first[states], count)
+        kept = allowed(memory[state], level.test[arc])
+        state, arc = state[kept], arc[kept]
+        test, sides = level.test[arc], level.below[arc]
+        below, on = np.full(sides.shape, -1, np.int32), sides >= 0
+        past = np.stack([then(memory[state], test, side) for side in (0, 1)], axis=1)
+        n = graph.levels[j + 1].n_states if j + 1 < len(graph.levels) else 1
+        pairs, below[on] = np.unique(past[on] * n + sides[on], return_inverse=True)
+        levels.append(Placed(level.cover[states], level.path[states], level.stop[states], level.label[states], level.floor[states],
+                             state.astype(np.int32), test, below, level.cost[arc], memory, arc))
+        if not len(pairs):
+            break
+        memory, states = pairs // n, pairs % n
+    return replace(graph, levels=tuple(levels))
+
+
+def placed(graph: Graph) -> Graph:
+    """The program over (node, rows)."""
+    return remembering(graph, np.ones(1, np.int64), lambda node, test: np.ones(len(node), bool), lambda node, test, side: 2 * node + side)
+
+
+def among(graph: Graph, held: np.ndarray) -> Graph:
+    """The program for each of some sets of tests, bool (sets, tests), side by side: state s of its first level is
+    all rows, with the tests of set s."""
+    return remembering(graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which)
+
+
+def barred(problem: Problem, graph: Graph) -> Graph:
+    """The program without the paths that a constraint bars. Bit 0 of the memory says that this is not the root, bit 1 + i that a
+    test was asked which bars others below."""
+    bars = [given.module.bars(problem.encoded, given) for given in problem.constraints if barring(given.name)]
+    if not bars:
+        return graph
+    root, once, below = (np.stack(tables) for tables in zip(*bars))  # (constraints, tests) each
+    bit = 2 ** np.arange(1, len(bars) + 1)
+
+    def allowed(memory, test):
+        return ~(root.any(axis=0)[test] & (memory & 1 == 0) | (below[:, test] & (memory & bit[:, None] > 0)).any(axis=0))
+
+    return remembering(graph, np.zeros(1, np.int64), allowed, lambda memory, test, side: memory | 1 | bit @ once[:, test])
+
+
+def within(graph: Graph, most: float) -> Graph:
+    """The program without the arcs and states that no tree has which costs at most this, but for rounding."""
+    return _left(graph, _alive(graph, most))
+
+
+def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph:
+    """The same of trees over the tests of so many groups, by all choices of them; the program as it is where
+    these are too many."""
+    n = int(group.max()) + 1
+    each = _arcs_each(graph, min(1.0, size / n))
+    if size >= n or comb(n, size) * each > WORK:
+        return graph
+    choices, alive = combinations(range(n), size), [np.zeros(len(level.state), bool) for level in graph.levels]
+    while part := list(islice(choices, max(1, int(AT_ONCE / each)))):
+        deadline.check()
+        held = np.zeros((len(part), n), bool)
+        held[np.arange(len(part))[:, None], part] = True
+        some = among(graph, held[:, group])
+        for level, marks, kept in zip(some.levels, alive, _alive(some, most)):
+            marks[level.arc[kept]] = True
+    return _left(graph, alive)
+
+
+def _alive(graph: Graph, most: float) -> list[np.ndarray]:
+    """Per level, bool (arcs,): those that a tree has which costs at most this. What is left of a tree beside a
+    state costs at least the least, over the ways there, of the values of the sides not taken."""
+    most += 8 * graph.rows.near + 1e-12 * most
+    values, found = graph.values, []
+    beside = np.zeros(graph.levels[0].n_states)
+    for j, level in enumerate(graph.levels):
+        value = values[j + 1] if j + 1 < len(values) else np.zeros(0)
+        found.append(beside[level.state] + level.worth(value) <= most)
+        arc, padded = np.flatnonzero(found[-1]), np.append(value, 0.0)
+        sides, rest = level.below[arc], np.full(len(value), np.inf)
+        for side in (0, 1):
+            on = sides[:, side] >= 0
+            np.minimum.at(rest, sides[on, side], (beside[level.state[arc]] + level.cost[arc] + padded[sides[:, 1 - side]])[on])
+        beside = rest
+    return found
+
+
+def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
+    """The program with these arcs, as far as they are reached."""
+    states, levels = np.zeros(1, np.int64), []
+    for j, (level, kept) in enumerate(zip(graph.levels, alive)):
+        number = np.full(level.n_states, -1, np.int32)
+        number[states] = np.arange(len(states))
+        arc = np.flatnonzero(kept & (number[level.state] >= 0))
+        sides = level.below[arc]
+        after = np.unique(sides[sides >= 0])
+        place = np.full(1 + (graph.levels[j + 1].n_states if len(after) else 0), -1, np.int32)
+        place[after] = np.arange(len(after))
+        levels.append(Level(level.cover[states], level.path[states], level.stop[states], level.label[states], level.floor[states],
+                            number[level.state[arc]], level.test[arc], place[sides], level.cost[arc]))
+        if not len(after):
+            break
+        states = after
+    return replace(graph, levels=tuple(levels))
+
+
+def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
+    """The tests of a tree on so many levels, as far as the program has them, and the best subtrees below; the best
+    tree where none is given."""
+    (test, _), stack = blank(problem.topology), [(1, 0, 0)]
+    while stack:
+        node, j, state = stack.pop()
+        level = graph.levels[j]
+        arcs = slice(*level.first[state : state + 2].tolist())
+        if heap is None or j >= n_levels:
+            choice = graph.best(j, state, arcs)
+        else:
+            choice = next(iter(np.flatnonzero(level.test[arcs] == heap.test[node])), None)
+        if choice is not None:
+            arc = arcs.start + int(choice)
+            test[node] = level.test[arc]
+            stack += [(2 * node + side, j + 1, int(below)) for side, below in enumerate(level.below[arc]) if below >= 0]
+    return settle(test, problem.encoded)
+
+
+def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | None]) -> None:
+    """The columns b of what each node asks, and the rows that make them."""
+    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_tests)
+    whole = not all(hasattr(given.module, "groups") for _, given in rowed(problem))
+    b = m.columns("b", node, test, role=Role.BRANCH, integer=whole)
+    asks = m.rows("asks", node, test, lower=0, upper=0)
+    m.add(asks.all(), b.all(), -1)
+    for level, u in zip(graph.levels, arcs):
+        if u is not None:
+            m.add(asks[level.memory[level.state], level.test], u[np.arange(len(level.state))])
+
+
+def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
+    """A good tree that keeps the constraints, None where none is found: the best ones over few tests, chosen
+    greedily and then by exchange, or for other constraints those of higher prices per branch node, mended."""
+    few = budgets(problem)
+    graphs = [graph, *(_few(graph, group, most) for group, most in few)]
+    if not few:
+        graphs += [_priced(graph, float(graph.rows.loss.sum()) / 2**k) for k in range(1, 20)]
+    heaps = [mended(problem, tree_along(problem, each, each.best)) for each in graphs]
+    kept = [heap for heap in heaps if heap is not None and not broken(problem, heap)]
+    return min(kept, key=lambda heap: problem.module.objective(problem, heap), default=None)
+
+
+def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
+    """(group of each test, most groups) of the constraints that say so."""
+    return [(given.module.groups(problem.encoded), int(given.bound)) for given in problem.constraints if hasattr(given.module, "groups")]
+
+
+def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
+    """The program over the tests of a good choice of at most this many groups."""
+    n, work = int(group.max()) + 1, 0
+    chosen, value = np.zeros(n, bool), np.inf
+    while work < WORK and most:
+        grows = chosen.sum() < min(most, n)
+        swaps = [(new, new) for new in np.flatnonzero(~chosen)] if grows else [
+            (old, new) for old in np.flatnonzero(chosen) for new in np.flatnonzero(~chosen)]
+        if not swaps:
+            break
+        sets = np.repeat(chosen[None], len(swaps), axis=0)
+        for held, (old, new) in zip(sets, swaps):
+            held[old], held[new] = False, True
+        values, looked = _values(graph, sets[:, group])
+        work += looked
+        if not grows and values.min() >= value - graph.rows.near:
+            break
+        chosen, value = sets[values.argmin()], values.min()
+    return among(graph, chosen[None, group])
+
+
+def _values(graph: Graph, held: np.ndarray) -> tuple[np.ndarray, int]:
+    """(least cost of a tree over each of these sets of tests, arcs that were looked at), in pieces."""
+    deadline.check()
+    step = max(1, int(AT_ONCE / _arcs_each(graph, held.mean(axis=1).max())))
+    parts = [among(graph, held[begin : begin + step]) for begin in range(0, len(held), step)]
+    return np.concatenate([part.values[0] for part in parts]), sum(len(level.state) for part in parts for level in part.levels)
+
+
+def _arcs_each(graph: Graph, share: float) -> float:
+    """About how many arcs of the program this share of the tests leaves."""
+    return 1 + sum(len(level.state) * share ** (j + 1) for j, level in enumerate(graph.levels))
+
+
+def _priced(graph: Graph, extra: float) -> Graph:
+    """The same program with this added to what a branch node costs."""
+    return replace(graph, levels=tuple(replace(level, cost=level.cost + extra) for level in graph.levels))

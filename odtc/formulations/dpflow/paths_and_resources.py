@@ -1,0 +1,167 @@
+"""dpflow where sums over the tree are bounded and a constraint sees what is asked: both at once.
+
+The columns are those of odtc.formulations.dpflow.resources with no level folded, since a dominated subtree may be the one that asks what
+may be asked; the states remember their paths as in odtc.formulations.dpflow.path_constraints, and know their nodes where rows must say what those ask:
+
+    b_nf = Σ_S u_{n,S,f}            n a branch node, f a test
+
+What no tree as good as one found needs is left out here, too. Bounds are Lagrangian: with multipliers λ of the sums
+(odtc.algorithms.dp.reduced_cost_fixing) each choice G of few tests has trees of at least L_λ(G), so the choices are gone through in the order of
+L_λ, the best tree of each found by itself, until L_λ is above what the best of them costs; a column stays where a choice
+that is not above it leaves it.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from odtc.algorithms.dp.lagrangian_flow import Flow, Incumbent, Step, dual, inside, through, unit, without
+from odtc.algorithms.dp.pareto import label_points
+from odtc.algorithms.dp.reduced_cost_fixing import Fixed, fixed
+from odtc.algorithms.dp.state_expansion import generate
+from odtc.base import deadline
+from odtc.formulations.dpflow import path_constraints, resources
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import blank, settle
+
+CHOICES = 2_000  # of tests that are tried
+SOLVED = 40  # of them whose best tree is searched for
+
+
+@dataclass(frozen=True)
+class Joint(Fixed):
+    """A Fixed flow of states that remember. Where rows say what nodes ask, `nodes` has per level the node of each state, and
+    there are more columns than the `n_left` that were left."""
+
+    n_left: int = 0
+    nodes: tuple[np.ndarray, ...] | None = None
+
+
+def most_columns(n_tests: int, depth: int) -> int:
+    """The columns of the program before it is cut down and its states know their nodes, of two classes, if no two itemsets had
+    the same rows and each had some."""
+    return sum(2**j * comb(n_tests, j) * (2 + (n_tests - j if j < depth else 0)) for j in range(depth + 1))
+
+
+def flow_of(problem: Problem, nodes: bool) -> Joint:
+    """The flow of the model; every column of it with `-p fix=false`."""
+    rows, branch, budgets, scale = resources.frame(problem)
+    graph = path_constraints.barred(problem, generate(rows, problem.topology.depth, branch[0], fold=False, ends=True))
+    steps = tuple(Step(level.n_states, label_points(rows, level, budgets, unit(scale)), level.state, level.test, level.below)
+                  for level in graph.levels)
+    flow = Flow(steps, 0, branch, budgets, scale)
+    whole = Fixed(flow, -np.inf, None, flow.n_columns)
+    found = whole if not problem.params.fix else _fixed(problem, flow) if nodes else fixed(flow)
+    return _placed(found) if nodes else Joint(found.flow, found.bound, found.incumbent, found.n_columns, found.flow.n_columns)
+
+
+def asked(problem: Problem, joint: Joint, model: Model) -> Model:
+    """The model with the columns b of what each node asks."""
+    m = ModelBuilder.onto(model)
+    node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_tests)
+    b = m.columns("b", node, test, role=Role.BRANCH)
+    asks = m.rows("asks", node, test, lower=0, upper=0)
+    m.add(asks.all(), b.all(), -1)
+    arcs = {block.name: block for block in model.columns}
+    for j, (step, where) in enumerate(zip(joint.flow.steps, joint.nodes)):
+        if len(step.state):
+            m.add(asks[where[step.state], step.test], arcs[f"u{j}"][np.arange(len(step.state))])
+    return m.finish()
+
+
+def _fixed(problem: Problem, flow: Flow) -> Fixed:
+    """What is left of a flow of trees that ask few tests, by choices of these."""
+    multipliers, bound, _ = dual(flow)
+    weight, least = flow.weight(multipliers), float(multipliers @ flow.budgets.sides[1])
+    group, size = min(path_constraints.budgets(problem), key=lambda budget: comb(int(budget[0].max()) + 1, min(budget[1], int(budget[0].max()) + 1)),
+                      default=(np.zeros(problem.encoded.n_tests, int), 1))
+    n = int(group.max()) + 1
+    choices = list(combinations(range(n), min(size, n))) if comb(n, min(size, n)) <= CHOICES else [tuple(range(n))]
+    bounds = []
+    for choice in choices:
+        deadline.check()
+        part, _ = _with_tests(flow, np.isin(group, choice))
+        bounds.append(float(inside(part, weight)[0][0]) - least)
+    best, order = None, np.argsort(bounds, kind="stable")
+    for at in order[:SOLVED]:
+        if best is not None and bounds[at] > best.vector[0] or len(choices) == 1 < n:
+            break
+        found = fixed(_with_tests(flow, np.isin(group, choices[at]))[0]).incumbent
+        if found is not None and _keeps(problem, found) and (best is None or found.vector[0] < best.vector[0]):
+            best = found
+    whole = flow.n_columns
+    if best is None:
+        return Fixed(flow, bound, None, whole)
+    limit = best.vector[0] + least + flow.near(weight)
+    alive = [np.zeros(len(step.state), bool) for step in flow.steps]
+    for at in order:
+        if bounds[at] + least > limit:
+            break
+        part, arcs = _with_tests(flow, np.isin(group, choices[at]))
+        for marks, arc, (_, _, value) in zip(alive, arcs, through(part, weight, inside(part, weight))):
+            marks[arc[value <= limit]] = True
+    left = without(_reached(flow, alive)[0], multipliers, best.vector[0])
+    return Fixed(left, max(bound, bounds[order[0]]), best, whole)
+
+
+def _keeps(problem: Problem, found: Incumbent) -> bool:
+    test, label = blank(problem.topology)
+    resources.lay(found.code, test, label, 1)
+    return not broken(problem, settle(test, problem.encoded, label))
+
+
+def _with_tests(flow: Flow, held: np.ndarray) -> tuple[Flow, list[np.ndarray]]:
+    """(the flow over these tests, bool (tests,); per level the arcs that it has of this one)."""
+    return _reached(flow, [held[step.test] for step in flow.steps])
+
+
+def _reached(flow: Flow, alive: list[np.ndarray]) -> tuple[Flow, list[np.ndarray]]:
+    """The flow with these arcs, bool (arcs,) per level, as far as they are reached, and their places."""
+    states, steps, arcs = np.zeros(1, np.int64), [], []
+    for j, (step, kept) in enumerate(zip(flow.steps, alive)):
+        number = np.full(step.n_states, -1, np.int32)
+        number[states] = np.arange(len(states))
+        arc = np.flatnonzero(kept & (number[step.state] >= 0)) if len(step.state) else np.zeros(0, np.int64)
+        sides, points = step.below[arc], step.points.picked(np.flatnonzero(number[step.points.state] >= 0))
+        after = np.unique(sides)
+        place = np.zeros(flow.steps[j + 1].n_states if len(after) else 0, np.int32)
+        place[after] = np.arange(len(after))
+        steps.append(Step(len(states), replace(points, state=number[points.state]), number[step.state[arc]], step.test[arc],
+                          place[sides].reshape(-1, 2)))
+        arcs.append(arc)
+        if not len(after):
+            break
+        states = after
+    return replace(flow, steps=tuple(steps)), arcs
+
+
+def _placed(found: Fixed) -> Joint:
+    """The flow over (node, rows)."""
+    node, states, steps, nodes = np.ones(1, np.int64), np.zeros(1, np.int64), [], []
+    for j, step in enumerate(found.flow.steps):
+        count = np.diff(step.first)[states]
+        state, arc = _runs(count, step.first[states])
+        own = step.points.first(step.n_states)
+        of, place = _runs(np.diff(own)[states], own[states])
+        points = replace(step.points.picked(place), state=of.astype(np.int32))
+        n = found.flow.steps[j + 1].n_states if j + 1 < len(found.flow.steps) else 1
+        pairs, below = np.unique((2 * node[state, None] + [0, 1]) * n + step.below[arc], return_inverse=True)
+        steps.append(Step(len(states), points, state.astype(np.int32), step.test[arc], below.reshape(-1, 2).astype(np.int32)))
+        nodes.append(node)
+        if not len(pairs):
+            break
+        node, states = pairs // n, pairs % n
+    return Joint(replace(found.flow, steps=tuple(steps)), found.bound, found.incumbent, found.n_columns, found.flow.n_columns, tuple(nodes))
+
+
+def _runs(count: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(which, place) of `count` places from `first` on, one run after another."""
+    which = np.repeat(np.arange(len(count)), count)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)

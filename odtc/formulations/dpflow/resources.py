@@ -1,0 +1,290 @@
+"""dpflow where sums over the tree are bounded: subtrees as columns that say what they cost and use.
+
+To each state flows are added that end there, one per label or folded subtree p that no other dominates
+(odtc.algorithms.dp.pareto), with its cost c_p and its uses a_p; the flow into a state goes on as before:
+
+    min  Σ_p c_p t_p + Σ λ u        Σ_p t_jSp + Σ_f u_jSf = the flow into S at level j
+    lower ≤ Σ_p a_p t_p + Σ branch u ≤ upper,     t, u in {0, 1}
+
+Whole flows are trees (odtc.formulations.dpflow.network), and their sums those of the tree. With a bound the program
+is no longer integral, so its columns are integer: mixtures of trees keep a bound that none of them does. What no
+tree as good as one found needs is left out (odtc.algorithms.dp.reduced_cost_fixing). Without one, where only every leaf must have some rows of
+the data, it is a linear program whose subtrees have such leaves.
+"""
+
+import numpy as np
+
+from odtc.algorithms.dp.lagrangian_flow import Flow, Step, unit
+from odtc.algorithms.dp.pareto import Budgets, label_points, stump_points
+from odtc.algorithms.dp.reduced_cost_fixing import Fixed, fixed, joined
+from odtc.algorithms.dp.state_expansion import generate
+from odtc.algorithms.dp.state_graph import Rows
+from odtc.errors import TreeError
+from odtc.formulations.dpflow import size_estimate
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.branch_penalty import branch_price
+from odtc.problem.constraints.constraint import CONSTRAINTS, least_rows, mended, most_branch_nodes
+from odtc.problem.constraints.on_predictions import lines_of
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, blank, settle
+
+ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
+LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds of constraints that bound sums over the tree."""
+    return "branch_nodes", "leaves", *answering()
+
+
+def answering() -> tuple[str, ...]:
+    """Those whose sums are over what the rows are predicted."""
+    return tuple(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
+
+
+def taken(problem: Problem) -> bool:
+    """Whether the model is this one: a sum is bounded, or levels are to be folded whose leaves must have some rows."""
+    folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
+    return bounded(problem) or least_rows(problem) > 1 and folds
+
+
+def bounded(problem: Problem) -> bool:
+    """Whether a constraint bounds a sum over the tree."""
+    return any(given.name in kinds() for given in problem.constraints)
+
+
+def budgets_of(problem: Problem) -> Budgets:
+    """The bounds of the problem's constraints, over the encoded rows; of one bounded on both sides one sum."""
+    encoded, most, found = problem.encoded, most_branch_nodes(problem), []
+    if most is not None:
+        found.append([1.0, np.zeros_like(encoded.loss), -np.inf, most])
+    for line in lines_of(problem):
+        same = next((one for one in found if not one[0] and np.array_equal(one[1], line.coef)), None)
+        opposite = next((one for one in found if not one[0] and np.array_equal(one[1], -line.coef)), None)
+        if same is not None:
+            same[3] = min(same[3], line.upper)
+        elif opposite is not None:
+            opposite[2] = max(opposite[2], -line.upper)
+        else:
+            found.append([0.0, line.coef, -np.inf, line.upper])
+    if not found:
+        none = np.zeros(0)
+        return Budgets(none, np.zeros((*encoded.loss.shape, 0)), none, none, none)
+    branch, answers, lower, upper = zip(*found)
+    size = np.maximum(np.abs(np.where(np.isfinite(lower), lower, 0)), np.abs(upper))
+    return Budgets(np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size))
+
+
+def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
+    """(rows with what the bounded sums add up over them, branch, budgets, scale), as of odtc.algorithms.dp.reduced_cost_fixing.Flow."""
+    budgets, encoded = budgets_of(problem), problem.encoded
+    n, K, r = budgets.answers.shape
+    rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None)
+    branch = np.append(branch_price(problem), budgets.branch)
+    scale = np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0)) + branch * 2**problem.topology.depth
+    return rows, branch, budgets, scale
+
+
+def flow_of(problem: Problem) -> Fixed:
+    """The flow of the model; every column of it with `-p fix=false`, and where no sum is bounded."""
+    rows, branch, budgets, scale = frame(problem)
+    depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
+    auto = 1 if r else size_estimate.short_tail(problem.encoded.n_tests, depth)
+    tail = min(depth - 1, auto if problem.params.tail == "auto" else int(problem.params.tail))
+    height = min(1, tail)
+    graph, steps = generate(rows, depth - height, price, fold=False, ends=True), []
+    for j, level in enumerate(graph.levels):
+        last = j == len(graph.levels) - 1
+        points = stump_points(rows, level, branch, budgets, unit(scale)) if last and height else label_points(rows, level, budgets, unit(scale))
+        steps.append(Step(level.n_states, points, level.state, level.test, level.below))
+    flow = Flow(tuple(steps), height, branch, budgets, scale)
+    if tail == 2 and len(steps) > 1:
+        above = steps[-2]
+        none = np.zeros(0, np.int32)
+        points = joined(flow, above, steps[-1].points, height)
+        flow = Flow((*steps[:-2], Step(above.n_states, points, none, none, np.zeros((0, 2), np.int32))), 2, branch, budgets, scale)
+    return fixed(flow) if r and problem.params.fix else Fixed(flow, -np.inf, None, flow.n_columns)
+
+
+def build(problem: Problem, flow: Flow, share) -> Model:
+    """The model; `share` makes the objective of a loss."""
+    m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
+    K, F, r, blocks = len(problem.encoded.classes), problem.encoded.n_tests, len(flow.branch) - 1, []
+    scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, _largest(flow) / LARGEST)))
+    for j, step in enumerate(flow.steps):
+        points, state = step.points, Axis("state", step.n_states)
+        first = points.first(step.n_states)
+        if points.code.shape[1] == 1:
+            way, of = Axis("class", K), -1 - points.code[:, 0]
+        else:
+            way, of = Axis("way", int(np.diff(first).max())), np.arange(len(points)) - first[points.state]
+        t = m.columns(f"t{j}", state, way, role=Role.STOP, integer=r > 0, cost=share(points.vector[:, 0]),
+                      members=points.state.astype(np.int64) * way.size + of) if len(points) else None
+        u = m.columns(f"u{j}", state, Axis("test", F), role=Role.ARC, integer=r > 0, cost=share(flow.branch[0]),
+                      members=step.state.astype(np.int64) * F + step.test) if len(step.state) else None
+        blocks.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
+    which, low, high = _one_sided(flow.budgets)
+    bound = m.rows("bound", Axis("sum", len(which)), lower=low / scale[which], upper=high / scale[which]) if r else None
+    for j, (step, (row, t, u)) in enumerate(zip(flow.steps, blocks)):
+        place, arc = np.arange(len(step.points)), np.arange(len(step.state))
+        if t is not None:
+            m.add(row[step.points.state], t[place])
+        for i in range(r):
+            used = np.flatnonzero(step.points.vector[:, 1 + i])
+            if len(used):
+                m.add(bound[np.flatnonzero(which == i)[:, None]], t[used], step.points.vector[used, 1 + i] / scale[i])
+        if u is None:
+            continue
+        m.add(row[step.state], u[arc])
+        for side in (0, 1):
+            m.add(blocks[j + 1][0][step.below[:, side]], u[arc], -1)
+        for i in np.flatnonzero(flow.branch[1:]):
+            m.add(bound[np.flatnonzero(which == i)[:, None]], u[arc], flow.branch[1 + i] / scale[i])
+    return m.finish()
+
+
+def _one_sided(budgets: Budgets) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(sum, lower, upper) of each row: the portable formats hold no ranges, so a sum that is bounded on both sides by
+    different numbers has two rows."""
+    twice = np.flatnonzero((budgets.lower > -np.inf) & (budgets.upper < np.inf) & (budgets.lower < budgets.upper))
+    which, low = np.append(np.arange(len(budgets.lower)), twice), budgets.lower.copy()
+    low[twice] = -np.inf
+    return which, np.append(low, budgets.lower[twice]), np.append(budgets.upper, np.full(len(twice), np.inf))
+
+
+def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree as a point. Raises TreeError for one that the model has no columns for."""
+    walked = _walk(problem, flow, heap)
+    if walked is None:
+        raise TreeError("the model has no columns for this tree: one that costs less is known, or predicts as well what the constraints count; "
+                        "give the tree that a heuristic makes, or set -p fix=false")
+    paid, less = (tree.loss(problem.encoded) + flow.branch[0] * tree.n_branch_nodes for tree in (heap, HeapTree(walked[1], walked[2])))
+    if abs(paid - less) > ROUNDED * flow.scale[0]:
+        raise TreeError(f"the tree loses {paid:.10g}; with other subtrees it loses {less:.10g} and keeps the constraints no less, "
+                        "and the model has only such trees; give the tree that a heuristic makes")
+    point = {f"t{j}": np.zeros(len(step.points)) for j, step in enumerate(flow.steps) if len(step.points)}
+    point |= {f"u{j}": np.zeros(len(step.state)) for j, step in enumerate(flow.steps) if len(step.state)}
+    for block, place in walked[0]:
+        point[block][place] = 1
+    return point
+
+
+def decode(problem: Problem, fixed: Fixed, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, with the labels that it says: at each state the way with the largest flow. A tree whose
+    equal leaves, made one, the model has no columns for is one that the incumbent beats, and gives way to it."""
+    flow, (test, label) = fixed.flow, blank(problem.topology)
+    stack = [(1, 0, 0)]
+    while stack:
+        node, j, state = stack.pop()
+        step = flow.steps[j]
+        first, end = step.points.first(step.n_states)[state : state + 2]
+        arc, last = step.first[state : state + 2]
+        ends = point[f"t{j}"][first:end] if end > first else np.array([-1.0])
+        goes = point[f"u{j}"][arc:last] if last > arc else np.array([-1.0])
+        if ends.max() >= goes.max():
+            lay(step.points.code[first + int(ends.argmax())], test, label, node)
+        else:
+            arc += int(goes.argmax())
+            test[node] = step.test[arc]
+            stack += [(2 * node + side, j + 1, int(below)) for side, below in enumerate(step.below[arc])]
+    heap = settle(test, problem.encoded, label)
+    return canonical(problem, flow, heap) or known(problem, fixed) or heap
+
+
+def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
+    """The tree with the subtrees that the model has for those that they equal or dominate; None where it has none."""
+    while (walked := _walk(problem, flow, heap)) is not None:
+        again = settle(walked[1], problem.encoded, walked[2])
+        if np.array_equal(again.test, heap.test) and np.array_equal(again.label, heap.label):
+            return again
+        heap = again
+    return None
+
+
+def trimmed(problem: Problem, fixed: Fixed, heap: HeapTree) -> HeapTree:
+    """A tree that the model has, mended of this one, or the best that the compiler met; itself where there is none."""
+    heap = settle(heap.test, problem.encoded, heap.label)
+    kept = mended(problem, heap)
+    found = None if kept is None else canonical(problem, fixed.flow, kept)
+    return found or known(problem, fixed) or heap
+
+
+def known(problem: Problem, fixed: Fixed) -> HeapTree | None:
+    """The incumbent as a tree."""
+    if fixed.incumbent is None:
+        return None
+    test, label = blank(problem.topology)
+    lay(fixed.incumbent.code, test, label, 1)
+    return canonical(problem, fixed.flow, settle(test, problem.encoded, label))
+
+
+def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> None:
+    """Lays a subtree (the code of odtc.algorithms.dp.pareto.Points) at a node of `test` and `label`, in place."""
+    stack = [(0, node)]
+    while stack:
+        at, t = stack.pop()
+        if code[at] < 0:
+            label[t] = -1 - code[at]
+        else:
+            test[t] = code[at]
+            stack += [(2 * at + 1, 2 * t), (2 * at + 2, 2 * t + 1)]
+
+
+def _walk(problem: Problem, flow: Flow, heap: HeapTree):
+    """([(block, place)], test, label): the columns that are this tree, or one that dominates it part by part, and
+    that tree; None where the model has not all of them."""
+    encoded, budgets = problem.encoded, flow.budgets
+    vector = np.concatenate([encoded.loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
+    columns, (test, label), stack = [], blank(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
+
+    def total(node, members):
+        if heap.test[node] < 0:
+            return vector[members, heap.label[node]].sum(axis=0)
+        ones = encoded.X[members, heap.test[node]]
+        return flow.branch + total(2 * node, members[~ones]) + total(2 * node + 1, members[ones])
+
+    while stack:
+        node, j, state, members = stack.pop()
+        step = flow.steps[j]
+        if heap.test[node] >= 0 and (j < len(flow.steps) - 1 or not flow.height):
+            begin, end = step.first[state : state + 2]
+            arc = begin + np.flatnonzero(step.test[begin:end] == heap.test[node])
+            if not len(arc):
+                return None
+            test[node] = heap.test[node]
+            columns.append((f"u{j}", int(arc[0])))
+            ones = encoded.X[members, test[node]]
+            stack += [(2 * node + side, j + 1, int(below), part)
+                      for side, (below, part) in enumerate(zip(step.below[arc[0]], (members[~ones], members[ones])))]
+            continue
+        begin, end = step.points.first(step.n_states)[state : state + 2]
+        # The subtree itself, or one whose vector is no greater but for the rounding of sums.
+        fits = (step.points.code[begin:end] == _code(heap, node, step.points.code.shape[1])).all(axis=1)
+        if not fits.any():
+            over = (step.points.vector[begin:end] - total(node, members)) / (ROUNDED * np.maximum(flow.scale, 1e-300))
+            fits = (over <= 1).all(axis=1) & (over[:, budgets.both] >= -1).all(axis=1)
+        if not fits.any():
+            return None
+        place = begin + int(fits.argmax())
+        lay(step.points.code[place], test, label, node)
+        columns.append((f"t{j}", place))
+    return columns, test, label
+
+
+def _code(heap: HeapTree, node: int, size: int) -> np.ndarray:
+    """The code of the subtree at a node, of this size."""
+    code, at = np.empty(size, np.int32), np.arange(1, size + 1)
+    for place in range(size):
+        depth = int(at[place]).bit_length() - 1
+        t = (node << depth) + int(at[place]) - (1 << depth)
+        above = code[(place - 1) // 2] if place else 0
+        code[place] = above if place and above < 0 else heap.test[t] if heap.test[t] >= 0 else -1 - heap.label[t]
+    return code
+
+
+def _largest(flow: Flow) -> np.ndarray:
+    """float64 (r,): the largest use of a column."""
+    return np.max([flow.branch[1:], *(np.abs(step.points.vector[:, 1:]).max(axis=0, initial=0.0) for step in flow.steps)], axis=0)

@@ -1,0 +1,254 @@
+"""Fair: sets of levels and thresholds without one-hot columns, and a price of discrimination.
+
+Aghaei, Azizi & Vayanos 2019, "Learning optimal and fair decision trees for non-discriminative
+decision-making", as FORMULATIONS section 6 states it. A node asks one feature: a numeric one
+against a threshold q, a categorical one for a set of its levels (s), so that one node can ask what
+takes several one-hot tests. The encoding says which features are sets of levels: those of three
+levels or more that it encodes by level, which under `onehot` are numbers, too. Every such tree of this
+depth or less is represented, if its leaves hold n_min rows. What differs from the paper loses no tree:
+
+* rows of data with the same features are one row, whatever their classes;
+* a numeric feature is the rank of its value among the thresholds of the encoding, divided by their
+  number; one with a single threshold has nothing to choose and needs no q;
+* the first level of a feature goes left: the two sides of a split have no names of their own;
+* left and right are two rows per row of data and node for all leaves below together, not one per
+  leaf and kind of feature, and the differences g⁺ and g⁻ are eliminated;
+* a node may ask nothing (d = 0) and send every row left, as in OCT to the right;
+* errors are priced, L_l by the cost of each class where the label of l is predicted.
+
+The index of discrimination, with ŷ the class that a row is predicted and P by weight (odtc.formulations.fair.discrimination):
+impact: Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| over the groups g of the protected column; treatment: the same
+among the rows that are alike in all other columns, averaged over the rows. Both are between 0 and 2 times
+the number of groups; ρ is what a unit of it costs, in errors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.original_features import Features
+from odtc.errors import ChoiceError
+from odtc.formulations.fair.discrimination import Contrast, price
+from odtc.formulations.shared import leaf_loss
+from odtc.formulations.shared.branch_order import only_below
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import Beyond, HeapTree, blank, settle, with_least
+
+NAME = "fair"
+TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a price of discrimination"
+PAPER = "Aghaei, Azizi & Vayanos (2019), Learning optimal and fair decision trees for non-discriminative decision-making"
+BEYOND = True
+ANY_COST = True
+
+
+@dataclass(frozen=True)
+class Params:
+    rho: float = parameter(0.0, "price of discrimination: min loss + ρ index", least=0, below=float("inf"))
+    group: str = parameter("", "the protected column: its levels, or intervals between thresholds, are the groups")
+    index: str = parameter("impact", "what ρ prices: disparate impact or disparate treatment", choices=("impact", "treatment"))
+    n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
+
+
+def build(problem: Problem) -> Model:
+    encoded, tree, n_min = problem.encoded, problem.topology, problem.params.n_min
+    leaf_loss.expect_n_min(problem)
+    kind, first = _kinds(encoded)
+    x, n, D = Features.of(encoded), len(first), tree.depth
+    B, L = tree.branch_nodes, tree.leaves
+    row, leaf, klass = Axis("row", n), Axis("node", len(L), len(L)), Axis("class", len(encoded.classes))
+    node, feature, level = Axis("node", len(B), 1), Axis("feature", x.n), Axis("level", len(x.owner))
+    profiles, profile = np.unique(x.rank[first], axis=0, return_inverse=True)  # of the numeric features
+    numeric = len(x.size) > 0
+    m = ModelBuilder(f"{NAME}_d{D}")
+
+    # min Σ_l L_l + ρ index
+    p = m.columns("p", node, feature, integer=True)
+    d = m.columns("d", node, role=Role.SPLIT, integer=True)
+    if numeric:
+        q = m.columns("q", node)
+        v = m.columns("v", Axis("profile", len(profiles)), node, integer=True)
+    if len(x.owner):
+        s = m.columns("s", node, level, integer=True)
+    w = m.columns("w", row, node, integer=True)  # whole where p, v and s are, but SCIP 10.0 gave points that are not
+    z = m.columns("z", row, leaf, role=Role.ROUTE)
+    c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
+    count, loss = leaf_loss.columns(m, encoded, leaf, klass)
+
+    i, t = np.arange(n)[:, None], B[:, None]
+    j, a = np.arange(x.n), np.arange(len(x.size))  # all features, and the numeric ones, which come first
+
+    # Σ_j p_tj = d_t;   d_t ≤ d_{parent(t)}                            t ∈ B
+    choose = m.rows("choose", node, lower=0, upper=0)
+    m.add(choose[t], p[t, j])
+    m.add(choose[B], d[B], -1)
+    only_below(m, d, "after")
+
+    # q_t ≤ Σ_j p_tj (1 - ε_j)                                         j numeric, ε_j = 1 / thresholds of j
+    # q_t - Σ_j p_tj (x_ij - ε_j) ≤ v_it ≤ q_t + Σ_j p_tj (1 - x_ij)
+    if numeric:
+        r = np.arange(len(profiles))[:, None]
+        within = m.rows("within", node, upper=0)
+        m.add(within[B], q[B])
+        m.add(within[t], p[t, a], 1 / x.size - 1)
+        below = m.rows("below", Axis("profile", len(profiles)), node, upper=0)
+        m.add(below[r, B], q[B])
+        at, number = (found[:, None] for found in np.nonzero(profiles != 1))
+        m.add(below[at, B], p[B, number], (1 - profiles[at, number]) / x.size[number])
+        m.add(below[r, B], v[r, B], -1)
+        above = m.rows("above", Axis("profile", len(profiles)), node, upper=0)
+        m.add(above[r, B], v[r, B])
+        m.add(above[r, B], q[B], -1)
+        at, number = (found[:, None] for found in np.nonzero(profiles < x.size))
+        m.add(above[at, B], p[B, number], profiles[at, number] / x.size[number] - 1)
+
+    # s_tjk ≤ p_tj                                                     t, k a level of j but the first
+    if len(x.owner):
+        of = m.rows("of", node, level, upper=0)
+        m.add(of[t, np.arange(len(x.owner))], s[t, np.arange(len(x.owner))])
+        m.add(of[t, np.arange(len(x.owner))], p[t, x.owner], -1)
+
+    # w_it = v_it + Σ_j p_tj [x_ij is the first level] + Σ_jk s_tjk [x_ij = k] + 1 - d_t     left of t
+    side = m.rows("side", row, node, lower=-1, upper=-1)
+    m.add(side[i, B], w[i, B], -1)
+    m.add(side[i, B], d[B], -1)
+    if numeric:
+        m.add(side[i, B], v[profile.reshape(-1, 1), B])
+    r, f = (found[:, None] for found in np.nonzero(x.fixed[first]))
+    m.add(side[r, B], p[B, f])
+    if len(x.owner):
+        r, f = (found[:, None] for found in np.nonzero(x.free[first]))
+        m.add(side[r, B], s[B, f])
+
+    # Σ_{l left of t} z_il ≤ w_it;   Σ_{l right of t} z_il ≤ 1 - w_it;   Σ_l z_il = 1
+    left, right = m.rows("left", row, node, upper=0), m.rows("right", row, node, upper=1)
+    m.add(left[i, B], w[i, B], -1)
+    m.add(right[i, B], w[i, B])
+    for rows, turn in ((left, 0), (right, 1)):
+        for at, below in tree.sides(turn):
+            m.add(rows[i, at], z[i, below])
+    place = m.rows("place", row, lower=1, upper=1)
+    m.add(place[i], z[i, L])
+
+    # Σ_i z_il ≥ n_min u_l;   z_il ≤ u_l;   N_kl, Σ_k c_kl = 1 and L_l          (odtc.formulations.shared.leaf_loss)
+    if n_min:
+        used = m.columns("u", leaf, role=Role.USED, integer=True)
+        leaf_loss.fill(m, z, used, np.bincount(kind, encoded.copies), n_min)
+        leaf_loss.reach(m, z, used)
+    leaf_loss.rows(m, encoded, z, c, count, loss, of=kind)
+    if contrast := _contrast(problem, kind, first):
+        price(m, contrast, problem.params.rho, z, c, L)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Any tree of this depth over the tests and sets of levels with n_min rows in each leaf, as a complete
+    feasible point: {block: values}. Raises TreeError for another tree."""
+    encoded, tree = problem.encoded, problem.topology
+    heap.expect_depth(tree.depth)
+    heap.expect_rows(encoded, problem.params.n_min)
+    kind, first = _kinds(encoded)
+    x, K, B = Features.of(encoded), len(encoded.classes), len(tree.branch_nodes)
+    p, cut, s, w = np.zeros((B, x.n)), np.zeros(B), np.zeros((B, len(x.owner))), np.ones((encoded.n_rows, B), bool)
+    label = np.zeros(2 * len(tree.leaves), int)
+
+    def lay(at, t):
+        """Lays node `at` of the tree, or what a leaf of it goes on as, at node t of the model."""
+        label[t] = heap.label[at]
+        zero, one = at, at
+        if heap.test[at] >= 0:
+            column = heap.column(at, encoded)
+            feature, cut[t - 1], s[t - 1], w[:, t - 1] = x.ask(heap.test[at], heap.split(at, encoded)[0], column)
+            p[t - 1, feature] = 1
+            zero, one = (2 * at, 2 * at + 1) if w[0, t - 1] != column[0] else (2 * at + 1, 2 * at)
+        if t < len(tree.leaves):
+            lay(zero, 2 * t)
+            lay(one, 2 * t + 1)
+
+    lay(1, 1)
+    w, end = w[first], np.ones(len(first), int)
+    for _ in range(tree.depth):
+        end = 2 * end + ~w[np.arange(len(end)), end - 1]
+    z = end[:, None] == tree.leaves
+    numbers = p[:, : len(x.size)]
+    profiles = np.unique(x.rank[first], axis=0)[:, None]
+    point = {
+        "p": p, "d": p.any(axis=1), "q": (numbers / x.size).sum(axis=1) * cut, "s": s, "w": w, "z": z,
+        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2), "u": z.any(axis=0),
+    } | leaf_loss.values(encoded, z[kind], label[tree.leaves])
+    if contrast := _contrast(problem, kind, first):
+        y = label[end][:, None] == np.arange(K)
+        point |= {"y": y[contrast.rows], "gap": contrast.gaps(y)}
+    return point
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
+    return with_least(heap, problem.encoded, problem.params.n_min)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from p, d, q, s and c alone."""
+    encoded, tree, x = problem.encoded, problem.topology, Features.of(problem.encoded)
+    test, label = blank(tree)
+    found = []
+    for t in tree.branch_nodes[point["d"] > 0.5]:
+        feature = int(point["p"][t - 1].argmax())
+        cut = point["q"][t - 1] * x.size[feature] if feature < len(x.size) else 0
+        asked = x.split(feature, round(cut), point["s"][t - 1] > 0.5 if len(x.owner) else None)
+        if isinstance(asked, tuple):
+            found.append(asked)
+            asked = encoded.n_tests + len(found) - 1
+        test[t] = asked
+    label[tree.leaves] = point["c"].argmax(axis=1)
+    for t in tree.branch_nodes[::-1]:
+        label[t] = label[2 * t]  # a node that asks nothing sends its rows left
+    splits, columns = zip(*found) if found else ((), ())
+    beyond = Beyond(splits, np.stack(columns, axis=1), np.ones(len(splits), bool)) if found else None
+    return settle(test, encoded, label, beyond)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """Loss + ρ index."""
+    encoded, (kind, first) = problem.encoded, _kinds(problem.encoded)
+    loss, contrast = heap.loss(encoded), _contrast(problem, kind, first)
+    if contrast is None:
+        return loss
+    label = heap.label[heap.reach(encoded.X)][first]
+    return loss + problem.params.rho * float(contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1))
+
+
+def prices_answers(problem: Problem) -> bool:
+    """Whether discrimination has a price."""
+    return problem.params.rho > 0
+
+
+def branch_price(problem: Problem) -> float:
+    """A branch node costs nothing."""
+    return 0.0
+
+
+def route_of(problem: Problem) -> np.ndarray:
+    """Rows of data with the same features have one row of z."""
+    return _kinds(problem.encoded)[0]
+
+
+def _kinds(encoded) -> tuple[np.ndarray, np.ndarray]:
+    """(kind, first): the number of each row's features, int64 (rows,), and the first row of each number."""
+    _, first, kind = np.unique(np.packbits(encoded.X, axis=1), axis=0, return_index=True, return_inverse=True)
+    return kind.reshape(-1), first
+
+
+def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast | None:
+    """What ρ prices, None where nothing; raises ChoiceError where no group is named, or one that is none."""
+    rho, group, index = problem.params.rho, problem.params.group, problem.params.index
+    if rho and not group:
+        raise ChoiceError(f"expected group=COLUMN, the protected column, with rho={rho:g}; add -p group=COLUMN")
+    if not group:
+        return None
+    contrast = Contrast.of(problem.encoded, first, np.bincount(kind, problem.encoded.weight), group, index == "treatment")
+    return contrast if rho else None

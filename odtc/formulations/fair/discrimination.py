@@ -1,0 +1,97 @@
+"""Discrimination of a tree against groups of rows, and its price in a model that knows each row's leaf.
+
+With P over the rows of data by weight and ŷ the predicted class (Aghaei, Azizi & Vayanos 2019):
+
+    impact      Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)|         over the groups g
+    treatment   the same among the rows that are alike in all columns but that of the groups, averaged over all rows
+
+The paper weighs rows near to each other for disparate treatment; here near means alike.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.data.encoding import Encoded
+from odtc.data.original_features import asked
+from odtc.errors import ChoiceError
+from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+from odtc.problem.roles import node_axis
+
+ROUNDED = 1e-12  # a smaller difference of two shares is one of rounding
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The pairs of a stratum (rows to compare) and a group: Σ_k |Σ_r coef_r ŷ_rk| times `share` sums to
+    the index. `pair`, `row`, `coef` are entries of a sparse matrix (pairs, rows)."""
+
+    share: np.ndarray  # float64 (pairs,): of the weight of all rows in the stratum
+    pair: np.ndarray
+    row: np.ndarray
+    coef: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows that are compared with others."""
+        return np.unique(self.row)
+
+    def gaps(self, predicted: np.ndarray) -> np.ndarray:
+        """|P(ŷ = k | g) - P(ŷ = k)| within the stratum, (pairs, classes), for bool (rows, classes)."""
+        sums = np.zeros((len(self.share), predicted.shape[1]))
+        np.add.at(sums, self.pair, self.coef[:, None] * predicted[self.row])
+        return np.where(np.abs(sums) < ROUNDED, 0.0, np.abs(sums))
+
+    @classmethod
+    def of(cls, encoded: Encoded, first: np.ndarray, weight: np.ndarray, column: str, treatment: bool) -> "Contrast":
+        """Among rows `first` of the encoding with these weights; the groups are the levels of the column,
+        or the intervals between its thresholds. Raises ChoiceError for a column that tells no groups."""
+        told = {encoded.features[feature].name: np.stack([X[first] for _, X in tests], axis=1) for feature, tests in asked(encoded).items()}
+        if column not in told:
+            names = [feature.name for feature in encoded.features]
+            why = (f"its {len(first)} rows are one group: no test of the encoding {encoded.scheme!r} tells them apart" if column in names
+                   else f"there is no such column{did_you_mean(column, names)}")
+            raise ChoiceError(f"expected group=COLUMN with a column whose values tell groups of rows apart, got {column!r}; {why}")
+        others = [X for name, X in told.items() if name != column] if treatment else []
+        group = _code(told[column])
+        stratum = _code(np.hstack(others)) if others else np.zeros(len(first), int)
+        total = np.bincount(stratum, weight)
+        keys, of = np.unique(np.stack([stratum, group], axis=1), axis=0, return_inverse=True)
+        mine = np.bincount(of.reshape(-1), weight)
+        keep = (0 < mine) & (mine < total[keys[:, 0]] * (1 - ROUNDED))
+        keys, mine = keys[keep], mine[keep]
+        pair, row = np.nonzero((keys[:, :1] == stratum) & (weight > 0))
+        within = (group[row] == keys[pair, 1]) / mine[pair] - 1 / total[stratum[row]]
+        return cls(total[keys[:, 0]] / weight.sum(), pair, row, within * weight[row])
+
+
+def price(m: ModelBuilder, contrast: Contrast, rho: float, z: Block, c: Block, leaves: np.ndarray) -> None:
+    """Adds ρ times the index to a model with z (row in leaf) and c (label of leaf).
+
+    y_rk ≥ z_rl + c_lk - 1;   Σ_k y_rk = 1;   gap_pk ≥ ± Σ_r coef_pr y_rk
+    """
+    (n, K), rows = (len(contrast.rows), c.shape[1]), contrast.rows
+    case, klass, pair = Axis("case", n), Axis("class", K), Axis("pair", len(contrast.share))
+    if not n:
+        return
+    y = m.columns("y", case, klass)
+    gap = m.columns("gap", pair, klass, cost=rho * contrast.share[:, None])
+    r, k, l = np.arange(n), np.arange(K), leaves
+    said = m.rows("said", case, node_axis(l), klass, upper=1)
+    m.add(said[r[:, None, None], l[:, None], k], z[rows[:, None, None], l[:, None]])
+    m.add(said[r[:, None, None], l[:, None], k], c[l[:, None], k])
+    m.add(said[r[:, None, None], l[:, None], k], y[r[:, None, None], k], -1)
+    once = m.rows("once", case, lower=1, upper=1)
+    m.add(once[r[:, None]], y[r[:, None], k])
+    for name, sign in (("over", 1.0), ("under", -1.0)):
+        differ = m.rows(name, pair, klass, upper=0)
+        at = np.searchsorted(rows, contrast.row)
+        m.add(differ[contrast.pair[:, None], k], y[at[:, None], k], sign * contrast.coef[:, None])
+        m.add(differ[np.arange(pair.size)[:, None], k], gap[np.arange(pair.size)[:, None], k], -1)
+
+
+def _code(columns: np.ndarray) -> np.ndarray:
+    """A number for each distinct row of answers: int64 (rows,)."""
+    return np.unique(np.packbits(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)

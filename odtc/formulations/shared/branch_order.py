@@ -1,0 +1,14 @@
+"""Which nodes branch in a model that has a column d_t for it, where a tree may predict above its last level."""
+
+from odtc.model.blocks import Block
+from odtc.model.builder import ModelBuilder
+from odtc.problem.roles import node_axis, nodes
+
+
+def only_below(m: ModelBuilder, d: Block, name: str) -> None:
+    """d_t ≤ d_{parent(t)}: below a node that does not branch none does.        t a branch node, not the root"""
+    t = nodes(d)[1:]
+    if len(t):
+        rows = m.rows(name, node_axis(t), upper=0)
+        m.add(rows[t], d[t])
+        m.add(rows[t], d[t // 2], -1)

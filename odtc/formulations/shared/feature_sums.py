@@ -1,0 +1,219 @@
+"""Sums over tests that depend on how a row answers them, as about one entry per original feature.
+
+Models of trees over binary tests sum, for each row i, one value per test f: v_f0 where the row
+answers it with 0, v_f1 where with 1. Written by tests, that is an entry for each test. But rows answer
+all tests of one feature in few ways, here "kinds": a level in a way of its own, thresholds θ_1 < … < θ_T
+in one of T + 1, because a number above θ_r is above all before. Let x̄ be the answers of a usual row, in
+every feature of the kind that most rows have. Written by features,
+
+    Σ_f v_f,x_if = u + Σ_{features in which i is not usual} s_a        a: the kind of i there
+    u = Σ_f v_f,x̄_f;   s_a = s_c + Σ_{f: a and c differ} ± (v_f1 - v_f0)      c next to a, towards x̄
+
+with u and s as columns of their own: the rows of the model that there are as many of as rows of data
+get short, and those that define u and s are few. It is a substitution: no other column
+changes its meaning, and the relaxation keeps its value.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.data.splits import Oblique, Threshold
+from odtc.model.blocks import Axis, Block, Cells
+from odtc.model.builder import ModelBuilder
+from odtc.problem.roles import Role
+
+BY = ("auto", "tests", "features")
+Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coefficient, to broadcast together
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, where
+    `answers` are those of the usual row; on step s, behind step parent[s] (-1: the usual kind), the
+    answers to the tests of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
+
+    answers: np.ndarray  # bool (tests,)
+    parent: np.ndarray  # int (steps,), each less than its place
+    moves: tuple[np.ndarray, np.ndarray, np.ndarray]
+    unusual: tuple[np.ndarray, np.ndarray]  # (row, step) for each feature of each row that is not usual there
+
+    @classmethod
+    def of(cls, encoded: Encoded, rows: np.ndarray) -> "Kinds":
+        """Of these rows, given as indices."""
+        usual, parent = np.zeros(encoded.n_tests, bool), []
+        moves, unusual = [np.zeros((3, 0), int)], [np.zeros((2, 0), int)]
+        for tests, nested in features(encoded) if len(rows) else ():
+            answers, kind, size = _kinds(encoded.X[np.ix_(rows, tests)], nested)
+            base, step = int(size.argmax()), np.full(len(size), -1)
+            usual[tests] = answers[base]
+            for a in sorted(range(len(size)), key=lambda a: abs(a - base)):
+                if a == base:
+                    continue
+                towards = base if not nested else a - 1 if a > base else a + 1
+                at = np.flatnonzero(answers[a] != answers[towards])
+                step[a] = len(parent)
+                parent.append(step[towards])
+                moves.append(np.array([np.full(len(at), step[a]), tests[at], np.where(answers[a, at], 1, -1)]))
+            here = np.flatnonzero(kind != base)
+            unusual.append(np.array([rows[here], step[kind[here]]]))
+        return cls(usual, np.array(parent, int), tuple(np.hstack(moves)), tuple(np.hstack(unusual)))
+
+    def nnz(self, moved: int) -> int:
+        """Entries of the rows that define u and s, where a test has `moved` values (v_f0, v_f1, or one that is 0)."""
+        return 1 + len(self.answers) + len(self.parent) + int((self.parent >= 0).sum()) + moved * len(self.moves[0])
+
+    def climb(self, change: np.ndarray) -> np.ndarray:
+        """The values of s, (…, steps), where an answer of 1 in place of 0 is worth `change` (…, tests)."""
+        step, test, sign = self.moves
+        value = np.zeros((*change.shape[:-1], len(self.parent)))
+        np.add.at(value, (..., step), change[..., test] * sign)
+        for s, before in enumerate(self.parent.tolist()):
+            if before >= 0:
+                value[..., s] += value[..., before]
+        return value
+
+
+class BranchSums:
+    """Σ_{f: x_if = side} b_tf for rows i, sides 0 and 1 and nodes t: what t sends to that side."""
+
+    def __init__(self, encoded: Encoded, by: str):
+        """`by` tests or features, or with "auto" as takes fewer entries per node."""
+        self.encoded, self.kinds = encoded, None
+        if by != "tests":
+            kinds = Kinds.of(encoded, np.arange(encoded.n_rows))
+            short = 2 * (encoded.n_rows + len(kinds.unusual[0])) + kinds.nnz(1)
+            self.kinds = kinds if by == "features" or short < encoded.X.size else None
+
+    def add(self, m: ModelBuilder, b: Block, node: Axis) -> None:
+        """The columns u and s, `bu`[node, side] and `bs`[node, step], with the rows that define them."""
+        self.b = b
+        if self.kinds is None:
+            return
+        t, f, side = labels(node)[:, None], np.arange(self.encoded.n_tests), np.arange(2)
+        self.u = m.columns("bu", node, Axis("side", 2), role=Role.SUM)
+        usual = m.rows("usual", node, Axis("side", 2), lower=0, upper=0)
+        m.add(usual[t, side], self.u[t, side], -1)
+        m.add(usual[t, self.kinds.answers.astype(int)], b[t, f])
+        step, test, sign = self.kinds.moves
+        self.s, far = _steps(m, "b", node, [self.kinds])
+        m.add(far[t, step], b[t, test], sign)
+
+    def entries(self, side: int, t: np.ndarray) -> Entries:
+        """For all rows of the data, at these nodes, (nodes,)."""
+        if self.kinds is None:
+            i, f = (labels[:, None] for labels in np.nonzero(self.encoded.X == side))
+            yield i, self.b[t, f], 1.0
+        else:
+            i, step = (labels[:, None] for labels in self.kinds.unusual)
+            yield np.arange(self.encoded.n_rows)[:, None], self.u[t, side], 1.0
+            yield i, self.s[t, step], 1.0 if side else -1.0
+
+    def values(self, b: np.ndarray) -> dict[str, np.ndarray]:
+        """{block: values} at a point with this b, float64 (nodes, tests)."""
+        if self.kinds is None:
+            return {}
+        one = self.kinds.answers
+        return {"bu": np.stack([b[:, ~one].sum(axis=1), b[:, one].sum(axis=1)], axis=1), "bs": self.kinds.climb(b)}
+
+
+class StumpSums:
+    """Σ_f p_{t,f,x_if,y_i} for rows i and nodes t: whether i is right below t."""
+
+    def __init__(self, encoded: Encoded, by: str):
+        """As of BranchSums. Rows of each class have kinds, and a usual row, of their own."""
+        self.encoded, self.kinds = encoded, None
+        if by != "tests":
+            kinds = [Kinds.of(encoded, np.flatnonzero(encoded.y == k)) for k in range(len(encoded.classes))]
+            short = encoded.n_rows + sum(len(of_class.unusual[0]) + of_class.nnz(2) for of_class in kinds)
+            self.kinds = kinds if by == "features" or short < encoded.X.size else None
+
+    def add(self, m: ModelBuilder, p: Block, node: Axis) -> None:
+        """The columns u and s, `pu`[node, class] and `ps`[node, step], the steps of all classes in a line."""
+        self.p = p
+        if self.kinds is None:
+            return
+        t, klass = labels(node)[:, None], Axis("class", len(self.kinds))
+        k, f = labels(klass)[:, None], np.arange(self.encoded.n_tests)
+        self.u = m.columns("pu", node, klass, role=Role.SUM)
+        count = m.rows("count", node, klass, lower=0, upper=0)
+        m.add(count[t, k[:, 0]], self.u[t, k[:, 0]], -1)
+        side = np.array([of_class.answers for of_class in self.kinds]).astype(int)
+        m.add(count[t[:, :, None], k], p[t[:, :, None], f, side, k])
+        if not any(len(of_class.parent) for of_class in self.kinds):
+            return
+        self.s, far = _steps(m, "p", node, self.kinds)
+        for k, (first, of_class) in enumerate(zip(_firsts(self.kinds), self.kinds)):
+            step, test, sign = of_class.moves
+            for side in (0, 1):
+                m.add(far[t, first + step], p[t, test, side, k], sign if side else -sign)
+
+    def entries(self, t: np.ndarray) -> Entries:
+        """As of BranchSums."""
+        X, y = self.encoded.X, self.encoded.y
+        if self.kinds is None:
+            i, f = np.arange(len(X))[:, None, None], np.arange(X.shape[1])[:, None]
+            yield i, self.p[t, f, X[:, :, None].view(np.uint8), y[:, None, None]], 1.0
+            return
+        yield np.arange(len(X))[:, None], self.u[t, y[:, None]], 1.0
+        for first, of_class in zip(_firsts(self.kinds), self.kinds):
+            i, step = (labels[:, None] for labels in of_class.unusual)
+            if len(i):
+                yield i, self.s[t, first + step], 1.0
+
+    def values(self, p: np.ndarray) -> dict[str, np.ndarray]:
+        """{block: values} at a point with this p, float64 (nodes, tests, sides, classes)."""
+        if self.kinds is None:
+            return {}
+        one = np.array([of_class.answers for of_class in self.kinds]).T
+        change = p[:, :, 1] - p[:, :, 0]
+        return {"pu": np.where(one, p[:, :, 1], p[:, :, 0]).sum(axis=1),
+                "ps": np.hstack([of_class.climb(change[:, :, k]) for k, of_class in enumerate(self.kinds)])}
+
+
+def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
+    """(tests, nested) of each feature: its thresholds, nested, which is ordered so that every row answers the
+    first ones with 1 and the others with 0, and apart from them its other tests; a single one is nested."""
+    groups = {}
+    for f, split in enumerate(encoded.tests):
+        nested = isinstance(split, Threshold | Oblique)
+        groups.setdefault((split.scale if nested else split.features, nested, nested and bool(encoded.ones_left[f])), []).append(f)
+    ones = encoded.X.sum(axis=0)
+    return [
+        (np.array(sorted(tests, key=lambda f: -ones[f]) if nested else tests), nested or len(tests) == 1)
+        for (_, nested, _), tests in groups.items()
+    ]
+
+
+def labels(axis: Axis) -> np.ndarray:
+    return axis.first + np.arange(axis.size)
+
+
+def _kinds(X: np.ndarray, nested: bool):
+    """The distinct rows of X in order, which of them each row is, and how many are it."""
+    if not nested:
+        answers, kind, size = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+        return answers, kind.reshape(-1), size
+    ones = X.sum(axis=1)
+    size = np.bincount(ones)
+    levels = np.flatnonzero(size)
+    return np.arange(X.shape[1]) < levels[:, None], (np.cumsum(size > 0) - 1)[ones], size[levels]
+
+
+def _firsts(kinds) -> list[int]:
+    """The place of the first step of each, where the steps of all stand in a line."""
+    return np.cumsum([0, *(len(one.parent) for one in kinds[:-1])]).tolist()
+
+
+def _steps(m: ModelBuilder, name: str, node: Axis, kinds) -> tuple[Block, Block]:
+    """The columns s of all kinds and the rows Σ moves + s_parent - s = 0, as yet without the moves."""
+    parent = np.concatenate([np.where(one.parent < 0, -1, first + one.parent) for first, one in zip(_firsts(kinds), kinds)])
+    axes, t, step = (node, Axis("step", len(parent))), labels(node)[:, None], np.arange(len(parent))
+    s = m.columns(f"{name}s", *axes, role=Role.SUM, lower=-1.0)
+    far = m.rows(f"{name}step", *axes, lower=0, upper=0)
+    m.add(far[t, step], s[t, step], -1)
+    behind = step[parent >= 0]
+    m.add(far[t, behind], s[t, parent[behind]])
+    return s, far

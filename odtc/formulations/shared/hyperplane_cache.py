@@ -1,0 +1,17 @@
+"""Hyperplanes that a formulation has found for a problem, so that each is computed once."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.problem.problem import Problem
+
+
+def remembered(problem: Problem, rows: np.ndarray, left: np.ndarray, find: Callable, *more):
+    """The value of `find()` for these rows and the side of each, computed once for a problem and for each of `more`.
+
+    Starts, objectives and checks need the same hyperplanes, and each takes a linear program."""
+    known, key = problem.memo.setdefault("partings", {}), (rows.tobytes(), left.tobytes(), *more)
+    if key not in known:
+        known[key] = find()
+    return known[key]

@@ -1,0 +1,89 @@
+"""What leaves get wrong in a model that says in which leaf t each row i ends (z_it) and how a leaf is labelled (c_kt).
+
+    Σ_i z_it ≥ n_min l_t;   z_it ≤ l_t                                       over rows of the data
+    N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t
+    L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}
+
+Bertsimas & Dunn 2017, as FORMULATIONS section 3 corrects it, with l_t for "a row ends in t". Errors are priced: L_t is
+what the label of t costs, and the big M of a loss is the most that it can be, that of all rows predicted so.
+"""
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.data.threshold_scales import priced
+from odtc.errors import ChoiceError
+from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+from odtc.problem.problem import Problem
+from odtc.problem.roles import nodes
+
+
+def expect_n_min(problem: Problem) -> None:
+    """Raises ChoiceError for an n_min of more than all rows of the data, with which no tree has a leaf."""
+    n_min, rows = problem.params.n_min, problem.encoded.copies.sum()
+    if n_min > rows:
+        raise ChoiceError(f"expected n_min of at most the {rows} rows of the data, got {n_min}")
+
+
+def columns(m: ModelBuilder, encoded: Encoded, leaf: Axis, klass: Axis) -> tuple[Block, Block]:
+    """N, the weight of each class in each leaf, and L, what the label of the leaf costs, which is minimised."""
+    weight, cost, unit, whole = priced(encoded)  # whole losses: a solver rounds its bound up
+    of_class = _of_class(encoded, weight)
+    count = m.columns("N", leaf, klass, upper=of_class)
+    return count, m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
+
+
+def reach(m: ModelBuilder, z: Block, used: Block) -> None:
+    """z_it ≤ l_t                                                        i, t"""
+    (row, leaf), t = z.axes, nodes(z)
+    i = np.arange(row.size)[:, None]
+    some = m.rows("reach", row, leaf, upper=0)
+    m.add(some[i, t], z[i, t])
+    m.add(some[i, t], used[t], -1)
+
+
+def fill(m: ModelBuilder, z: Block, used: Block, copies: np.ndarray, n_min: int) -> None:
+    """Σ_i copies_i z_it ≥ n_min l_t                                     t;  copies: the data rows of each row of z"""
+    (row, leaf), t = z.axes, nodes(z)
+    least = m.rows("fill", leaf, lower=0)
+    m.add(least[t], z[np.arange(row.size)[:, None], t], copies[:, None])
+    m.add(least[t], used[t], -n_min)
+
+
+def rows(m: ModelBuilder, encoded: Encoded, z: Block, c: Block, count: Block, loss: Block,
+         used: Block | None = None, of: np.ndarray | None = None) -> None:
+    """N, the label of each leaf (of one that is not `used`: none) and L; `of` is the row of z of each row of
+    the encoding, where it is another."""
+    (weight, cost, _, _), (leaf, klass) = priced(encoded), c.axes
+    L, k, of = nodes(z), np.arange(klass.size), np.arange(encoded.n_rows) if of is None else of
+    t, heavy = L[:, None], np.flatnonzero(weight)[:, None]
+
+    # N_kt = Σ_{i: y_i = k} w_i z_it;   Σ_k c_kt = 1, or l_t           k, t
+    tally = m.rows("tally", leaf, klass, lower=0, upper=0)
+    m.add(tally[t, k], count[t, k], -1)
+    m.add(tally[L, encoded.y[heavy]], z[of[heavy], L], weight[heavy])
+    one = float(used is None)
+    label = m.rows("label", leaf, lower=one, upper=one)
+    m.add(label[t], c[t, k])
+    if used is not None:
+        m.add(label[L], used[L], -1)
+
+    # L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}    k, t
+    M = _of_class(encoded, weight) @ cost
+    wrong, (own, other), big = m.rows("wrong", leaf, klass, upper=M), np.nonzero(cost.T), np.flatnonzero(M)
+    m.add(wrong[t, own], count[t, other], cost[other, own])
+    m.add(wrong[t, k], loss[t], -1)
+    m.add(wrong[t, big], c[t, big], M[big])
+
+
+def values(encoded: Encoded, z: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
+    """{block: values} of c, N and L where row i of the encoding ends in the leaves z[i], bool (rows, leaves), and
+    these are labelled `label`, int (leaves,), -1 for not at all."""
+    (weight, cost, _, _), k = priced(encoded), np.arange(len(encoded.classes))
+    count, c = z.T @ (weight[:, None] * (encoded.y[:, None] == k)), label[:, None] == k
+    return {"c": c, "N": count, "loss": (count @ cost * c).sum(axis=1)}
+
+
+def _of_class(encoded: Encoded, weight: np.ndarray) -> np.ndarray:
+    return np.bincount(encoded.y, weight, len(encoded.classes))

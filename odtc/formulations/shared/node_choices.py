@@ -1,0 +1,91 @@
+"""What the nodes of a tree choose, in columns: b[node, test], w[node, class], and at bottom nodes
+p[node, test, side, class], the test with the labels of both leaves at once.
+
+FlowOCT and BendersOCT have these in common (Aghaei, Gomez & Vayanos 2020, (1.2), (1.3), (8.3), (8.4); p is
+ours), and the tree of a point is read from them alone.
+"""
+
+import numpy as np
+
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch
+from odtc.data.encoding import gains_of
+from odtc.model.blocks import Block
+from odtc.model.builder import ModelBuilder
+from odtc.problem.problem import Problem
+from odtc.problem.roles import node_axis
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree, settle
+
+SURE = 1e-3  # a column this near to a whole number means it
+
+
+def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, full: bool, stump: bool) -> None:
+    """Each branch node asks one test or, unless the tree is `full`, predicts one class; each leaf predicts one class, but
+    where p says so (`stump`)."""
+    B, L, f = tree.branch_nodes[:, None], tree.leaves[:, None], np.arange(b.axes[1].size)
+
+    # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2), (8.3)
+    fork = m.rows("fork", node_axis(B), lower=1, upper=1)
+    m.add(fork[B], b[B, f])
+    if not full:
+        m.add(fork[B], w[B, np.arange(w.axes[1].size)])
+
+    # Σ_k w_tk = 1                                     t ∈ L                            (1.3), (8.4)
+    if not stump:
+        leaf = m.rows("leaf", node_axis(L), lower=1, upper=1)
+        m.add(leaf[L], w[L, np.arange(w.axes[1].size)])
+
+
+def laid_out(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
+    """The tree, with `full` one in which all branch nodes ask something; raises TreeError for another depth."""
+    depth = problem.topology.depth
+    heap.expect_depth(depth)
+    return heap.filled(depth, own=bool(problem.constraints)) if full else heap
+
+
+def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -> dict[str, np.ndarray]:
+    """{block: values} of b, of w at the nodes `label` and, with `stump`, of p for a tree laid out."""
+    tree, k = problem.topology, np.arange(len(problem.encoded.classes))
+    point = {"b": (heap.test[tree.branch_nodes][:, None] == np.arange(problem.encoded.n_tests)).astype(float)}
+    if len(label):
+        # A node that does not branch must predict (1.2), also below one that already did.
+        silent = (heap.test[label] < 0) & (heap.label[label] < 0)
+        point["w"] = (np.where(silent, 0, heap.label[label])[:, None] == k).astype(float)
+    if stump:
+        sides = heap.label[np.stack([2 * tree.bottom, 2 * tree.bottom + 1], axis=1)]
+        point["p"] = point["b"][tree.bottom - 1][:, :, None, None] * (sides[:, None, :, None] == k)
+    return point
+
+
+def asked(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
+    """The test of each node in heap order, -1 where it predicts; at a fractional point the likeliest."""
+    b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
+    test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
+    return test
+
+
+def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool) -> HeapTree:
+    """The tree of a point. Where columns are continuous, so may be what they say: a leaf without a sure label
+    gets the one that costs least, and a bottom node that mixes tests the best of all (or none) for the
+    rows that come to it, which costs no more than the mix."""
+    tree, encoded, test = problem.topology, problem.encoded, asked(problem, point)
+    b = point["b"][tree.bottom - 1]
+    mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)]
+    if len(mixed):
+        test[mixed] = -1
+        end = HeapTree(test.copy(), test.copy()).reach(encoded.X)
+        search = ShallowTreeSearch(encoded.X, gains_of(encoded), problem.module.branch_price(problem))
+        test[mixed] = [search.best(np.flatnonzero(end == t), 1)[1][1] for t in mixed]
+    labels = np.full(len(test), -1, np.int32)
+
+    def read(nodes, weights):
+        labels[nodes] = np.where(weights.max(axis=-1) > 1 - SURE, weights.argmax(axis=-1), -1)
+
+    if len(label):
+        read(label, point["w"])
+    if stump:
+        bottom = tree.bottom[test[tree.bottom] >= 0]
+        chosen = point["p"][bottom - tree.bottom[0], test[bottom]]
+        read(2 * bottom, chosen[:, 0])
+        read(2 * bottom + 1, chosen[:, 1])
+    return settle(test, encoded, labels)

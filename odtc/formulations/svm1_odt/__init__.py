@@ -1,0 +1,208 @@
+"""SVM1-ODT: a hyperplane at every node, and a margin to each (Zhu et al. 2020, (1a)-(1k), (8a)-(8f)).
+
+    min  Σ_i c_i + α1 Σ_ib m_ib + α2 Σ_b |h_b|_1
+
+over routes z_il (the paper's e), labels u_l, hyperplanes h_b·x = g_b on features scaled to [0, 1]; left is
+h·x <= g. `literal` writes (1a)-(1k) as printed. The form that solves has the same optimum, and
+
+* M = 1 by Theorem 2: the file holds α1 M, α2 M, 1 and ε / M, its h and g are those of the paper by M;
+* v_ib = g_b - h_b·x_i in [-1, 1] in place of p⁺ - p⁻, and one row for all leaves on a side of a node: with Z the
+  sum of z over the leaves left of b, (1g)-(1j) say no more of v than v >= -(1 - Z) + ε Z, and mirrored;
+* labels one-hot: c_i >= z_il - λ_{l,y_i} with whole c counts a row as wrong unless its label is λ = 1, so λ may be
+  continuous; or numbers as in the paper (`labels=ordinal`), with u continuous by Theorem 1;
+* no m (`margin=hard`), which is the limit of large α1: with soft margins h = g = 0 routes every row for α1 ε a
+  node, and near the optimum a row on a hyperplane goes where it likes for α1 ε.
+
+With `categories=sets` a node may ask a set of levels of one category in place of a hyperplane over the numbers:
+(8a)-(8d); (1f) and the norm are over the numbers alone, and (8e) is left out, as it would bound h at all other
+nodes while h = g = 0 is there to take where a category is asked. Unseen and missing levels go right.
+
+A tree is represented if each node's rows can be parted so by ε, no value of v beyond 1. Decoding reads h, g and
+the sets alone: rows go where they say, and each leaf takes the label that costs least.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from odtc.data.splits import Subset
+from odtc.formulations.svm1_odt.parts import Form, literal
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.heuristics.separating_hyperplanes import asked_plane, laid, thinned
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.parameters import parameter
+from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, settle
+
+NAME = "svm1_odt"
+TITLE = "SVM1-ODT: hyperplanes with margins, by a MIP (start it from --start oblique)"
+PAPER = "Zhu, Murali, Phan, Nguyen & Kalagnanam (2020), A scalable MIP-based method for learning optimal multivariate decision trees"
+BEYOND = True
+WEIGHS = True
+DEFAULT_CUTS = ("class_sizes",)
+LEAST = 1e-4  # margins below it are near what solvers tell apart
+
+
+@dataclass(frozen=True)
+class Params:
+    epsilon: float = parameter(0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1)
+    alpha1: float = parameter(1000.0, "price α1 of a unit of missing margin, where margins are soft", least=0, below=float("inf"))
+    alpha2: float = parameter(0.0, "price α2 of the 1-norm of the hyperplanes", least=0, below=float("inf"))
+    M: float = parameter(1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7)
+    margin: str = parameter("hard", "whether a row may miss its margin, for α1", choices=("hard", "soft"))
+    labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
+    categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
+    literal: bool = parameter(False, "(1a)-(1k) as printed: soft margins, whole labels, one row per leaf")
+
+
+def prepared(problem: Problem) -> Problem:
+    """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so that
+    other starts have room, too."""
+    form = Form.of(replace(problem, params=replace(problem.params, epsilon=problem.params.epsilon or LEAST * problem.params.M)))
+    if problem.params.epsilon:
+        return problem
+    heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16, part=0.25)
+    margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
+    least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])
+    problem = replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
+    problem.memo["searched"] = [heap]
+    return problem
+
+
+def advice(problem: Problem) -> list[str]:
+    """Whether the margin is near what solvers take for 0, and hyperplanes that part nothing cost less than a tree; with
+    the numbers."""
+    form = Form.of(problem)
+    near = f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc verify tells (`routes`)"
+    small = [near] if form.eps < LEAST else []
+    if not form.soft:
+        return small
+    zero = form.a1 * form.eps * problem.topology.depth * float(problem.encoded.weight.sum())
+    heap = settle(np.full(2 ** (problem.topology.depth + 1), -1, np.int32), problem.encoded)
+    cart = trimmed(problem, HEURISTICS.get("cart").tree(problem.encoded, problem.topology))
+    best = min(objective(problem, tree) for tree in (heap, cart))
+    if zero >= best:
+        return small
+    words = (f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it likes, less than "
+            f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p margin=hard")
+    return [*small, words]
+
+
+def build(problem: Problem) -> Model:
+    form, encoded, tree = Form.of(problem), problem.encoded, problem.topology
+    m = ModelBuilder(f"{NAME}_d{tree.depth}")
+    if problem.params.literal:
+        literal(m, form)
+        return m.finish()
+    eps, Z, soft = form.eps, form.weighed.Z, form.soft
+    n, K, B, L = encoded.n_rows, len(encoded.classes), tree.branch_nodes, tree.leaves
+    row, node, leaf, klass = Axis("row", n), Axis("node", len(B), 1), Axis("node", len(L), len(L)), Axis("class", K)
+    i = np.arange(n)[:, None]
+    onehot = problem.params.labels == "onehot"
+
+    # min Σ_i price_i c_i + α1 Σ_ib w_i m_ib + α2 Σ_bj |h_bj|
+    planes = form.planes(m, node)
+    form.sets(m, node)
+    g = m.columns("g", node, lower=-np.inf, upper=np.inf)
+    z = m.columns("z", row, leaf, role=Role.ROUTE, integer=True)
+    c = m.columns("c", row, role=Role.WRONG, cost=price_of_errors(problem), integer=True)
+    v = m.columns("v", row, node, lower=-1.0)
+    miss = m.columns("m", row, node, cost=form.a1 * encoded.weight[:, None], upper=eps) if soft else None
+
+    # v_ib = g_b - Σ_j h_bj x_ij
+    value = m.rows("value", row, node, lower=0, upper=0)
+    m.add(value[i, B], v[i, B])
+    m.add(value[i, B], g[B], -1.0)
+    r, f = (found[:, None] for found in np.nonzero(Z))
+    for h, sign in planes if len(r) else ():
+        m.add(value[r, B], h[B, f], sign * Z[r, f])
+
+    # v_ib >= -(1 - Σ_{l left of b} z_il);   v_ib + m_ib >= -(1 - Σ z_il) + ε (Σ z_il - Σ_j a_bj);   mirrored with -v
+    for name, turn, sign in (("left", 0, 1.0), ("right", 1, -1.0)):
+        for stem, margin in ((name, eps), (f"{name}weak", 0.0)) if soft else ((name, eps),):
+            side = m.rows(stem, row, node, lower=-1.0)
+            m.add(side[i, B], v[i, B], sign)
+            for above, below in form.tree.sides(turn):
+                m.add(side[i, above], z[i, below], -(1 + margin))
+            if soft and margin:
+                m.add(side[i, B], miss[i, B])
+            if margin and form.cats:
+                for a in range(len(form.cats)):
+                    m.add(side[i, B], form.asks[B, a], margin)
+    form.set_rows(m, z)
+
+    # Σ_l z_il = 1
+    place = m.rows("place", row, lower=1, upper=1)
+    m.add(place[i], z[i, L])
+    if onehot:
+        # Σ_k λ_lk = 1;   c_i >= z_il - λ_{l,y_i}
+        label = m.columns("label", leaf, klass)  # of no role: decoding relabels the leaves
+        one = m.rows("one", leaf, lower=1, upper=1)
+        m.add(one[L[:, None]], label[L[:, None], np.arange(K)])
+        wrong = m.rows("wrong", row, leaf, lower=0)
+        m.add(wrong[i, L], c[i])
+        m.add(wrong[i, L], z[i, L], -1.0)
+        m.add(wrong[i, L], label[L, encoded.y[:, None]])
+    else:
+        form.ordinal(m, z, c, whole=False)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree that the margin leaves as a complete feasible point: {block: values}. Raises TreeError for another."""
+    return Form.of(problem).point(heap)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """The tree without the branch nodes that no hyperplane of this margin can take; or, where that costs more, CART's
+    without them, or the tree that the margin was taken from."""
+    form, encoded = Form.of(problem), problem.encoded
+
+    def fits(rows, left):
+        return form.asked(rows, left, safely=True) is not None
+
+    kept = thinned(heap, encoded, fits)
+    if kept is heap:
+        return heap
+    others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.memo.get("searched", ())]
+    return min([kept, *(thinned(other, encoded, fits) for other in others)], key=partial(objective, problem))
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from h, g and the sets alone."""
+    form, by = Form.of(problem), 1.0 / problem.params.M if problem.params.literal else 1.0
+    H = (point["h"] if "h" in point else point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))) * by
+
+    def ask(t, rows):
+        if form.cats and (point["a"][t - 1] > 0.5).any():
+            cat = form.cats[int(point["a"][t - 1].argmax())]
+            chosen = cat.values[point["s"][t - 1, cat.columns] > 0.5]
+            left = np.isin(form.weighed.values[rows, cat.feature], chosen)
+            return bool(not left.any()) if left.all() or not left.any() else Subset(cat.feature, tuple(chosen.tolist()))
+        return asked_plane(form.weighed, H[t - 1], float(point["g"][t - 1]) * by, rows)
+
+    return laid(problem.encoded, problem.topology, ask)
+
+
+def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
+    """The weight of the rows that the point's routes send elsewhere than its own hyperplanes and sets do: rows
+    within the solver's tolerance, or on a hyperplane, where a soft margin lets them choose."""
+    return Form.of(problem).misrouted(point)
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """Errors, each at its price, and what the cheapest hyperplanes that part the rows so cost."""
+    form, encoded = Form.of(problem), problem.encoded
+    errors = float(price_of_errors(problem)[heap.label[heap.reach(encoded.X)] != encoded.y].sum())
+    if not form.soft and not form.a2:
+        return errors
+    return errors + sum(form.cost(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist())
+
+
+def branch_price(problem: Problem) -> float:
+    """A branch node costs nothing by itself."""
+    return 0.0

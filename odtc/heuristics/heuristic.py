@@ -1,0 +1,58 @@
+"""What a heuristic is: a function from encoded rows and a depth to a tree, without a solver.
+
+    NAME, SUMMARY
+    tree(encoded, topology, price) -> HeapTree     price: how much loss a branch node must save
+    LIMITS                                         optional: those of odtc.problem.constraints.constraint.limits that are keywords of `tree`, too
+    OPTIONS                                        optional, as in encoding.py: more keywords of `tree`
+
+Used for MIP starts and to stand beside every result.
+"""
+
+import numpy as np
+
+from odtc.base.registry import Registry, did_you_mean
+from odtc.data.encoding import Encoded
+from odtc.data.threshold_scales import Scales
+from odtc.errors import ChoiceError
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import HeapTree, blank
+
+HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree"))
+
+
+def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0, **limits) -> HeapTree:
+    """The tree of a heuristic by "name", or "name:key=value,key=value"; raises ChoiceError for an
+    unknown one, or where the heuristic gives up. `limits` are heeded by those that can."""
+    name, colon, rest = text.partition(":")
+    module, given = HEURISTICS.get(name.strip()), {}
+    options = getattr(module, "OPTIONS", {})
+    for part in rest.split(",") if colon else ():
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if key not in options:
+            raise ChoiceError(
+                f"unknown option {key!r} of the start {name!r}{did_you_mean(key, options)}; known: {', '.join(options) or 'it has none'}"
+            )
+        try:
+            given[key] = options[key][0](value)
+        except ValueError:
+            raise ChoiceError(
+                f"expected {key}=VALUE with a value of type {options[key][0].__name__} in the start {text!r}, got {value!r}"
+            ) from None
+    return module.tree(encoded, topology, price, **given, **{name: limits[name] for name in getattr(module, "LIMITS", ()) if name in limits})
+
+
+def tests_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.ndarray:
+    """The test of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 where it does not
+    branch; of one on 0/1 columns, or on the ranks of `scales`."""
+    fitted = model.tree_
+    test, _ = blank(topology)
+
+    def place(node, t):
+        if fitted.children_left[node] >= 0:
+            # rank <= c: the row lies above c cuts at most, so above number c, from 0, it does not.
+            test[t] = fitted.feature[node] if scales is None else scales.test(fitted.feature[node], int(fitted.threshold[node]))
+            place(fitted.children_left[node], 2 * t)  # left in scikit-learn: column <= 0.5, that is 0
+            place(fitted.children_right[node], 2 * t + 1)
+
+    place(0, 1)
+    return test

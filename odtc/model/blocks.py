@@ -1,0 +1,235 @@
+"""Families of columns or rows of a model: names and places are computed from blocks, never stored one by one."""
+
+import base64
+import re
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.errors import ModelError
+from odtc.model.name_spans import Words
+
+# The columns that Gurobi, CPLEX and COPT make of the ranges of rows: "Rgc4", "MPS_Rgc4".
+SLACK = re.compile(r"(MPS_)?Rg")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """`size` labels from `first` on: nodes count from 1 (heap order), rows and tests from 0."""
+
+    name: str
+    size: int
+    first: int = 0
+
+    @property
+    def digits(self) -> int:
+        return len(str(self.first + self.size - 1))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A family of columns (or rows): `start` is the place of its first member, C order.
+
+    Names are `<name>_<label>_<label>`, each label zero-padded to the width of its axis, so
+    that all names of a block have one length.
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    start: int
+    role: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(axis.size for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def stop(self) -> int:
+        return self.start + self.size
+
+    @property
+    def width(self) -> int:
+        """The length of each name."""
+        return len(self.name) + sum(1 + axis.digits for axis in self.axes)
+
+    def __getitem__(self, labels) -> "Cells":
+        labels = labels if isinstance(labels, tuple) else (labels,)
+        if len(labels) != len(self.axes):
+            raise ModelError(f"block {self.name!r} has {len(self.axes)} axes, got {len(labels)} labels")
+        places = []
+        for axis, label in zip(self.axes, labels):
+            place = np.asarray(label) - axis.first
+            if place.size and (place.min() < 0 or place.max() >= axis.size):
+                raise ModelError(f"block {self.name!r}: a label of axis {axis.name!r} is out of range")
+            places.append(place)
+        return Cells(self, tuple(places))
+
+    def all(self) -> "Cells":
+        """Every member, with one broadcast axis per block axis."""
+        return self[np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))]
+
+    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        """Names of members begin .. end as ASCII, uint8 of shape (end - begin, width)."""
+        return self._written(np.arange(begin, self.size if end is None else end))
+
+    def _written(self, rest: np.ndarray) -> np.ndarray:
+        """The names of the members at these places of the grid."""
+        table = np.empty((len(rest), self.width), dtype=np.uint8)
+        stem = np.frombuffer(self.name.encode("ascii"), dtype=np.uint8)
+        table[:, : len(stem)] = stem
+        at = self.width
+        for axis in reversed(self.axes):
+            rest, label = np.divmod(rest, axis.size)
+            label = label + axis.first
+            for _ in range(axis.digits):
+                at -= 1
+                label, digit = np.divmod(label, 10)
+                table[:, at] = digit + ord("0")
+            at -= 1
+            table[:, at] = ord("_")
+        return table
+
+    def places(self, words: Words) -> np.ndarray:
+        """The place within the block of each of these names, -1 for another's."""
+        return words.places(self.name, [(axis.digits, axis.first, axis.size) for axis in self.axes])
+
+    def to_json(self) -> dict:
+        axes = [{"name": a.name, "size": a.size, "first": a.first} for a in self.axes]
+        return {"name": self.name, "role": self.role, "axes": axes}
+
+
+@dataclass(frozen=True, eq=False)
+class PickedBlock(Block):
+    """A Block that has only some members of its grid: `members` are their places in it, int64, ascending.
+
+    It has one axis of labels, the members from 0 on; the names are those of the grid.
+    """
+
+    members: np.ndarray = None
+
+    def __post_init__(self):
+        self.members.setflags(write=False)
+
+    def __eq__(self, other):
+        return (isinstance(other, PickedBlock) and self.to_json() == other.to_json() and self.start == other.start)
+
+    __hash__ = Block.__hash__
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.members),)
+
+    @property
+    def size(self) -> int:
+        return len(self.members)
+
+    def __getitem__(self, labels) -> "Cells":
+        place = np.asarray(labels)
+        if place.size and (place.min() < 0 or place.max() >= self.size):
+            raise ModelError(f"block {self.name!r}: a label is out of range")
+        return Cells(self, (place,))
+
+    def all(self) -> "Cells":
+        return self[np.arange(self.size)]
+
+    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        return self._written(self.members[begin:end])
+
+    def places(self, words: Words) -> np.ndarray:
+        """As of Block."""
+        grid = super().places(words)
+        at = np.searchsorted(self.members, grid)
+        found = (grid >= 0) & (at < self.size)
+        found[found] = self.members[at[found]] == grid[found]
+        return np.where(found, at, -1)
+
+    def to_json(self) -> dict:
+        mask = np.zeros(int(np.prod([axis.size for axis in self.axes], dtype=np.int64)), bool)
+        mask[self.members] = True
+        packed = zlib.compress(np.packbits(mask).tobytes(), 6)
+        return super().to_json() | {"members": base64.b64encode(packed).decode("ascii")}
+
+
+@dataclass(frozen=True)
+class NamedBlock:
+    """Columns or rows with names of their own: what a model file that odtc did not write holds."""
+
+    table: tuple[str, ...]
+    start: int = 0
+    name: str = ""
+    role: str = ""
+
+    @property
+    def size(self) -> int:
+        return len(self.table)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.table),)
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.table)
+
+    @property
+    def width(self) -> int:
+        return max(map(len, self.table), default=1)
+
+    def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
+        part = self.table[begin:end]
+        packed = np.array([name.encode() for name in part], dtype=f"S{self.width}")
+        padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), -1).copy()
+        padded[padded == 0] = ord(" ")
+        return padded
+
+    def places(self, words: Words) -> np.ndarray:
+        """As of Block."""
+        known = {name: at for at, name in enumerate(self.table)}
+        return np.fromiter((known.get(name, -1) for name in words), np.int64, len(words))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Members of a block by label arrays (as places from 0) that broadcast together."""
+
+    block: Block
+    places: tuple[np.ndarray, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(*(place.shape for place in self.places)) if self.places else ()
+
+    def flat(self) -> np.ndarray:
+        """Their places in the model, int32 of the broadcast shape."""
+        index = np.int32(self.block.start)
+        for place, stride in zip(self.places, _strides(self.block.shape)):
+            index = index + place.astype(np.int32, copy=False) * np.int32(stride)
+        return np.asarray(index)
+
+
+def blocks_from_json(facts: list[dict]) -> tuple[Block, ...]:
+    """Blocks as `to_json` wrote them, in order, with their places computed anew."""
+    blocks, start = [], 0
+    for fact in facts:
+        axes = tuple(Axis(a["name"], int(a["size"]), int(a["first"])) for a in fact["axes"])
+        block = Block(fact["name"], axes, start, fact["role"])
+        if "members" in fact:
+            packed = np.frombuffer(zlib.decompress(base64.b64decode(fact["members"])), np.uint8)
+            members = np.flatnonzero(np.unpackbits(packed, count=block.size))
+            block = PickedBlock(block.name, axes, start, block.role, members)
+        blocks.append(block)
+        start = blocks[-1].stop
+    return tuple(blocks)
+
+
+def _strides(shape) -> list[int]:
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return strides[::-1]

@@ -1,0 +1,96 @@
+"""Builds a model: a formulation adds blocks of columns and rows, and terms between them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.base.memory import require_memory
+from odtc.errors import ModelError
+from odtc.model.blocks import Axis, Block, Cells, PickedBlock
+from odtc.model.milp import SMALL, Model, Term
+
+LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
+
+
+class ModelBuilder:
+    """Collects blocks and terms; `finish` freezes them into a Model."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self._columns, self._rows, self._terms = [], [], []
+        self._cost, self._lower, self._upper, self._integer = [], [], [], []
+        self._row_lower, self._row_upper = [], []
+        self._lazy, self._base = [], None
+        self._n_cols = self._n_rows = 0
+
+    @classmethod
+    def onto(cls, model: Model) -> "ModelBuilder":
+        """A builder that begins with all of a built model, so that no column and no row is renumbered:
+        what it adds stands behind them."""
+        m = cls(model.name)
+        m._columns, m._rows, m._terms, m._base = [*model.columns], [*model.rows], [*model.terms], model
+        m._cost, m._lower, m._upper, m._integer = [model.c], [model.col_lower], [model.col_upper], [model.integrality]
+        m._row_lower, m._row_upper, m._lazy = [model.row_lower], [model.row_upper], [*model.lazy]
+        m._n_cols, m._n_rows = model.n_cols, model.n_rows
+        return m
+
+    def columns(self, name: str, *axes: Axis, role: str = "", cost=0.0, lower=0.0, upper=1.0,
+                integer: bool | np.ndarray = False, members: np.ndarray | None = None) -> Block:
+        """A new block of columns; cost, bounds and kind broadcast to its shape. A cost that is itself
+        large is given as a function, asked for when there is known to be room for it. `members`
+        picks places of the grid, as in PickedBlock."""
+        block = Block(name, axes, self._n_cols, role)
+        if members is not None:
+            block = PickedBlock(name, axes, self._n_cols, role, members)
+        self._require_memory(block.stop, self._n_rows)
+        cost = cost() if callable(cost) else cost
+        self._columns.append(block)
+        self._n_cols = block.stop
+        for store, value in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
+            store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
+        self._integer.append(np.broadcast_to(np.asarray(integer, np.uint8), block.shape).reshape(-1))
+        return block
+
+    def rows(self, name: str, *axes: Axis, lower=-np.inf, upper=np.inf, lazy: bool = False) -> Block:
+        """A new block of rows; their bounds broadcast to its shape. `lazy` as in Model."""
+        block = Block(name, axes, self._n_rows)
+        self._require_memory(self._n_cols, block.stop)
+        self._rows.append(block)
+        self._lazy += [name] if lazy else []
+        self._n_rows = block.stop
+        for store, value in ((self._row_lower, lower), (self._row_upper, upper)):
+            store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
+        return block
+
+    def add(self, rows: Cells, columns: Cells, coef=1.0) -> None:
+        """coef · columns in rows; no (row, column) pair may come twice in a model."""
+        deadline.check()
+        term = Term(rows, columns, np.asarray(coef, float))
+        if term.nnz:
+            self._terms.append(term)
+
+    def constant(self, value: float) -> None:
+        """A constant of the objective, as a column fixed to 1 (FORMATS §5: no constant in a file is
+        read alike by all solvers)."""
+        if value:
+            self.columns("objconst", role="constant", cost=value, lower=1.0, upper=1.0)
+
+    def _require_memory(self, n_cols: int, n_rows: int) -> None:
+        """Raises ModelError before a model is laid out that no index or no memory can hold."""
+        if max(n_cols, n_rows) >= 2**31:
+            raise ModelError(
+                f"the model would have at least {n_cols:,} columns and {n_rows:,} rows, more than 2^31 - 1; "
+                "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
+            )
+        if n_cols + n_rows > SMALL:
+            require_memory(LABEL_BYTES * (n_cols + n_rows), f"a model of at least {n_cols:,} columns and {n_rows:,} rows")
+
+    def finish(self) -> Model:
+        joined = lambda parts: np.concatenate(parts) if parts else np.zeros(0)  # noqa: E731
+        vectors = dict(
+            c=joined(self._cost), row_lower=joined(self._row_lower), row_upper=joined(self._row_upper),
+            col_lower=joined(self._lower), col_upper=joined(self._upper), integrality=joined(self._integer),
+            columns=tuple(self._columns), rows=tuple(self._rows), lazy=tuple(self._lazy), terms=tuple(self._terms),
+        )
+        return replace(self._base, **vectors) if self._base is not None else Model(self.name, offset=0.0, **vectors)

@@ -1,0 +1,73 @@
+"""A point against its model: bounds, rows and integrality, each one line with its numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.model.milp import Model
+
+TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
+# Beyond any solver's tolerances (integrality 1e-5) and the six digits that some print: no solution.
+BROKEN = 1e-4
+
+
+@dataclass(frozen=True)
+class Check:
+    """`passed` is False only for a contradiction; `text` holds the numbers."""
+
+    name: str
+    passed: bool
+    text: str
+
+    def to_json(self) -> dict:
+        return {"check": self.name, "passed": self.passed, "text": self.text}
+
+
+@np.errstate(invalid="ignore")  # what is not finite breaks what it touches
+def check_point(model: Model, x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
+    """The point `x`, float64 of shape (columns,), against bounds, rows and integrality, with the
+    largest violation of each."""
+    # Rounding grows with the numbers in a sum, so the tolerance does too.
+    scale = np.maximum(1.0, np.abs(x))
+    beyond = np.maximum(model.col_lower - x, x - model.col_upper) / scale
+    checks = [_largest("bounds", beyond, model.columns, len(x), tolerance)]
+    activity = model.A @ x
+    scale = np.maximum(1.0, abs(model.A) @ np.abs(x))
+    beyond = np.maximum(model.row_lower - activity, activity - model.row_upper) / scale
+    checks.append(_largest("rows", beyond, model.rows, len(activity), tolerance))
+    whole = model.integrality.astype(bool)
+    distance = np.where(whole, np.abs(x - np.round(x)), 0.0)
+    checks.append(_largest("integrality", distance, model.columns, int(whole.sum()), tolerance))
+    return checks
+
+
+def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Check]:
+    """The objective of a point against what is said that it is; nothing where nothing is said."""
+    if claimed is None:
+        return []
+    objective = model.objective(x)
+    return [Check("objective", close(objective, claimed), f"c·x is {objective:.10g}, the solver says {claimed:.10g}")]
+
+
+def broken(model: Model, x: np.ndarray, tolerance: float = BROKEN) -> str:
+    """What the point breaks of the model, in words; "" where it is a solution."""
+    return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
+
+
+def close(a: float, b: float, tolerance: float = TOLERANCE) -> bool:
+    return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
+
+
+def _largest(name: str, violation: np.ndarray, blocks, count: int, tolerance: float) -> Check:
+    if not len(violation):
+        return Check(name, True, "none")
+    violation = np.where(np.isnan(violation), np.inf, violation)  # what is no number keeps nothing
+    at = int(np.argmax(violation))
+    worst = max(0.0, float(violation[at]))
+    if worst == 0:
+        return Check(name, True, f"{count} kept exactly")
+    block = next(b for b in blocks if b.start <= at < b.stop)
+    where = block.names(at - block.start, at - block.start + 1).tobytes().decode().strip()
+    kept = worst <= tolerance
+    return Check(name, kept, f"{count} kept within {worst:.2g} (most at {where})" if kept
+                 else f"broken by {worst:.6g} at {where}, more than {tolerance:g}")

@@ -1,0 +1,204 @@
+"""A mixed-integer linear model as blocks of columns and rows, and terms between them.
+
+A formulation says `m.add(left[i, t], z[i, 2 * t], 1)`: in every row left_i_t the column
+z_i_2t stands with coefficient 1. The label arrays broadcast, are kept as they are, and are
+multiplied out only when a part of the matrix is asked for; so a model larger than memory
+can still be written, column block by column block, and names are computed, never stored.
+
+    min c·x + offset   s.t.  row_lower <= A x <= row_upper,  col_lower <= x <= col_upper,
+                             x_j integer where integrality_j = 1
+
+The names are those of scipy.optimize.milp and HiGHS. A model is always a minimisation.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from odtc.base.memory import require_memory
+from odtc.errors import ModelError
+from odtc.model.blocks import Block, Cells, NamedBlock
+from odtc.model.points import split_point
+
+CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
+
+SMALL = 1_000_000  # columns, rows or nonzeros that need no thought about memory
+ENTRY_BYTES = 40  # of a nonzero while the matrix is assembled
+
+
+@dataclass(frozen=True)
+class Term:
+    """coef · columns in rows; the shapes of all three broadcast to one entry each."""
+
+    rows: Cells
+    columns: Cells
+    coef: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.broadcast_shapes(self.rows.shape, self.columns.shape, self.coef.shape)
+
+    def part(self, begin: int, end: int, by_rows: bool = False):
+        """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in
+        begin .. end; None where there are none."""
+        size, ndim, split = self.shape, len(self.shape), len(self.rows.places)
+        parts = [p.reshape((1,) * (ndim - p.ndim) + p.shape)
+                 for p in (*self.rows.places, *self.columns.places, self.coef)]
+        side, first = (self.rows, 0) if by_rows else (self.columns, split)
+        if side.places:
+            varying = [axis for axis in range(ndim) if parts[first].shape[axis] > 1]
+            if len(varying) > 1:  # rare: no single axis to cut along, so multiply out first
+                parts = [np.broadcast_to(p, size).reshape(-1) for p in parts]
+                varying = [0]
+            inside = (parts[first] >= begin) & (parts[first] < end)
+            if not inside.any():
+                return None
+            if not inside.all():
+                axis, keep = varying[0], np.flatnonzero(inside)
+                parts = [np.take(p, keep, axis) if p.shape[axis] > 1 else p for p in parts]
+        rows = Cells(self.rows.block, tuple(parts[:split])).flat()
+        columns = Cells(self.columns.block, tuple(parts[split:-1])).flat()
+        shape = np.broadcast_shapes(rows.shape, columns.shape, parts[-1].shape)
+        return tuple(np.broadcast_to(p, shape).reshape(-1) for p in (rows, columns, parts[-1]))
+
+    @property
+    def nnz(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class Model:
+    """See the module's first lines. Vectors are float64 of shape (columns,) or (rows,), read-only;
+    `integrality` is uint8. `lazy` names the row blocks that are needed, but may be left to the solver until they are
+    violated, `user_cuts` those that no integer point breaks and that only tighten the relaxation."""
+
+    name: str
+    c: np.ndarray
+    offset: float
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_lower: np.ndarray
+    col_upper: np.ndarray
+    integrality: np.ndarray
+    columns: tuple[Block | NamedBlock, ...]
+    rows: tuple[Block | NamedBlock, ...]
+    lazy: tuple[str, ...] = ()
+    user_cuts: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()  # the cut families whose rows were appended
+    separated: tuple[tuple[str, str], ...] = ()  # of these, the blocks of rows that no build makes again: (name, family)
+    terms: tuple[Term, ...] = field(default=(), repr=False)
+    matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
+    problem: object = field(default=None, repr=False, compare=False)  # what it was built from
+    maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
+
+    def __post_init__(self):
+        for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):
+            array.setflags(write=False)
+
+    @property
+    def n_cols(self) -> int:
+        return len(self.c)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.row_lower)
+
+    @cached_property
+    def nnz(self) -> int:
+        return self.matrix.nnz if self.matrix is not None else sum(term.nnz for term in self.terms)
+
+    @cached_property
+    def A(self):
+        """The constraint matrix, scipy.sparse.csc_array of shape (rows, columns)."""
+        if self.matrix is not None:
+            return self.matrix
+        import scipy.sparse as sp
+
+        if self.nnz > SMALL:
+            require_memory(ENTRY_BYTES * self.nnz, f"the matrix of a model with {self.nnz:,} nonzeros")
+        parts = [part for _, _, part in self.column_chunks()]
+        if len(parts) == 1:
+            return parts[0]
+        starts = np.cumsum([0] + [part.nnz for part in parts])
+        indptr = np.concatenate([[0]] + [part.indptr[1:] + at for part, at in zip(parts, starts)])
+        indices = np.concatenate([part.indices for part in parts])
+        data = np.concatenate([part.data for part in parts])
+        if starts[-1] < 2**31:  # scipy wants both index arrays of one type
+            indptr = indptr.astype(np.int32)
+        return sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols))
+
+    def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, object]]:
+        """(begin, end, csc_array of columns begin .. end) over all columns, in order.
+
+        Each chunk lies within one block and holds about `most` nonzeros, or one first label.
+        """
+        for block in self.columns:
+            if self.matrix is not None:
+                yield block.start, block.stop, self.matrix[:, block.start : block.stop]
+                continue
+            terms = [term for term in self.terms if term.columns.block is block]
+            for begin, end, (rows, columns, coefs) in _pieces(block, terms, most, by_rows=False):
+                part = _sparse(coefs, rows, columns - begin, (self.n_rows, end - begin)).tocsc()
+                part.sort_indices()
+                yield begin, end, part
+
+    def row_chunks(self, most: int = CHUNK, blocks=None) -> Iterator[tuple[int, int, object]]:
+        """(begin, end, csr_array of rows begin .. end) over all rows, or those of `blocks`, in order, as
+        `column_chunks`."""
+        whole = self.matrix.tocsr() if self.matrix is not None else None
+        for block in self.rows if blocks is None else blocks:
+            if whole is not None:
+                yield block.start, block.stop, whole[block.start : block.stop]
+                continue
+            terms = [term for term in self.terms if term.rows.block is block]
+            for begin, end, (rows, columns, coefs) in _pieces(block, terms, most, by_rows=True):
+                part = _sparse(coefs, rows - begin, columns, (end - begin, self.n_cols)).tocsr()
+                part.sort_indices()
+                yield begin, end, part
+
+    def split(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """A point of shape (columns,) as one array per column block, in the block's shape."""
+        return split_point(self.columns, x)
+
+    def join(self, values: dict[str, np.ndarray]) -> np.ndarray:
+        """The point whose blocks hold these values (broadcast to their shapes); fixed columns fill
+        themselves. Raises ModelError for a block that is neither given nor fixed."""
+        x = np.empty(self.n_cols)
+        for block in self.columns:
+            place = slice(block.start, block.stop)
+            if block.name in values:
+                x[place] = np.broadcast_to(values[block.name], block.shape).reshape(-1)
+            elif (self.col_lower[place] == self.col_upper[place]).all():
+                x[place] = self.col_lower[place]
+            else:
+                raise ModelError(f"the point gives no values for the columns {block.name!r}")
+        return x
+
+    def objective(self, x: np.ndarray) -> float:
+        return float(self.c @ x + self.offset)
+
+
+def _pieces(block: Block, terms, most: int, by_rows: bool):
+    """(begin, end, (rows, columns, coefs)): the terms of one block, cut along its first axis."""
+    labels = block.shape[0] if block.axes else 1
+    inner = block.size // labels
+    step = max(1, int(labels * most / max(most, sum(term.nnz for term in terms))))
+    for begin in range(0, labels, step):
+        end = min(begin + step, labels)
+        pieces = [piece for term in terms if (piece := term.part(begin, end, by_rows)) is not None]
+        pieces = pieces or [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
+        joined = tuple(part[0] if len(part) == 1 else np.concatenate(part) for part in zip(*pieces))
+        yield block.start + begin * inner, block.start + end * inner, joined
+
+
+def _sparse(coefs, rows, columns, shape):
+    import scipy.sparse as sp
+
+    entries = sp.coo_array((coefs, (rows, columns)), shape=shape)
+    # A formulation writes each entry once (law 5 tests it), so scipy need not look.
+    entries.has_canonical_format = True
+    return entries
+
+

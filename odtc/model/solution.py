@@ -1,0 +1,163 @@
+"""What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+
+
+class Termination(StrEnum):
+    OPTIMAL = "optimal"
+    TIME_LIMIT = "time_limit"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible_or_unbounded"
+    INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
+    ERROR = "error"
+
+
+# After these a point is no answer, whatever it is.
+NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round of a loop came to: a master with `rows` rows of the loop was solved, and its point
+    broke `added` more; or with so many columns (`what`), and as many more were worth it. `incumbent` is the cost of the best tree so far, `bound` the best lower bound;
+    seconds are wall time since the loop began."""
+
+    number: int
+    phase: str  # "relaxation" or "whole": whether the master asked for whole numbers; "columns" or "branch": at which node
+    rows: int
+    added: int
+    incumbent: float | None
+    bound: float | None
+    seconds: float
+    what: str = "rows"
+
+    def __str__(self) -> str:
+        more = "broken" if self.what == "rows" else "added"
+        bound = "-" if self.bound is None else f"{round(self.bound, 6) + 0.0:.6g}"  # no -0
+        tree = "" if self.incumbent is None else f"best tree {self.incumbent:.6g}, "
+        return (f"round {self.number:>2} ({self.phase}): {self.rows:,} {self.what}, {self.added:,} more {more}, "
+                f"bound {bound}, {tree}{self.seconds:.1f} s")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a running solver last said; None where it said nothing. Seconds are wall time. `round` is
+    that of a loop, when it has just ended; what is `rounded` is for eyes only."""
+
+    seconds: float
+    incumbent: float | None
+    bound: float | None
+    nodes: int | None
+    round: Round | None = None
+    rounded: bool = False
+
+    @property
+    def gap(self) -> float | None:
+        return gap(self.incumbent, self.bound)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to solve: `time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads`
+    None is the solver's own choice."""
+
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int = 0
+    gap: float = 0.0
+
+    def __post_init__(self):
+        for key, value, fits, wanted in (
+            ("--time-limit", self.time_limit, self.time_limit is None or 0 < self.time_limit < 1e9, "seconds above 0"),
+            ("--threads", self.threads, self.threads is None or 1 <= self.threads <= 1024, "a whole number from 1"),
+            ("--seed", self.seed, 0 <= self.seed < 2**31, "a whole number from 0 to 2147483647"),
+            ("--gap", self.gap, 0 <= self.gap < float("inf"), "a number of at least 0"),
+        ):
+            if not fits:
+                raise ChoiceError(f"{key}: expected {wanted}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Racer:
+    """One solver's part in a race: how it ended, with what, after how many seconds, and what of the
+    result it `gave`: "proof", or "incumbent" and "bound", or nothing. Of one that was stopped and handed
+    in nothing, `objective` and `bound` are the last that it said."""
+
+    name: str
+    solver: str
+    termination: Termination
+    objective: float | None = None
+    bound: float | None = None
+    seconds: float | None = None
+    gave: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def won(self) -> bool:
+        return bool(self.gave)
+
+    def to_json(self) -> dict:
+        return asdict(self) | {"termination": str(self.termination), "won": self.won, "gave": list(self.gave)}
+
+    @classmethod
+    def from_json(cls, facts: dict) -> "Racer":
+        """Raises KeyError, TypeError or ValueError for facts of another kind."""
+        facts = {key: value for key, value in facts.items() if key != "won"}
+        return cls(**facts | {"termination": Termination(facts["termination"]), "gave": tuple(facts["gave"])})
+
+
+@dataclass(frozen=True)
+class Solution:
+    """`x` is float64 of shape (columns,), or None; `objective` is c·x + offset computed from it,
+    `claimed` what the solver said it is; `bound` is a lower bound (minimisation). `history` holds
+    (seconds, incumbent, bound) at every change; `start` says what became of a MIP start. `seconds` is
+    wall time; `cpu_seconds` is what the solver itself used, its process's start not counted, None
+    where it was not measured (a program, a thread of this process, or one that had to be ended)."""
+
+    x: np.ndarray | None = field(repr=False)
+    termination: Termination
+    objective: float | None = None
+    bound: float | None = None
+    seconds: float | None = None
+    solver: str = ""
+    nodes: int | None = None
+    claimed: float | None = None
+    start: str = "none"  # none, accepted, rejected
+    history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
+    message: str = ""  # what is to be known besides: a complaint of the solver, a doubt about what it says
+    cpu_seconds: float | None = None
+    race: tuple[Racer, ...] = ()  # one of each solver, where several ran side by side
+
+    @property
+    def has_solution(self) -> bool:
+        return self.x is not None
+
+    @property
+    def gap(self) -> float | None:
+        return gap(self.objective, self.bound)
+
+
+def gap(objective: float | None, bound: float | None) -> float | None:
+    """|objective - bound| / max(1, |objective|); None where either is unknown."""
+    if objective is None or bound is None:
+        return None
+    return abs(objective - bound) / max(1.0, abs(objective))
+
+
+def proof(termination: Termination, objective: float, bound: float | None, within_gap: bool,
+          ) -> tuple[Termination, float | None, str]:
+    """(termination, bound, doubt) of a run with a point. "Optimal" is worth the bound that comes with it:
+    without a stated one the objective is its own bound, unless a gap was allowed; then nothing is
+    proved, which `doubt` says in a sentence."""
+    if termination != Termination.OPTIMAL or bound is not None:
+        return termination, bound, ""
+    if not within_gap:
+        return termination, objective, ""
+    return Termination.UNKNOWN, None, "the solver calls it optimal within a gap, and states no bound"

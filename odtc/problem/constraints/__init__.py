@@ -1,0 +1,1 @@
+"""Constraints on the tree: their grammar, their rows, and what several kinds share."""

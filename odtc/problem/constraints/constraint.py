@@ -1,0 +1,323 @@
+"""What a tree must keep whatever it costs, "NAME[ARGUMENTS] OP NUMBER": one kind per file of `constraints/`.
+
+The arguments stand between commas as in CSV, some of them as KEY=VALUE; a kind that forbids something outright
+has no OP and no NUMBER: "forbid_root[age]".
+
+    NAME, SUMMARY            words for `odtc list constraints` and `odtc info`
+    OPS                      the operators it takes, of "<=" and ">="; () for a kind without a number
+    KNOWS                    what its rows must be told of a tree: see odtc.problem.constraints.on_predictions.Knows
+    NEEDS                    alternatives of columns that it speaks of, by role, as of a cut family
+    HINT                     which models offer them
+    knows(encoded, given), needs(encoded, given)    -> the same of one constraint, where it asks for less; optional
+    read(encoded, given)     -> the Constraint with its arguments and number as the data has them;
+                             raises ChoiceError where they fit no tree of this data
+    answers(encoded, given)  -> [(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper, of a kind
+                             that is linear in the answers; all else but `read` and `value` is then that of odtc.problem.constraints.on_predictions
+    compared(given)          -> the texts of the groups of rows that it compares (odtc.problem.constraints.groups); absent where it compares none
+    early(given)             -> whether a tree that keeps it may have to predict above the last level,
+                             and above the root's children (else every tree can be filled up with
+                             branch nodes that part no rows)
+    value(encoded, given, heap)  -> the exact figure of a settled tree, which `verify` compares; of a kind without a
+                             number how often the tree breaks it
+    rows(problem, model, given, m, suffix)   -> writes rows, and columns where it needs its own, by `m`, the
+                             ModelBuilder on `model`; the names of all its blocks end in `suffix`
+    values(problem, model, given, point)     -> {block without suffix: values of its own columns} at a
+                             point of the formulation's columns; absent where it has none
+    groups(encoded)          -> int (tests,), from 0: what it counts that each test is of; only of kinds that
+                             forbid nothing once it is settled which of these are asked
+    bars(encoded, given)     -> (root, once, below), bool (tests,) each: tests that the root may not ask, and `below`
+                             those that no node may below one that asks a test of `once`; of kinds that say no more
+    mend(encoded, given, heap)               -> a tree that keeps it, made of one that does not; where simple
+
+A formulation knows no kind: it asks what they `know` together, and whether one is `early`, and takes
+the form that can tell. Rows of constraints are rows of the model as any other, never cuts. Only a
+formulation whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its
+own `build` sees to.
+"""
+
+import csv
+import math
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.base.registry import Registry
+from odtc.base.text import show_number
+from odtc.data.encoding import Encoded
+from odtc.errors import ChoiceError, TreeError
+from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.constraints.groups import carrying
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Need, Needs, Role, columns, lacking, nodes
+from odtc.trees.heap_tree import HeapTree, settle
+
+CONSTRAINTS = Registry(
+    "constraint", "odtc.problem.constraints.kinds", (
+        "leaf_rows", "branch_nodes", "leaves", "features", "tests",
+        "accuracy", "recall", "precision", "false_positive_rate", "false_negative_rate",
+        "statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds",
+        "forbid_root", "require_root", "not_below", "monotone",
+    ),
+    ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
+)
+GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
+SLACK = 1e-9  # of the bound: sums of weights are rounded
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """value of the kind `name` for these arguments, compared by `op` with `bound`; `op` is "" and `bound` 0 of a
+    kind without a number."""
+
+    name: str
+    args: tuple[str, ...]
+    op: str
+    bound: float
+
+    @property
+    def module(self):
+        return CONSTRAINTS.get(self.name)
+
+    def __str__(self) -> str:
+        quoted = ['"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args]
+        args = ",".join(quoted)
+        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_number(self.bound)}" if self.op else "")
+
+    @property
+    def limit(self) -> float:
+        """The number that a value may just reach: the bound and its slack."""
+        slack = SLACK * max(1.0, abs(self.bound))
+        return self.bound - slack if self.op == ">=" else self.bound + slack
+
+    def holds(self, value: float) -> bool:
+        """Whether a value keeps it."""
+        return value >= self.limit if self.op == ">=" else value <= self.limit
+
+    def told(self, value: float) -> str:
+        """The constraint and what a tree has, in words."""
+        return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken {value:.10g} times"
+
+    def keyed(self, *keys: str) -> list[str]:
+        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError where they are others."""
+        found = dict(arg.partition("=")[::2] for arg in self.args)
+        found = {key.strip(): value.strip() for key, value in found.items()}
+        if set(found) != set(keys) or len(self.args) != len(keys):
+            raise ChoiceError(f"expected {self.name}[{','.join(f'{key}=…' for key in keys)}], got {str(self)!r}")
+        return [found[key] for key in keys]
+
+
+def parse(text: str, encoded: Encoded) -> Constraint:
+    """The Constraint of a text, its arguments between commas, as in CSV; raises ChoiceError."""
+    found = GRAMMAR.fullmatch(text)
+    if not found:
+        raise ChoiceError(f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}")
+    name, args = found["name"], found["args"]
+    module = CONSTRAINTS.get(name)
+    if (found["op"] or "") not in (module.OPS or ("",)):
+        wanted = f"takes {' or '.join(module.OPS)}, as NAME OP NUMBER" if module.OPS else "takes no number"
+        raise ChoiceError(f"constraint {name!r} {wanted}, got {text!r}")
+    try:
+        bound = float(found["bound"] or 0)
+    except ValueError:
+        bound = math.nan
+    if not math.isfinite(bound):
+        raise ChoiceError(f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}")
+    cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
+    return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
+
+
+def count_bound(given: Constraint, least: int, what: str) -> Constraint:
+    """The constraint, for kinds without arguments that compare a count; raises ChoiceError."""
+    if given.args:
+        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    if given.bound != int(given.bound) or given.bound < least:
+        raise ChoiceError(f"expected a whole number of {what}, {least} or more, got {str(given)!r}")
+    return given
+
+
+def knows(problem: Problem) -> set[Knows]:
+    """What the problem's constraints must be told of a tree."""
+    return {_of(problem, given, "knows") for given in problem.constraints}
+
+
+def _of(problem: Problem, given: Constraint, word: str):
+    """What a constraint knows or needs, or its kind where it does not say."""
+    tells = getattr(given.module, word, None)
+    return tells(problem.encoded, given) if tells else getattr(given.module, word.upper())
+
+
+def early(problem: Problem) -> bool:
+    """Whether a constraint may ask of a tree to predict above the last level."""
+    return any(given.module.early(given) for given in problem.constraints)
+
+
+def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
+    """The constraints that need rows beside the formulation's, each with its number."""
+    kept = getattr(problem.module, "keeps", lambda problem: ())(problem)
+    return [(number, given) for number, given in enumerate(problem.constraints) if given.name not in kept]
+
+
+def built(problem: Problem) -> Model:
+    """The formulation's model with the rows of the problem's constraints. Raises ChoiceError where the
+    formulation has not the columns that one speaks of."""
+    model = replace(problem.module.build(problem), problem=problem)
+    for number, given in rowed(problem):
+        module = given.module
+        if why := lacking(problem, model, _of(problem, given, "needs")):
+            drop = getattr(problem.module, "hinders", lambda problem, given: "")(problem, given)
+            same = getattr(problem.module, "instead", lambda problem, given: "")(problem, given)
+            hint = f"drop {drop}, with which it is not kept, or the constraint" if drop else f"{same} asks for the same here, and {module.HINT}" if same else module.HINT
+            raise ChoiceError(f"constraint {str(given)!r} {why}; {hint}")
+        m = ModelBuilder.onto(model)
+        module.rows(problem, model, given, m, _suffix(number))
+        model = m.finish()
+    return model
+
+
+def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
+    """The complete point of the model that is this tree, with the columns of its constraints; raises
+    what the formulation's `start` does."""
+    values = problem.module.start(problem, heap)
+    for number, given in rowed(problem):
+        own = getattr(given.module, "values", None)
+        values = values | ({f"{stem}{_suffix(number)}": value for stem, value in own(problem, model, given, values).items()} if own else {})
+    return model.join(values)
+
+
+def on_answers(problem: Problem) -> list[Constraint]:
+    """The constraints that speak of what rows are predicted, so that they can be told of any rows."""
+    return [given for given in problem.constraints if hasattr(given.module, "answers")]
+
+
+def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, float]]:
+    """The constraints that a settled tree breaks, each with its value."""
+    valued = [(given, given.module.value(problem.encoded, given, heap)) for given in problem.constraints]
+    return [(given, value) for given, value in valued if not given.holds(value)]
+
+
+def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
+    """A tree that keeps all constraints, made of this one; None where no kind knows how to."""
+    for _ in range(1 + 2 * len(problem.constraints)):  # what mends one may break another
+        wrong = broken(problem, heap)
+        if not wrong:
+            return heap
+        given = wrong[0][0]
+        if not hasattr(given.module, "mend"):
+            return None
+        heap = given.module.mend(problem.encoded, given, heap)
+    return None
+
+
+ASKING: Needs = ((Need(Role.BRANCH, "branch_nodes"),), (Need(Role.FEATURE, "branch_nodes"),))
+BRANCHING: Needs = ((Need(Role.SPLIT, "branch_nodes"),), *ASKING)
+
+
+def asking(problem: Problem, model: Model) -> Block:
+    """The columns b[node, test], or where thresholds have columns of their own b[node, scale], of which one
+    is 1 where the node branches."""
+    tests = columns(problem, model, Role.BRANCH, "branch_nodes")
+    return tests if tests is not None else columns(problem, model, Role.FEATURE, "branch_nodes")
+
+
+def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
+    """Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most where no column d says that t branches."""
+    d = columns(problem, model, Role.SPLIT, "branch_nodes")
+    m.add(m.rows(name, upper=most)[()], (d if d is not None else asking(problem, model)).all())
+
+
+def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
+    """Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
+
+    `group` (tests or scales,) numbers what is to be counted once, from 0. Where y is integer, as many are 1 as
+    may be: CBC 2.10 ends in an error where it turns Σ y ≤ 1 into an equation by itself and has a start.
+    """
+    b, n = asking(problem, model), int(group.max()) + 1
+    whole, fill = _chooses(model, b), min(most, n)
+    y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
+    hold, g = m.rows(f"hold{suffix}", b.axes[0], Axis("group", n), upper=0), np.arange(n)
+    t, f = nodes(b)[:, None], np.arange(len(group))
+    m.add(hold[t, group], b[t, f])
+    m.add(hold[t, g], y[g], -1)
+    m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
+
+
+def held(problem: Problem, model: Model, point: dict, group: np.ndarray, most: float) -> dict[str, np.ndarray]:
+    """The columns of `cap_distinct` at a point of the formulation's."""
+    b = asking(problem, model)
+    y = np.zeros(int(group.max()) + 1)
+    np.maximum.at(y, group, point[b.name].max(axis=0))
+    if _chooses(model, b):
+        y[np.flatnonzero(y == 0)[: max(0, int(most - y.sum()))]] = 1
+    return {"held": y}
+
+
+def _chooses(model: Model, b: Block) -> bool:
+    """Whether what may be asked is chosen by whole numbers, since what each node asks is none."""
+    return not model.integrality[b.start : b.stop].any()
+
+
+def posed(problem: Problem, texts) -> Problem:
+    """The problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
+    learner, which has no model, cannot keep."""
+    given = tuple(parse(text, problem.encoded) for text in texts)
+    compared = [text for one in given for text in getattr(one.module, "compared", lambda given: ())(one)]
+    problem = replace(problem, encoded=carrying(problem.encoded, compared), constraints=given)
+    able = getattr(problem.module, "CONSTRAINTS", ())
+    for given in problem.constraints if not hasattr(problem.module, "build") else ():
+        if given.name not in able:
+            raise ChoiceError(f"{problem.formulation!r} learns its tree without a model and cannot keep {str(given)!r}; "
+                              + (f"it keeps {', '.join(able)}" if able else "it keeps no constraint") + "; or use a model")
+    return problem
+
+
+def expect(problem: Problem, heap: HeapTree) -> None:
+    """Raises TreeError for a tree that breaks a constraint."""
+    for given, value in broken(problem, settle(heap.test, problem.encoded, heap.label, heap.beyond)):
+        figure = f"that has {value:.10g}" if given.op else "that breaks it"
+        raise TreeError(f"expected a tree that keeps {str(given)!r}, got one {figure}; give another start")
+
+
+def limits(problem: Problem) -> dict[str, int]:
+    """What a heuristic may heed by itself (its LIMITS): rows of the data in a leaf, leaves."""
+    bounds = {given.name: int(given.bound) for given in problem.constraints}
+    found = {"least_rows": bounds.get("leaf_rows"), "most_leaves": bounds.get("leaves", bounds["branch_nodes"] + 1 if "branch_nodes" in bounds else None)}
+    return {name: bound for name, bound in found.items() if bound is not None}
+
+
+def least_missed(encoded: Encoded, heap: HeapTree, groups: list) -> HeapTree:
+    """The tree without one of these groups of branch nodes and what is below, that whose going costs least."""
+    kept = [np.where(np.isin(np.arange(len(heap.test)), group), -1, heap.test) for group in groups]
+    return min((settle(test, encoded, None, heap.beyond) for test in kept), key=lambda tree: tree.loss(encoded))
+
+
+def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
+    """The tree with at most so many branch nodes: without those above two leaves that are missed least, one after another."""
+    while heap.n_branch_nodes > most:
+        heap = least_missed(encoded, heap, above_leaves(heap))
+    return heap
+
+
+def above_leaves(heap: HeapTree) -> list[int]:
+    """The branch nodes whose two children predict."""
+    t = np.flatnonzero(heap.test >= 0)
+    return t[(heap.test[2 * t] < 0) & (heap.test[2 * t + 1] < 0)].tolist()
+
+
+def least_rows(problem: Problem) -> int:
+    """The data rows that every leaf must have: 1, or what a constraint says."""
+    return max([1, *(int(given.bound) for given in problem.constraints if given.name == "leaf_rows")])
+
+
+def most_branch_nodes(problem: Problem) -> int | None:
+    """The branch nodes that a tree may have, None where no constraint says so."""
+    most = {"branch_nodes": 0, "leaves": 1}
+    bounds = [int(given.bound) - most[given.name] for given in problem.constraints if given.name in most]
+    return min(bounds) if bounds else None
+
+
+def _suffix(number: int) -> str:
+    return "" if number == 0 else str(number + 1)

@@ -1,0 +1,1 @@
+"""The kinds of constraints. One module a kind."""

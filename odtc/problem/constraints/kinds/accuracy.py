@@ -1,0 +1,42 @@
+"""At least this share of the rows is right: Σ_i w_i [row i is right] ≥ r Σ_i w_i.
+
+By weight, as errors are counted; what an error costs does not matter.
+"""
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import share
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "accuracy"
+SUMMARY = "accuracy >= R: at least this share of the rows is right"
+OPS = (">=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if given.args:
+        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    return share(given)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(encoded.weight[predicted(encoded, heap) == encoded.y].sum() / encoded.weight.sum())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    right = encoded.y[:, None] == np.arange(len(encoded.classes))
+    return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]

@@ -1,0 +1,36 @@
+"""At most N branch nodes: Σ_{t,f} b_tf ≤ N.
+
+What stands below a node that predicts has no branch node unless the formulation asks for one; a model
+in which all nodes branch takes its other form.
+"""
+
+from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "branch_nodes"
+SUMMARY = "branch_nodes <= N: at most N branch nodes"
+OPS = ("<=",)
+KNOWS = Knows.TESTS
+NEEDS = BRANCHING
+HINT = "flowoct, bendersoct, oct, binoct, fair and dpflow say which nodes branch"
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return count_bound(given, 0, "branch nodes")
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(heap.n_branch_nodes)
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    cap_branch_nodes(problem, model, m, f"branches{suffix}", given.bound)
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    return with_at_most(encoded, heap, given.bound)

@@ -1,0 +1,36 @@
+"""Of the rows of a class at most this share is predicted as another: Σ_{i: y_i = c} w_i [row i is not predicted c] ≤ r W_c."""
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import counting, klass, of_class, one_class, part
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "false_negative_rate"
+SUMMARY = "false_negative_rate[CLASS] <= R: of the rows of a class at most this share is predicted as another"
+OPS = ("<=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return one_class(encoded, given, inside=True)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return part(encoded, of_class(encoded, given.args[0]), predicted(encoded, heap) != klass(encoded, given.args[0]))
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    mine = encoded.weight * of_class(encoded, given.args[0])
+    return [(counting(encoded, -mine, klass(encoded, given.args[0])), (given.limit - 1) * mine.sum())]

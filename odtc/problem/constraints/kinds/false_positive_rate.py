@@ -1,0 +1,36 @@
+"""Of the rows of other classes at most this share is predicted as the class: Σ_{i: y_i ≠ c} w_i [row i is predicted c] ≤ r (W - W_c)."""
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import counting, klass, of_class, one_class, part
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "false_positive_rate"
+SUMMARY = "false_positive_rate[CLASS] <= R: of the rows of other classes at most this share is predicted as the class"
+OPS = ("<=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return one_class(encoded, given, inside=False)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return part(encoded, ~of_class(encoded, given.args[0]), predicted(encoded, heap) == klass(encoded, given.args[0]))
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    other = encoded.weight * ~of_class(encoded, given.args[0])
+    return [(counting(encoded, other, klass(encoded, given.args[0])), given.limit * other.sum())]

@@ -1,0 +1,54 @@
+"""At most N columns of the data are asked, however often: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ N.
+
+Of tests of two columns that part the rows alike, the encoding keeps one, and that one counts.
+"""
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
+from odtc.problem.constraints.on_features import HINT, NEEDS, asked, of_label, single  # noqa: F401
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "features"
+SUMMARY = "features <= N: at most N columns of the data are asked"
+OPS = ("<=",)
+KNOWS = Knows.TESTS
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    single(encoded, given)
+    return count_bound(given, 0, "columns of the data")
+
+
+def groups(encoded) -> np.ndarray:
+    return np.unique([test.features[0] for test in encoded.tests], return_inverse=True)[1]
+
+
+def early(given: Constraint) -> bool:
+    return given.bound < 1
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(len(set(asked(encoded, heap).tolist()) - {-1}))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    cap_distinct(problem, model, m, suffix, _group(problem, model), given.bound)
+
+
+def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+    return held(problem, model, point, _group(problem, model), given.bound)
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without the column that is missed least, and what its tests lead to, one after another."""
+    while value(encoded, given, heap) > given.bound:
+        of = asked(encoded, heap)
+        heap = least_missed(encoded, heap, [np.flatnonzero(of == j) for j in np.unique(of[of >= 0])])
+    return heap
+
+
+def _group(problem, model) -> np.ndarray:
+    """The number, from 0, of the column of the data that each test, or each scale, is of."""
+    return np.unique(of_label(problem, model), return_inverse=True)[1]

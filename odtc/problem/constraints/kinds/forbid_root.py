@@ -1,0 +1,40 @@
+"""The root asks none of these columns of the data: Σ_f b_1f ≤ 0 over their tests. A tree of one leaf keeps it."""
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_features import HINT, NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "forbid_root"
+SUMMARY = "forbid_root[FEATURE,…]: the root asks none of these columns of the data"
+OPS = ()
+KNOWS = Knows.TESTS
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    named(encoded, given)
+    return given
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(asked(encoded, heap)[1] in named(encoded, given))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    bar(problem, model, m, f"root{suffix}", np.isin(of_label(problem, model), named(problem.encoded, given)))
+
+
+def bars(encoded, given: Constraint):
+    none = np.zeros(encoded.n_tests, bool)
+    return of_columns(encoded, named(encoded, given)), none, none
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """With the best other test at the root."""
+    return with_root(encoded, heap, ~np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))

@@ -1,0 +1,82 @@
+"""Every leaf that holds a row holds at least N rows of the data.
+
+    Σ_i copies_i z_it ≥ N u_t;   z_it ≤ u_t            t a node where rows end, i
+
+z says whether row i ends in t (summed over the classes that t may predict, where the columns tell
+these apart), u_t whether any row does: for whole z it is 1 then and may be 0 else, so it need not be
+integer. A leaf that no row reaches counts as none. Rows of the data are counted, whatever they weigh.
+"""
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.model.blocks import Axis
+from odtc.problem.constraints.constraint import Constraint, count_bound
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.roles import Need, Role, columns, node_axis, nodes, route_of
+from odtc.trees.heap_tree import HeapTree, with_least
+
+NAME = "leaf_rows"
+SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf"
+OPS = (">=",)
+KNOWS = Knows.LEAF
+NEEDS = ((Need(Role.ROUTE),), (Need(Role.PREDICTED, "leaves"),))
+HINT = "flowoct, oct, binoct, fair and dpflow know where every row ends"
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if given.bound > (rows := int(encoded.copies.sum())):
+        raise ChoiceError(f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf")
+    return count_bound(given, 0, "rows")
+
+
+def early(given: Constraint) -> bool:
+    return given.bound > 1
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(heap.fewest_rows(encoded))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    z, t = _ends(problem, model), nodes(_ends(problem, model))
+    copies = np.bincount(route_of(problem), problem.encoded.copies)
+    i, row, node = np.arange(len(copies))[:, None], Axis("row", len(copies)), node_axis(t)
+    used = columns(problem, model, Role.USED)
+    fill = m.rows(f"fill{suffix}", node, lower=0)
+    if used is None:
+        used = m.columns(f"used{suffix}", node)
+        within = m.rows(f"within{suffix}", row, node, upper=0)
+        m.add(within[i, t], used[t], -1)
+        _add(m, within[i, t], z, i, t, np.ones((1, 1)))
+    _add(m, fill[t], z, i, t, copies[:, None])
+    if given.bound:
+        m.add(fill[t], used[t], -given.bound)
+
+
+def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+    if columns(problem, model, Role.USED) is not None:
+        return {}
+    z = _ends(problem, model)
+    ends = point[z.name]
+    return {"used": (ends if ends.ndim == 2 else ends.max(axis=2)).max(axis=0)}
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without the branch nodes that have a leaf of fewer rows, from the bottom up."""
+    return with_least(heap, encoded, int(given.bound))
+
+
+def _ends(problem, model):
+    """The columns that say where each row ends."""
+    route = columns(problem, model, Role.ROUTE)
+    return route if route is not None else columns(problem, model, Role.PREDICTED, "leaves")
+
+
+def _add(m, cells, z, i, t, coef) -> None:
+    """coef · z in these rows, over all classes where z has them."""
+    if len(z.axes) == 2:
+        m.add(cells, z[i, t], coef)
+    else:
+        for k in range(z.axes[2].size):
+            m.add(cells, z[i, t, k], coef)

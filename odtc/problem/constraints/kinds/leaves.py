@@ -1,0 +1,32 @@
+"""At most N leaves, so at most N - 1 branch nodes: Σ_{t,f} b_tf ≤ N - 1."""
+
+from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "leaves"
+SUMMARY = "leaves <= N: at most N leaves"
+OPS = ("<=",)
+KNOWS = Knows.TESTS
+NEEDS = BRANCHING
+HINT = "flowoct, bendersoct, oct, binoct, fair and dpflow say which nodes branch"
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return count_bound(given, 1, "leaves")
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(heap.n_branch_nodes + 1)
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    cap_branch_nodes(problem, model, m, f"branches{suffix}", given.bound - 1)
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    return with_at_most(encoded, heap, given.bound - 1)

@@ -1,0 +1,77 @@
+"""Of two rows of the data that only this column tells apart, the one with the greater number is predicted the class
+where the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
+
+Neighbours are alike in every test of the other columns, so the column is one of numbers, encoded by thresholds; rows
+that lack it are compared with none. This holds among the rows of the data, and no tree is lost: of inputs that no row
+has it says nothing (whether trees rise there depends on all pairs of leaves whose boxes meet, and settled trees leave
+out what no row needs). Where it is to hold for other inputs, too, add them as rows of weight 0 (--weights).
+"""
+
+import numpy as np
+
+from odtc.data.splits import Threshold
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_features import feature_of
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import counting, klass
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "monotone"
+SUMMARY = "monotone[FEATURE,positive=CLASS]: of two rows that only this column tells apart, the greater is predicted the class if the other is"
+OPS = ()
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if len(given.args) != 2 or not given.args[1].startswith("positive="):
+        raise ChoiceError(f"expected {NAME}[FEATURE,positive=CLASS], got {str(given)!r}")
+    klass(encoded, _positive(given))
+    feature = feature_of(encoded, given, given.args[0])
+    if not any(isinstance(test, Threshold) for test in encoded.tests if test.features == (feature,)):
+        raise ChoiceError(f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got {given.args[0]!r}, "
+                          f"which the encoding {encoded.scheme!r} asks for no threshold")
+    if not len(_neighbours(encoded, given)):
+        raise ChoiceError(f"expected two rows that {given.args[0]!r} alone tells apart for {str(given)!r}, got none, so it says nothing of this "
+                          "data; add the inputs for which it is to hold as rows of weight 0 (--weights)")
+    return given
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    low, high = _neighbours(encoded, given).T
+    said = predicted(encoded, heap) == klass(encoded, _positive(given))
+    return float((said[low] & ~said[high]).sum())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    k, unit = klass(encoded, _positive(given)), np.eye(encoded.n_rows)
+    return [(counting(encoded, unit[low] - unit[high], k), 0.0) for low, high in _neighbours(encoded, given)]
+
+
+def _positive(given: Constraint) -> str:
+    return given.args[1].partition("=")[2].strip()
+
+
+def _neighbours(encoded, given: Constraint) -> np.ndarray:
+    """int64 (pairs, 2): the encoded rows, one of each kind, that follow upon each other in this column."""
+    feature = feature_of(encoded, given, given.args[0])
+    own = np.array([all(one.features == (feature,) for one in (test, *(one for one, _ in same)))
+                    for test, same in zip(encoded.tests, encoded.stands_for)])
+    rises = own & np.array([isinstance(test, Threshold) for test in encoded.tests])
+    rank = encoded.X[:, rises].sum(axis=1)
+    lacking = encoded.X[:, own & ~rises].any(axis=1)
+    alike = np.unique(np.packbits(encoded.X[:, ~own], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    _, first = np.unique(np.stack([alike, rank])[:, ~lacking], axis=1, return_index=True)
+    row = np.flatnonzero(~lacking)[first]
+    follows = alike[row[1:]] == alike[row[:-1]]
+    return np.stack([row[:-1][follows], row[1:][follows]], axis=1)

@@ -1,0 +1,61 @@
+"""No node that asks the first column stands below one that asks the second: Σ_{q of f} b_sq + Σ_{q of g} b_tq ≤ 1.
+
+For every node s and every ancestor t of s. not_below[f,f] lets no path ask f twice.
+"""
+
+import numpy as np
+
+from odtc.model.blocks import Axis
+from odtc.problem.constraints.constraint import Constraint, asking, least_missed
+from odtc.problem.constraints.on_features import HINT, NEEDS, asked, named, of_columns, of_label  # noqa: F401
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "not_below"
+SUMMARY = "not_below[F,G]: no node that asks column F of the data stands below one that asks column G"
+OPS = ()
+KNOWS = Knows.TESTS
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    named(encoded, given, 2)
+    return given
+
+
+def early(given: Constraint) -> bool:
+    return given.args[0] == given.args[1]  # else a tree can be filled up with what its nodes ask already
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(len(_wrong(encoded, given, heap)))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    b, label = asking(problem, model), of_label(problem, model)
+    low, high = (np.flatnonzero(label == feature) for feature in named(problem.encoded, given, 2))
+    pairs = [(s, s >> up) for s in problem.topology.branch_nodes.tolist() for up in range(1, s.bit_length())]
+    if not (pairs and len(low) and len(high)):
+        return
+    s, t = (np.array(nodes)[:, None] for nodes in zip(*pairs))
+    below, pair = m.rows(f"below{suffix}", Axis("pair", len(pairs)), upper=1), np.arange(len(pairs))[:, None]
+    m.add(below[pair], b[s, low])
+    m.add(below[pair], b[t, high])
+
+
+def bars(encoded, given: Constraint):
+    low, high = named(encoded, given, 2)
+    return np.zeros(encoded.n_tests, bool), of_columns(encoded, [high]), of_columns(encoded, [low])
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without those of these nodes, and what they lead to, that are missed least, one after another."""
+    while wrong := _wrong(encoded, given, heap):
+        heap = least_missed(encoded, heap, [[t] for t in wrong])
+    return heap
+
+
+def _wrong(encoded, given: Constraint, heap: HeapTree) -> list[int]:
+    """The nodes that ask the first column below one that asks the second."""
+    low, high = named(encoded, given, 2)
+    feature = asked(encoded, heap)
+    return [t for t in np.flatnonzero(feature == low).tolist() if any(feature[t >> up] == high for up in range(1, t.bit_length()))]

@@ -1,0 +1,48 @@
+"""Of the rows predicted as a class at least this share is of it: Σ_i w_i (r - [y_i = c]) [row i is predicted c] ≤ 0.
+
+A tree that never predicts the class keeps it; its figure is 1. For r = a / b with small whole numbers the
+row is written with a and b, so that its coefficients are whole where the weights are.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import SLACK, Constraint
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import counting, klass, of_class, one_class
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "precision"
+SUMMARY = "precision[CLASS] >= R: of the rows predicted as a class at least this share is of it, if there are any"
+OPS = (">=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return one_class(encoded, given, inside=True)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    said = encoded.weight * (predicted(encoded, heap) == klass(encoded, given.args[0]))
+    return float(said[of_class(encoded, given.args[0])].sum() / said.sum()) if said.any() else 1.0
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    part = Fraction(given.bound).limit_denominator(10_000)
+    if abs(part - Fraction(given.bound)) > SLACK / 2:
+        part = Fraction(given.limit)
+    lacks = float(part.numerator) - float(part.denominator) * of_class(encoded, given.args[0])
+    if part.denominator > 10_000:
+        lacks /= float(part.denominator)
+    return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]

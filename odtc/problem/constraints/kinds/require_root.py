@@ -1,0 +1,44 @@
+"""The root asks one of these columns of the data: Σ_f b_1f ≤ 0 over the tests of all others. A tree of one leaf,
+which has no branch node at its root, keeps it."""
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_features import HINT, NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "require_root"
+SUMMARY = "require_root[FEATURE,…]: the root asks one of these columns of the data, if it asks anything"
+OPS = ()
+KNOWS = Knows.TESTS
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if not np.isin([test.features[0] for test in encoded.tests], named(encoded, given)).any():
+        raise ChoiceError(f"expected {str(given)!r} to name a column that can be asked, got only columns without a test in the "
+                          f"encoding {encoded.scheme!r} (they are constant, or part the rows as others do)")
+    return given
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(asked(encoded, heap)[1] not in [-1, *named(encoded, given)])
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    bar(problem, model, m, f"root{suffix}", ~np.isin(of_label(problem, model), named(problem.encoded, given)))
+
+
+def bars(encoded, given: Constraint):
+    none = np.zeros(encoded.n_tests, bool)
+    return ~of_columns(encoded, named(encoded, given)), none, none
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """With the best test of these columns at the root."""
+    return with_root(encoded, heap, np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))

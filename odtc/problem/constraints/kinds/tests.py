@@ -1,0 +1,46 @@
+"""At most N different tests are asked, however often: y_f ≥ b_tf, Σ_f y_f ≤ N."""
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.roles import Need, Role
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "tests"
+SUMMARY = "tests <= N: at most N different tests of the encoding are asked"
+OPS = ("<=",)
+KNOWS = Knows.TESTS
+NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
+HINT = "flowoct, bendersoct and dpflow with -p tail=0 have a column for each test, oct with -p binary=true, binoct where each feature has one test"
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return count_bound(given, 0, "tests")
+
+
+def groups(encoded) -> np.ndarray:
+    return np.arange(encoded.n_tests)
+
+
+def early(given: Constraint) -> bool:
+    return given.bound < 1
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(len(np.unique(heap.test[heap.test >= 0])))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    cap_distinct(problem, model, m, suffix, groups(problem.encoded), given.bound)
+
+
+def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+    return held(problem, model, point, groups(problem.encoded), given.bound)
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without the test that is missed least, and what it leads to, one after another."""
+    while value(encoded, given, heap) > given.bound:
+        heap = least_missed(encoded, heap, [np.flatnonzero(heap.test == f) for f in np.unique(heap.test[heap.test >= 0])])
+    return heap

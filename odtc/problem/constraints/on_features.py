@@ -1,0 +1,78 @@
+"""Constraints on which node asks which column of the data: what their kinds have in common.
+
+Of tests of two columns that part the rows alike, the encoding keeps one, and that one counts.
+"""
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.data.encoding import Encoded
+from odtc.data.threshold_scales import Scales
+from odtc.errors import ChoiceError
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import ASKING, Constraint, asking
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, settle
+
+NEEDS = ASKING
+HINT = "flowoct, bendersoct, oct, binoct and dpflow with -p tail=0 say which node asks what"
+
+
+def single(encoded: Encoded, given: Constraint) -> None:
+    """Raises ChoiceError for an encoding with tests of several columns."""
+    if any(len(test.features) > 1 for test in encoded.tests):
+        raise ChoiceError(
+            f"constraint {str(given)!r} speaks of the columns of the data that tests ask, one a test; the encoding "
+            f"{encoded.scheme!r} has tests that weigh several: leave out one of the two"
+        )
+
+
+def named(encoded: Encoded, given: Constraint, count: int | None = None) -> list[int]:
+    """The features that the arguments name: so many, or one at least. Raises ChoiceError for other names, and for an
+    encoding with tests of several columns."""
+    single(encoded, given)
+    if len(given.args) != count if count else not given.args:
+        wanted = ",".join(["FEATURE"] * count) if count else "FEATURE,…"
+        raise ChoiceError(f"expected {given.name}[{wanted}], got {str(given)!r}; known: {', '.join(feature.name for feature in encoded.features)}")
+    return [feature_of(encoded, given, name) for name in given.args]
+
+
+def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
+    """The feature of this name; raises ChoiceError where there is none."""
+    names = [feature.name for feature in encoded.features]
+    if name not in names:
+        raise ChoiceError(f"expected {str(given)!r} to name a feature, got {name!r}{did_you_mean(name, names)}; known: {', '.join(names)}")
+    return names.index(name)
+
+
+def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:
+    """int64 (2^(D+1),): the feature that each node asks, -1 where it asks none."""
+    return np.array([heap.split(t, encoded)[0].features[0] if heap.test[t] >= 0 else -1 for t in range(len(heap.test))])
+
+
+def of_columns(encoded: Encoded, features: list[int]) -> np.ndarray:
+    """bool (tests,): those of these columns."""
+    return np.isin([test.features[0] for test in encoded.tests], features)
+
+
+def of_label(problem: Problem, model: Model) -> np.ndarray:
+    """int64 (tests,) or (scales,): the feature of each label that a node may ask, in the columns `asking`."""
+    feature = np.array([test.features[0] for test in problem.encoded.tests])
+    if asking(problem, model).role == Role.FEATURE:
+        feature = feature[np.unique(Scales.of(problem.encoded).scale, return_index=True)[1]]
+    return feature
+
+
+def bar(problem: Problem, model: Model, m, name: str, labels: np.ndarray) -> None:
+    """Σ_f b_1f ≤ 0 over these labels: the root does not ask them."""
+    m.add(m.rows(name, upper=0)[()], asking(problem, model)[1, np.flatnonzero(labels)])
+
+
+def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:
+    """The tree with another test at the root, of those that are allowed (bool (tests,)) the one that costs least, or
+    of one leaf if that does not cost more."""
+    def rooted(test):
+        return settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None, heap.beyond)
+
+    return min(map(rooted, [-1, *np.flatnonzero(allowed)]), key=lambda tree: tree.loss(encoded))

@@ -1,0 +1,244 @@
+"""Constraints that are linear in the answers: which class each encoded row is predicted.
+
+    Σ_{i,k} coef_ik [row i is predicted k] ≤ upper          i an encoded row, k a class
+
+A kind of constraint says so by `answers(encoded, given) -> [(coef, upper)]`, coef float64 (rows, classes), and takes
+from here what is then the same for all such kinds: which columns they need, the rows over them, and how a tree is
+mended. Rows of data count by their weight, as errors do, and the weight of an encoded row is that of all its copies.
+
+Where a formulation only counts which rows are right (and may withhold some of these), a line is written
+over `right_i`: exact if all wrong classes of a row have one coefficient, and no row's being right breaks it.
+Where it says in which leaf a row ends (z_it), and what the leaf predicts (c_tk), the product has own columns v:
+
+    v_tk ≥ Σ_i coef_ik z_it - U_k (1 - c_tk),   v_tk ≥ -D_k c_tk,   Σ_tk v_tk ≤ upper
+    U_k = Σ_i max(coef_ik, 0),   D_k = Σ_i max(-coef_ik, 0)
+
+For whole z and c the least v is the product, so these columns need not be integer; but labels must be.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes, route_of
+from odtc.trees.heap_tree import HeapTree, settle
+
+WHOLE = 2**53  # up to here float64 holds every whole number
+LARGEST = 1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
+
+
+class Knows(StrEnum):
+    """What a row of a constraint speaks of, and so what a formulation must be able to say, exactly."""
+
+    TESTS = "tests"  # which node asks what: labels and flows may be relaxed as before
+    RIGHT = "right"  # which rows are classified right: labels must be whole
+    CLASS = "class"  # which class each row is predicted: every row must be routed, and labels be whole
+    LEAF = "leaf"  # in which leaf each row ends: every row must be routed
+
+
+PREDICTING: Needs = ((Need(Role.PREDICTED),), (Need(Role.ROUTE), Need(Role.LABEL, "leaves")))
+NEEDS: Needs = (*PREDICTING, (Need(Role.CORRECT),), (Need(Role.FLOW),))
+KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
+HINT = "flowoct, oct, binoct, fair and dpflow say which class a row is predicted; bendersoct says which rows are right"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Σ_{i,k} coef_ik [row i is predicted k] ≤ upper; whole numbers where the weights have a unit, so that no
+    tolerance lets a tree pass that breaks it by a row."""
+
+    coef: np.ndarray  # float64 (rows, classes)
+    upper: float
+    y: np.ndarray  # int32 (rows,): the true classes
+
+    @cached_property
+    def right(self) -> tuple[float, np.ndarray] | None:
+        """(constant, float64 (rows,)): the same sum as constant + Σ_i right_i [row i is right]; None where it matters
+        which wrong class a row is predicted."""
+        wrong = np.arange(self.coef.shape[1]) != self.y[:, None]
+        least, most = self.coef.min(axis=1, where=wrong, initial=np.inf), self.coef.max(axis=1, where=wrong, initial=-np.inf)
+        if (least != most).any():
+            return None
+        return float(most.sum()), self.coef[np.arange(len(self.y)), self.y] - most
+
+    @property
+    def monotone(self) -> bool:
+        """Whether the line only asks for rows to be right: a tree that gets more of them right keeps it, too."""
+        return self.right is not None and (self.right[1] <= 0).all()
+
+    def value(self, predicted: np.ndarray) -> float:
+        """The sum for the class predicted of each row, int (rows,)."""
+        return float(self.coef[np.arange(len(predicted)), predicted].sum())
+
+
+def lines(encoded: Encoded, given) -> list[Line]:
+    """The lines of a constraint whose kind has `answers`; [] of another."""
+    answers = getattr(given.module, "answers", None)
+    return [_line(coef, upper, encoded.y) for coef, upper in answers(encoded, given)] if answers else []
+
+
+def lines_of(problem: Problem) -> list[Line]:
+    """The lines of all constraints of a problem that have some."""
+    return [line for given in problem.constraints for line in lines(problem.encoded, given)]
+
+
+def knows(encoded: Encoded, given) -> Knows:
+    """RIGHT where every line only asks for rows to be right, else CLASS."""
+    return Knows.RIGHT if all(line.monotone for line in lines(encoded, given)) else Knows.CLASS
+
+
+def needs(encoded: Encoded, given) -> Needs:
+    """The columns that the lines of this constraint can be written over."""
+    return NEEDS if knows(encoded, given) == Knows.RIGHT else PREDICTING
+
+
+def early(given) -> bool:
+    """A tree that is filled up answers as before."""
+    return False
+
+
+def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
+    """The class that each row is predicted, int (rows,)."""
+    return heap.label[heap.reach(encoded.X)]
+
+
+def rows(problem: Problem, model: Model, given, m: ModelBuilder, suffix: str) -> None:
+    """Writes the lines of a constraint over the columns that the model has."""
+    mine, line, ends = _written(problem, given), Axis("line", len(lines(problem.encoded, given))), _ends(problem, model)
+    if not ends:
+        return _products(problem, model, mine, m, suffix)
+    over_right = ends[0][0].role != Role.PREDICTED
+    answer = m.rows(f"answer{suffix}", line, upper=[line.upper - (line.right[0] if over_right else 0) for line in mine])
+    for number, line in enumerate(mine):
+        i, k = np.nonzero(line.right[1][:, None] if over_right else line.coef)
+        coef = line.right[1][i] if over_right else line.coef[i, k]
+        for block, t in ends:
+            labels = (i[:, None], t, k[:, None])[: len(block.axes)]
+            m.add(answer[number], block[labels if len(labels) > 1 else labels[0]], coef[:, None])
+
+
+def values(problem: Problem, model: Model, given, point) -> dict[str, np.ndarray]:
+    """The own columns v at a point of the formulation's."""
+    if _ends(problem, model):
+        return {}
+    z, c = columns(problem, model, Role.ROUTE), columns(problem, model, Role.LABEL, "leaves")
+    coef, _, klass, _ = _terms(problem, _written(problem, given))
+    return {"product": (coef @ point[z.name]) * point[c.name].T[klass]}
+
+
+def mend(encoded: Encoded, given, heap: HeapTree) -> HeapTree:
+    """The tree with other labels at its leaves: one label after another is changed, the one that costs least for what it
+    mends, and if that does not do, the best tree of one leaf that keeps the lines; else the tree itself."""
+    mine, K = lines(encoded, given), len(encoded.classes)
+    end, label = heap.reach(encoded.X), heap.label.copy()
+    leaf, of = np.unique(end, return_inverse=True)
+    sums = np.stack([_summed(of, line.coef) for line in mine])  # (lines, leaves, classes)
+    loss, upper, at = _summed(of, encoded.loss), np.array([line.upper for line in mine]), np.arange(len(leaf))
+
+    def excess(total):
+        return np.maximum(total - (upper + 1e-9 * np.maximum(1, np.abs(upper))).reshape(-1, *[1] * (total.ndim - 1)), 0).sum(axis=0)
+
+    now = label[leaf]
+    for _ in range(len(leaf) * K):
+        total = sums[:, at, now].sum(axis=1)
+        if (over := excess(total)) == 0:
+            return settle(heap.test, encoded, label, heap.beyond)
+        less = over - excess(total[:, None, None] - sums[:, at, now][:, :, None] + sums)
+        if less.max() <= 0:
+            break
+        price = (loss - loss[at, now][:, None]) / np.where(less > 0, less, 1)
+        t, k = np.unravel_index(np.where(less > 0, price, np.inf).argmin(), less.shape)
+        now[t] = label[leaf[t]] = k
+    alone = [k for k in range(K) if excess(sums[:, :, k].sum(axis=1)) == 0]
+    if not alone:
+        return heap
+    test, label = np.full(len(heap.test), -1, np.int32), np.full(len(heap.test), -1, np.int32)
+    label[1] = min(alone, key=lambda k: loss[:, k].sum())
+    return settle(test, encoded, label)
+
+
+def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
+    """In the largest unit of which every coefficient is a whole multiple, where there is one: the sum is whole then,
+    and so may be what it is compared with."""
+    sizes = np.unique(np.abs(coef[coef != 0]))
+    parts = [Fraction(size) for size in sizes.tolist()]
+    denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
+    unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator) if parts else Fraction(1)
+    if np.abs(coef).sum() / float(unit) < WHOLE:
+        return Line(coef / float(unit), float(math.floor(upper / float(unit))), y)
+    return Line(coef, float(upper), y)
+
+
+def _ends(problem: Problem, model: Model) -> list[tuple[Block, np.ndarray | None]]:
+    """The columns that sum, over these nodes, to what is predicted of a row, or to whether it is right; [] where a
+    product says so. A flow counts where it goes no further: into a node without flows below it or a sink of its own."""
+    if (block := columns(problem, model, Role.PREDICTED)) is not None:
+        return [(block, nodes(block))]
+    if (block := columns(problem, model, Role.CORRECT)) is not None:
+        return [(block, None)]
+    flow, sink = columns(problem, model, Role.FLOW), columns(problem, model, Role.SINK)
+    if flow is None:
+        return []
+    into, out = nodes(flow), nodes(sink) if sink is not None else np.zeros(0, int)
+    last = into[~np.isin(2 * into, into) & ~np.isin(into, out)]
+    return [(block, t) for block, t in ((flow, last), (sink, out)) if len(t)]
+
+
+def _written(problem: Problem, given) -> list[Line]:
+    """The lines of a constraint as rows of a file, divided by powers of 2 so that no coefficient is large."""
+    mine = lines(problem.encoded, given)
+    scales = [2.0 ** max(0, math.ceil(math.log2(max(1.0, np.abs(line.coef).max() / LARGEST)))) for line in mine]
+    return [Line(line.coef / scale, line.upper / scale, line.y) for line, scale in zip(mine, scales)]
+
+
+def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(coef (terms, rows of z), line (terms,), class (terms,), constant (lines,)): the lines as sums of terms
+    coef · z c, one for each class of a line that has a coefficient, less what a row counts whatever it is predicted."""
+    of, found, constant = route_of(problem), [], []
+    for number, line in enumerate(mine):
+        # What a row counts as this class, or nothing, is taken from all classes: as leaves fewest of them.
+        shift = min([np.zeros(len(line.coef)), *line.coef.T], key=lambda shift: (line.coef != shift[:, None]).any(axis=0).sum())
+        coef = line.coef - shift[:, None]
+        coef = _summed(of, coef)
+        constant.append(shift.sum())
+        found += [(coef[:, k], number, k) for k in np.flatnonzero(coef.any(axis=0))]
+    coef, number, klass = zip(*found) if found else ((), (), ())
+    return np.array(coef).reshape(len(found), of.max() + 1), np.array(number, int), np.array(klass, int), np.array(constant)
+
+
+def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
+    """The rows over z and c, with the own columns v."""
+    z, c = columns(problem, model, Role.ROUTE), columns(problem, model, Role.LABEL, "leaves")
+    coef, line, klass, constant = _terms(problem, mine)
+    answer = m.rows(f"answer{suffix}", Axis("line", len(mine)), upper=np.array([line.upper for line in mine]) - constant)
+    if not len(line):
+        return
+    up, down = np.maximum(coef, 0).sum(axis=1), np.maximum(-coef, 0).sum(axis=1)
+    t, term = nodes(z), np.arange(len(line))
+    axes = Axis("term", len(line)), node_axis(t)
+    v = m.columns(f"product{suffix}", *axes, lower=-down[:, None], upper=up[:, None])
+    m.add(answer[line[:, None]], v[term[:, None], t])
+    # Σ_i coef_ik z_it + U_k c_tk - v_tk ≤ U_k;   v_tk + D_k c_tk ≥ 0
+    over, under = m.rows(f"over{suffix}", *axes, upper=up[:, None]), m.rows(f"under{suffix}", *axes, lower=0)
+    s, i = (found[:, None] for found in np.nonzero(coef))
+    m.add(over[s, t], z[i, t], coef[s, i])
+    for block, most, sign in ((over, up, -1.0), (under, down, 1.0)):
+        m.add(block[term[:, None], t], v[term[:, None], t], sign)
+        s = np.flatnonzero(most)[:, None]
+        m.add(block[s, t], c[t, klass[s]], most[s])
+
+
+def _summed(of: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The sums of rows of `values` with the same number in `of`."""
+    sums = np.zeros((of.max() + 1, values.shape[1]))
+    np.add.at(sums, of, values)
+    return sums

@@ -1,0 +1,112 @@
+"""Rates of a tree's answers, by weight: what the kinds of constraints on them have in common.
+
+A rate is Σ w_i [row i is predicted so] / Σ w_i over rows of some kind, such as those of a class, or those of a
+group and a class. Groups are compared two by two: |rate_g - rate_h| ≤ δ for all pairs is, with W_g the weight of
+the rows of g that count and w_ig that of row i, for both orders of g and h
+
+    W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
+"""
+
+from itertools import permutations
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.data.encoding import Encoded
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.groups import groups
+from odtc.problem.constraints.on_predictions import predicted
+from odtc.trees.heap_tree import HeapTree
+
+
+def share(given: Constraint) -> Constraint:
+    """The constraint, whose bound is a share; raises ChoiceError where it is none."""
+    if not 0 <= given.bound <= 1:
+        raise ChoiceError(f"expected a share of rows between 0 and 1, got {str(given)!r}")
+    return given
+
+
+def klass(encoded: Encoded, name: str) -> int:
+    """The index of a class by name; raises ChoiceError for one that the data has not."""
+    if name not in encoded.classes:
+        raise ChoiceError(f"expected a class of {encoded.target!r}, got {name!r}{did_you_mean(name, encoded.classes)}; "
+                          f"known: {', '.join(encoded.classes)}")
+    return encoded.classes.index(name)
+
+
+def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
+    """The constraint, whose argument is a class, of which (`inside`), or of others than which, there are rows."""
+    if len(given.args) != 1:
+        raise ChoiceError(f"expected {given.name}[CLASS], one of {', '.join(encoded.classes)}, got {str(given)!r}")
+    if not encoded.weight[of_class(encoded, given.args[0]) == inside].sum():
+        raise ChoiceError(f"expected rows of {'the' if inside else 'other classes than the'} class {given.args[0]!r} to take {str(given)!r} of, got none")
+    return share(given)
+
+
+def of_class(encoded: Encoded, name: str) -> np.ndarray:
+    """bool (rows,)"""
+    return encoded.y == klass(encoded, name)
+
+
+def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> float:
+    """Of the weight of the rows `among` (bool) the share of those that are `said` (bool)."""
+    return float(encoded.weight[among & said].sum() / encoded.weight[among].sum())
+
+
+def counting(encoded: Encoded, weight: np.ndarray, k: int) -> np.ndarray:
+    """float64 (rows, classes): the coefficients of Σ_i weight_i [row i is predicted k]."""
+    coef = np.zeros((encoded.n_rows, len(encoded.classes)))
+    coef[:, k] = weight
+    return coef
+
+
+def compared(given: Constraint) -> tuple[str, ...]:
+    """The groups that a constraint of this kind speaks of, as a text."""
+    return (given.keyed("group", "positive")[0],)
+
+
+# The kinds that compare groups say AMONG which rows: of the positive class (True), of the others (False), or all
+# (None); of several, each is compared. All else of them is here.
+
+
+def read(encoded: Encoded, given: Constraint) -> Constraint:
+    """The constraint on the differences between groups. Raises ChoiceError where it says nothing: fewer than two groups
+    have such rows."""
+    text, positive = given.keyed("group", "positive")
+    k, of = klass(encoded, positive), groups(encoded, text)
+    for which in given.module.AMONG:
+        have = np.array(of.names)[_mass(encoded, of, k, which).sum(axis=0) > 0]
+        if len(have) < 2:
+            rows = f"the class {positive!r}" if which else f"other classes than {positive!r}"
+            raise ChoiceError(f"expected two groups with rows of {rows} in {str(given)!r}, got {', '.join(have) or 'none'}")
+    return share(given)
+
+
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
+    """The largest difference of two groups' rates of positive predictions."""
+    text, positive = given.keyed("group", "positive")
+    k, gaps = klass(encoded, positive), [0.0]
+    for which in given.module.AMONG:
+        mass = _mass(encoded, groups(encoded, text), k, which)
+        mass = mass[:, mass.sum(axis=0) > 0]
+        rate = (predicted(encoded, heap) == k) @ mass / mass.sum(axis=0)
+        gaps.append(float(rate.max() - rate.min()))
+    return max(gaps)
+
+
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    """The lines of odtc.problem.constraints.on_predictions for these differences."""
+    text, positive = given.keyed("group", "positive")
+    k, found = klass(encoded, positive), []
+    for which in given.module.AMONG:
+        mass = _mass(encoded, groups(encoded, text), k, which)
+        total = mass.sum(axis=0)
+        for g, h in permutations(np.flatnonzero(total > 0), 2):
+            found.append((counting(encoded, total[h] * mass[:, g] - total[g] * mass[:, h], k), given.limit * total[g] * total[h]))
+    return found
+
+
+def _mass(encoded: Encoded, of, k: int, which: bool | None) -> np.ndarray:
+    """float64 (rows, groups): the weights of the rows that count."""
+    return of.weight if which is None else of.weight * ((encoded.y == k) == which)[:, None]

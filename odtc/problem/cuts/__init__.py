@@ -1,0 +1,1 @@
+"""Cut families: their contract, and separation at the root relaxation."""

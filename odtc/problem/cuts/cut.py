@@ -1,0 +1,142 @@
+"""What a cut family is: rows for every formulation that offers the roles it needs.
+
+    NAME, SUMMARY                  words for `odtc list cuts` and `odtc info`
+    NEEDS                          alternatives, each a tuple of odtc.problem.roles.Need: the columns that it speaks of
+    VALID                          EVERY_TREE, or AN_OPTIMUM where a whole-numbered point may be cut off
+    SEPARATES                      True where it can also be asked for the rows that a point breaks
+    rows(problem, model, point)    -> CutRows to append, a tuple; `point` None asks for the static choice,
+                                   {block: values} for rows that this point breaks, none where it breaks none
+    arrange(problem, model, heap)  only where needed: a tree as good as this one that keeps the rows
+
+Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
+optimum keeps are not, as a solver's own symmetry breaking may keep another one. They hold for
+every settled tree (odtc.trees.heap_tree.settle), once `arranged`; so starts and checks use that one. Beside a
+constraint (odtc.problem.constraints.constraint) they are refused: the optimum they keep may not be one that it allows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.base.registry import Registry
+from odtc.errors import ChoiceError
+from odtc.model.blocks import Axis, Cells
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role, columns, lacking
+from odtc.trees.heap_tree import HeapTree, settle
+
+ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
+
+EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
+
+CUTS = Registry(
+    "cut family", "odtc.problem.cuts.families",
+    ("paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation",
+     "class_sizes", "one_per_class"),
+    ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
+)
+
+
+@dataclass(frozen=True)
+class CutRows:
+    """A block of rows to append: lower <= Σ coef · columns <= upper. An entry is (labels, columns, coef):
+    the labels of the rows, one array per axis, the Cells and the coefficients broadcast together, and
+    are multiplied out only when written."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    entries: tuple[tuple[tuple, Cells, np.ndarray | float], ...]
+    upper: np.ndarray | float = np.inf
+    lower: np.ndarray | float = -np.inf
+
+
+def asked(problem: Problem, model: Model) -> np.ndarray:
+    """The tests that rows of AN_OPTIMUM may speak of: all, but not the first where a branch node must
+    ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
+    free = columns(problem, model, Role.LABEL, "branch_nodes")
+    return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
+
+
+def family(word: str) -> tuple[object, int]:
+    """(module, rounds) of a family as `--cuts` names it: "paper4" (0: its static rows) or "paper4:rounds=10".
+    Raises ChoiceError for one that is unknown, or that cannot separate."""
+    name, colon, rest = (part.strip() for part in word.partition(":"))
+    module = CUTS.get(name)
+    if not colon:
+        return module, 0
+    key, _, value = (part.strip() for part in rest.partition("="))
+    if key != ROUNDS or not value.isdecimal() or not 1 <= int(value) <= 10_000:
+        raise ChoiceError(f"expected {name}:{ROUNDS}=N with N from 1 to 10000 in --cuts, got {word!r}")
+    if not getattr(module, "SEPARATES", False):
+        able = ", ".join(name for name in CUTS.names() if getattr(CUTS.get(name), "SEPARATES", False))
+        raise ChoiceError(f"cut family {name!r} gives all its rows at once, so there is nothing to separate in {word!r}; "
+                          f"families that separate: {able}")
+    return module, int(value)
+
+
+def misfit(name: str, problem: Problem, model: Model) -> str:
+    """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
+    module, _ = family(name)
+    name = module.NAME
+    if module.VALID == AN_OPTIMUM and problem.constraints:
+        return (f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
+                f"{str(problem.constraints[0])!r}; leave out one of the two")
+    why, hint = lacking(problem, model, module.NEEDS), getattr(module, "HINT", "")
+    return f"cut family {name!r} {why}{'; ' + hint if hint else ''}" if why else ""
+
+
+def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
+    """The families to add: those named, in the order of the registry, static rows before separated ones;
+    with "all", every one that fits; with None the formulation's own. Raises ChoiceError where one that
+    is named does not fit."""
+    if names is None:
+        names = getattr(problem.module, "DEFAULT_CUTS", ())
+    if names == "all":
+        return tuple(name for name in CUTS.names() if not misfit(name, problem, model))
+    for name in names:
+        if why := misfit(name, problem, model):
+            raise ChoiceError(why)
+    words = {(module.NAME, rounds): f"{module.NAME}:{ROUNDS}={rounds}" if rounds else module.NAME
+             for module, rounds in map(family, names)}
+    return tuple(words[key] for name in CUTS.names() for key in sorted(words) if key[0] == name)
+
+
+def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
+    """The model with the static rows of these families behind its own, and no column renumbered; those
+    with rounds are left to odtc.problem.cuts.separation."""
+    for name in names:
+        module, rounds = family(name)
+        if not rounds:
+            model = append(model, name, module.rows(problem, model, None))
+    return model
+
+
+def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
+    """The model with these rows of a family behind its own."""
+    m = ModelBuilder.onto(model)
+    for part in rows:
+        block = m.rows(part.name, *part.axes, lower=part.lower, upper=part.upper)
+        for labels, cells, coef in part.entries:
+            m.add(block[labels], cells, coef)
+    user = tuple(part.name for part in rows) if family(name)[0].VALID == EVERY_TREE else ()
+    families = model.cuts if name in model.cuts else (*model.cuts, name)
+    return replace(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
+
+
+def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
+    """A tree that costs no more than this one and keeps the rows of the model's families: itself,
+    where all of them hold for every tree."""
+    modules = [family(name)[0] for name in model.cuts]
+    if all(module.VALID == EVERY_TREE for module in modules):
+        return heap
+    while True:
+        before = heap
+        heap = settle(heap.test, problem.encoded, heap.label, heap.beyond)
+        for module in modules:
+            if hasattr(module, "arrange"):
+                heap = module.arrange(problem, model, heap)
+        if np.array_equal(before.test, heap.test) and np.array_equal(before.label, heap.label):
+            return heap
+

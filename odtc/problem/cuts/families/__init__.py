@@ -1,0 +1,1 @@
+"""The cut families. One module a family."""

@@ -1,0 +1,38 @@
+"""What the weights s_1 <= … <= s_K of the classes say of the errors (Zhu et al. 2020, Proposition 1).
+
+    Σ_i w_i c_i >= Σ_i w_i z_il - s_K                          every leaf l: it predicts one class
+    Σ_i w_i (c_i + z_il) >= s_1 (K - 2^D + 1)                  every leaf l, if K >= 2^D: other leaves predict 2^D - 1
+    Σ_i w_i c_i >= s_1 + … + s_{K - 2^D}                       if K > 2^D
+
+K counts the classes that have any weight. The last raises the bound; the first two seldom do.
+"""
+
+import numpy as np
+
+from odtc.model.blocks import Axis
+from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
+
+NAME = "class_sizes"
+SUMMARY = "leaves predict one class each, so classes beyond their number are wrong (SVM1-ODT, Proposition 1)"
+NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
+VALID = EVERY_TREE
+HINT = "svm1_odt has them"
+
+
+def rows(problem, model, point=None):
+    encoded, most = problem.encoded, 2**problem.topology.depth
+    c, z = columns(problem, model, Role.WRONG), columns(problem, model, Role.ROUTE, "leaves")
+    sizes = np.bincount(encoded.y, encoded.weight)
+    sizes = np.sort(sizes[sizes > 0])
+    heavy, K = np.flatnonzero(encoded.weight), len(sizes)
+    w, i, leaf = encoded.weight[heavy], heavy[:, None], nodes(z)
+    axis = node_axis(leaf)
+    of_c, one = ((leaf,), c[i], w[:, None]), ((np.zeros(1, int),), c[heavy], w)
+    found = [CutRows(fresh_name(model, "largest"), (axis,), (of_c, ((leaf,), z[i, leaf], -w[:, None])), lower=-sizes[-1])]
+    if K >= most:
+        lower = sizes[0] * (K - most + 1)
+        found.append(CutRows(fresh_name(model, "others"), (axis,), (of_c, ((leaf,), z[i, leaf], w[:, None])), lower=lower))
+    if K > most:
+        found.append(CutRows(fresh_name(model, "smallest"), (Axis("all", 1),), (one,), lower=float(sizes[: K - most].sum())))
+    return tuple(found)

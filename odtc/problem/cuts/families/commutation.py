@@ -1,0 +1,60 @@
+"""If both children ask the same test, the parent asks an earlier one: the two orders are one tree.
+
+    b_{2n,g} + b_{2n+1,g} + Σ_{f>g} b_nf ≤ 2            n with branch nodes below, g
+
+Where n asks f and both children g, n may ask g and both children f: the two middle subtrees change
+places and every row meets the same labels. Doing so as long as f > g ends, since the tests in
+heap order fall; and no other family of AN_OPTIMUM is lost, as a tree of fewest branch nodes stays
+one. Where a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.asked).
+"""
+
+import numpy as np
+
+from odtc.model.blocks import Axis
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, asked
+from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "commutation"
+SUMMARY = "of two trees that only ask two tests in another order, one is cut off"
+NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
+VALID = AN_OPTIMUM
+
+
+def rows(problem, model, point=None):
+    inner, F, g = problem.topology.inner, problem.encoded.n_tests, asked(problem, model)[:-1]
+    if not len(inner) or not len(g):
+        return ()
+    b = columns(problem, model, Role.BRANCH, "branch_nodes")
+    n, axes = inner[:, None], (node_axis(inner), Axis("test", len(g), int(g[0])))
+    low, high = np.nonzero(g[:, None] < np.arange(F))
+    entries = (
+        ((n, g), b[2 * n, g], 1.0),
+        ((n, g), b[2 * n + 1, g], 1.0),
+        ((n, g[low]), b[n, high], 1.0),
+    )
+    return (CutRows(fresh_name(model, "order"), axes, entries, upper=2.0),)
+
+
+def arrange(problem, model, heap: HeapTree) -> HeapTree:
+    test, label = heap.test.copy(), heap.label.copy()
+    least = int(asked(problem, model)[0]) if len(asked(problem, model)) else problem.encoded.n_tests
+    moved = True
+    while moved:
+        moved = False
+        for n in problem.topology.inner.tolist():
+            g = test[2 * n]
+            if least <= g == test[2 * n + 1] and g < test[n]:
+                test[n], test[[2 * n, 2 * n + 1]] = g, test[n]
+                for nodes in (test, label):
+                    _swap(nodes, 4 * n + 1, 4 * n + 2)
+                moved = True
+    return HeapTree(test, label)
+
+
+def _swap(nodes: np.ndarray, one: int, two: int) -> None:
+    """Changes the places of two subtrees of one level, in place."""
+    while one < len(nodes):
+        width = two - one  # neighbours: as wide as each level of them
+        nodes[one : one + width], nodes[two : two + width] = nodes[two : two + width].copy(), nodes[one : one + width].copy()
+        one, two = 2 * one, 2 * two

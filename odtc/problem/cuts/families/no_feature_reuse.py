@@ -1,0 +1,28 @@
+"""No test is asked twice on the way from the root: the second time one side is empty.
+
+    Σ_{n on the path to t} b_nf ≤ 1            t bottom, f
+
+Such a branch node can go and what stands on its full side moves up, so some optimum has none.
+Where a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.asked).
+"""
+
+import numpy as np
+
+from odtc.model.blocks import Axis
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, asked
+from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+
+NAME = "no_feature_reuse"
+SUMMARY = "no test is asked twice on a path"
+NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
+VALID = AN_OPTIMUM
+
+
+def rows(problem, model, point=None):
+    tree, f = problem.topology, asked(problem, model)
+    if tree.depth == 1 or not len(f):
+        return ()
+    b, bottom = columns(problem, model, Role.BRANCH, "branch_nodes"), tree.bottom[:, None]
+    axes = node_axis(bottom), Axis("test", len(f), int(f[0]))
+    entries = (((bottom[:, :, None], f[:, None]), b[bottom[:, :, None] >> np.arange(tree.depth), f[:, None]], 1.0),)
+    return (CutRows(fresh_name(model, "once"), axes, entries, upper=1.0),)

@@ -1,0 +1,65 @@
+"""Of rows of different classes, leaves get one each right (Zhu et al. 2020, Theorem 3).
+
+    Σ_{i∈I} c_i >= Σ_{i∈I, l∈Λ} z_il - |Λ|        I of pairwise different classes, Λ some leaves
+
+Exponentially many. The static choice deals the rows of each class to sets in their order, and takes each leaf
+alone as Λ. At a point the worst I of a Λ is told by class: the row of most Σ_{l∈Λ} z_il - c_i, where that is
+above 0; for all Λ up to MOST leaves, and for single leaves and pairs beyond.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from odtc.model.blocks import Axis
+from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.roles import Need, Role, columns, fresh_name, nodes
+
+NAME = "one_per_class"
+SUMMARY = "of rows of different classes in some leaves, as many are wrong as are more than these leaves (SVM1-ODT, Theorem 3)"
+NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
+VALID = EVERY_TREE
+SEPARATES = True
+HINT = "svm1_odt has them"
+MOST = 8  # leaves, of which all sets are tried
+BROKEN = 1e-6
+
+
+def rows(problem, model, point=None):
+    encoded = problem.encoded
+    c, z = columns(problem, model, Role.WRONG), columns(problem, model, Role.ROUTE, "leaves")
+    leaf = nodes(z)
+    if point is None:
+        chosen = [(members, np.array([l])) for members in _dealt(encoded.y) for l in leaf]
+    else:
+        chosen = _broken(encoded.y, point[c.name], point[z.name], leaf)
+    if not chosen:
+        return ()
+    number = np.repeat(np.arange(len(chosen)), [len(members) for members, _ in chosen])
+    entries = [((number,), c[np.concatenate([members for members, _ in chosen])], 1.0)]
+    number = np.repeat(np.arange(len(chosen)), [len(members) * len(some) for members, some in chosen])
+    i = np.concatenate([np.repeat(members, len(some)) for members, some in chosen])
+    l = np.concatenate([np.tile(some, len(members)) for members, some in chosen])
+    entries.append(((number,), z[i, l], -1.0))
+    lower = -np.array([len(some) for _, some in chosen], float)
+    return (CutRows(fresh_name(model, "mixed"), (Axis("set", len(chosen)),), tuple(entries), lower=lower),)
+
+
+def _dealt(y: np.ndarray) -> list[np.ndarray]:
+    """The rows in sets with one of each class that is left."""
+    order = np.argsort(y, kind="stable")
+    first = np.searchsorted(y[order], y[order])
+    turn = np.arange(len(y)) - first
+    return [order[turn == k] for k in range(turn.max() + 1) if (turn == k).sum() > 1]
+
+
+def _broken(y, c, z, leaf) -> list[tuple[np.ndarray, np.ndarray]]:
+    size = len(leaf) if len(leaf) <= MOST else 2
+    classes, found = np.unique(y), []
+    for some in (list(one) for k in range(1, size + 1) for one in combinations(range(len(leaf)), k)):
+        worth = z[:, some].sum(axis=1) - c
+        best = [members[worth[members].argmax()] for members in (np.flatnonzero(y == k) for k in classes)]
+        best = np.array([i for i in best if worth[i] > 0], int)
+        if worth[best].sum() > len(some) + BROKEN and len(best) > len(some):
+            found.append((best, leaf[some]))
+    return found

@@ -1,0 +1,95 @@
+"""Rows that go one way at the last branching are at most one of each class, and so at most one right.
+
+Aghaei, Gomez & Vayanos (2020), family (4) and its mirror, for t with leaf children and a set H of
+rows of pairwise different classes:
+
+    Σ_{i∈H} z_{i,2t}   + b_tf ≤ 1      H ⊆ {i : x_if = 1}
+    Σ_{i∈H} z_{i,2t+1} + b_tf ≤ 1      H ⊆ {i : x_if = 0}
+
+If t asks f, these rows go to the other side; if not, the leaf has one label. Static: the eligible
+rows are parted into sets with one row per class, dearest row with dearest row. Separated: the
+set with the largest sum is the row with the largest flow of each class.
+"""
+
+import numpy as np
+
+from odtc.model.blocks import Axis
+from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+
+NAME = "paper4"
+SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"
+NEEDS = ((Need(Role.BRANCH, "bottom"), Need(Role.FLOW, "leaves")),)
+VALID = EVERY_TREE
+SEPARATES = True
+HINT = "stump columns imply these rows; flowoct has flows into its leaves with -p bottom=flow"
+
+BROKEN = 1e-6  # a row broken by less is kept by any solver's tolerance
+
+
+def rows(problem, model, point=None):
+    return _static(problem, model) if point is None else _separated(problem, model, point)
+
+
+def _static(problem, model):
+    encoded, bottom = problem.encoded, problem.topology.bottom
+    b, z = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.FLOW, "leaves")
+    F, K = encoded.n_tests, len(encoded.classes)
+    if K < 2:
+        return ()
+    order = np.argsort(-encoded.loss.max(axis=1), kind="stable")
+    X, y = encoded.X[order], encoded.y[order]
+    # The place of a row among the eligible ones of its class is the number of its set.
+    number = np.empty(X.shape, np.int32)
+    sizes = np.zeros((2, F, K), np.int64)
+    for k in range(K):
+        for value in (0, 1):
+            held = X[y == k] == value
+            number[y == k] = np.where(held, held.cumsum(axis=0) - 1, number[y == k])
+            sizes[value, :, k] = held.sum(axis=0)
+    # A set of one row is implied by the capacities (1.7), (1.8): keep those that a second class reaches.
+    count = np.sort(sizes, axis=2)[:, :, -2]
+    total = int(count.sum())
+    if not total:
+        return ()
+    first = np.cumsum(count.reshape(-1)).reshape(2, F) - count
+    entries = []
+    for value in (0, 1):
+        at, f = np.nonzero((X == value) & (number < count[value]))
+        labels = bottom, (first[value, f] + number[at, f])[:, None]
+        entries.append((labels, z[order[at][:, None], 2 * bottom + 1 - value], 1.0))
+    test = np.repeat(np.tile(np.arange(F), 2), count.reshape(-1))[:, None]
+    entries.append(((bottom, np.arange(total)[:, None]), b[bottom, test], 1.0))
+    axes = node_axis(bottom), Axis("set", total)
+    return (CutRows(fresh_name(model, "cover"), axes, tuple(entries), upper=1.0),)
+
+
+def _separated(problem, model, point):
+    encoded, bottom = problem.encoded, problem.topology.bottom
+    b, z = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.FLOW, "leaves")
+    node, flow = z.axes[1].first, point[z.name]
+    found = []  # (t, f, side, rows of H)
+    for t in bottom:
+        choice = point[b.name][t - b.axes[0].first]
+        for value in (0, 1):
+            into = flow[:, 2 * t + 1 - value - node]
+            best = []
+            for k in range(len(encoded.classes)):
+                mine = np.flatnonzero(encoded.y == k)
+                held = np.where(encoded.X[mine] == value, into[mine, None], -1.0)
+                if len(mine):
+                    at = held.argmax(axis=0)
+                    best.append((mine[at], held[at, np.arange(len(at))]))
+            chosen, amount = (np.array(part) for part in zip(*best))  # (classes, tests)
+            total = choice + np.where(amount > BROKEN, amount, 0).sum(axis=0)
+            for f in np.flatnonzero(total > 1 + BROKEN).tolist():
+                found.append((t, f, 1 - value, chosen[amount[:, f] > BROKEN, f]))
+    if not found:
+        return ()
+    number = np.repeat(np.arange(len(found)), [len(H) for *_, H in found])
+    into = np.repeat([2 * t + side for t, _, side, _ in found], [len(H) for *_, H in found])
+    entries = (
+        ((np.arange(len(found)),), b[np.array([t for t, *_ in found]), np.array([f for _, f, *_ in found])], 1.0),
+        ((number,), z[np.concatenate([H for *_, H in found]), into], 1.0),
+    )
+    return (CutRows(fresh_name(model, "cover"), (Axis("cut", len(found)),), entries, upper=1.0),)

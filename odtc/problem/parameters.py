@@ -1,0 +1,67 @@
+"""The parameters of a formulation: fields with a default, a help text and a range, and their values from texts."""
+
+import dataclasses
+
+from odtc.base.registry import did_you_mean
+from odtc.errors import ChoiceError
+from odtc.problem.formulation import FORMULATIONS
+
+
+def parameter(default, help: str, least=None, below=None, choices=None):
+    """A field of a Params class: its default, its meaning, and the values it takes."""
+    return dataclasses.field(
+        default=default, metadata={"help": help, "least": least, "below": below, "choices": choices}
+    )
+
+
+def parameter_key(field) -> str:
+    """The public key of a field: `lambda_` is written `lambda`."""
+    return field.name.rstrip("_")
+
+
+def parse_params(formulation: str, given: dict):
+    """The Params of a formulation from texts or values; raises ChoiceError for an unknown key,
+    or a value of another type or out of range."""
+    cls = FORMULATIONS.get(formulation).Params
+    fields = {parameter_key(field): field for field in dataclasses.fields(cls)}
+    values = {}
+    for key, value in given.items():
+        key = key.rstrip("_")
+        if key not in fields:
+            known = ", ".join(fields) or "it has none"
+            raise ChoiceError(
+                f"model {formulation!r} has no parameter {key!r}{did_you_mean(key, fields)}; known: {known}"
+            )
+        values[fields[key].name] = _parse(key, fields[key], value)
+    return cls(**values)
+
+
+def params_to_json(params) -> dict:
+    return {parameter_key(field): getattr(params, field.name) for field in dataclasses.fields(params)}
+
+
+def _parse(key, field, value):
+    least, below, choices = (field.metadata.get(word) for word in ("least", "below", "choices"))
+    kind = type(field.default)
+    try:
+        if kind is bool:
+            if not isinstance(value, bool):
+                value = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+                    str(value).lower()
+                ]
+        else:
+            value = kind(value)
+        fits = (least is None or value >= least) and (below is None or value < below)
+        if not fits or (choices and value not in choices):
+            raise ValueError
+    except (ValueError, KeyError, TypeError):
+        if choices:
+            wanted = "one of " + ", ".join(choices)
+        else:
+            wanted = {"bool": "true or false", "int": "a whole number", "float": "a number"}.get(
+                kind.__name__, kind.__name__
+            )
+            wanted += f" of at least {least}" if least is not None else ""
+            wanted += f" and below {below}" if below is not None else ""
+        raise ChoiceError(f"parameter {key!r}: expected {wanted}, got {value!r}") from None
+    return value

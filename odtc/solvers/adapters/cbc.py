@@ -1,0 +1,38 @@
+"""CBC (COIN-OR): its command line, Debian's 2.10 and the development version of cbcbox.
+
+What it prints: CBC user guide, "Result - ..." lines of CbcSolver; FORMATS §9, §10.
+"""
+
+import re
+
+from odtc.fileformats.status_words import CBC_LOG
+from odtc.model.solution import Termination
+from odtc.solvers.capabilities import Dialect
+
+NAME = "CBC"
+SUMMARY = "COIN-OR branch and cut, by its command line; MIP and LP"
+DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="cbc")
+PROGRAMS = ("cbc",)
+PACKAGE = None  # cbcbox brings a script `cbc`, which is found beside Python
+VERSION = (("-quit",), r"(?m)^(?:Version: |CBC )(\S+)")
+COMMAND = "cbc"
+SOLUTION = "file"
+LIVE = re.compile(r"^Cbc00\d\dI (?:After \d+ nodes, \d+ on tree, (?P<incumbent>\S+) best solution, best possible (?P<bound>\S+)|"
+                  r"Integer solution of (?P<found>\S+) found)")
+BOUND = re.compile(r"^Lower bound: +(\S+)", re.M)
+BOUND_ERROR = 0.0005  # it prints three decimals
+WITHIN_GAP = re.compile(r"^Result - Optimal solution found \(within gap", re.M)
+NODES = re.compile(r"^Enumerated nodes: +(\d+)", re.M)
+STARTED = re.compile(r"MIPStart provided solution with cost")
+
+# The last such line in the log holds.
+BANNER = re.compile(r"^(Welcome to the CBC MILP Solver|CBC \S+ .*COIN-OR)", re.M)
+LINE = re.compile("^(" + "|".join(map(re.escape, CBC_LOG)) + ")", re.M | re.I)
+
+
+def read_log(text: str) -> Termination | None:
+    """From its last result line, "Result - Optimal solution found"."""
+    if not BANNER.search(text):
+        return None
+    found = LINE.findall(text)
+    return CBC_LOG[found[-1].lower()] if found else None

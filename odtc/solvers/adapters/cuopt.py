@@ -1,0 +1,29 @@
+"""NVIDIA cuOpt: cuopt_cli, its command line; not run by us, its forms are those of its documentation.
+
+What it prints: cuOpt source, mip_solver_solution and pdlp_solver_solution; FORMATS §9, §10.
+"""
+
+import re
+
+from odtc.fileformats.status_words import CUOPT
+from odtc.model.solution import Termination
+from odtc.solvers.capabilities import Dialect
+
+NAME = "cuOpt"
+SUMMARY = "NVIDIA, by cuopt_cli on a GPU; MIP and LP (as documented, not tested on one)"
+DIALECT = Dialect(reads=("mps", "fixed-mps"), start="name-value", start_suffix=".sol", duals=True)
+PROGRAMS = ("cuopt_cli",)
+VERSION = (("--version",), r"(\d+\.\d+\S*)")
+COMMAND = "cuopt"
+SOLUTION = "file"
+
+STATUS = re.compile(r"^(?:.*\bstatus\b|# Status)\s*[:=]\s*([A-Za-z ]+?)\s*(?:[,;.].*)?$", re.M | re.I)
+
+
+def read_log(text: str) -> Termination | None:
+    """From its last line with a status; the words are compared without blanks."""
+    if "cuopt" not in text.lower():
+        return None
+    found = ["".join(words.split()).lower() for words in STATUS.findall(text)]
+    found = [CUOPT[words] for words in found if words in CUOPT]
+    return found[-1] if found else None

@@ -1,0 +1,125 @@
+"""HiGHS through highspy: arrays in, events while it runs, no file between.
+
+HiGHS documentation, "Options" and "Callbacks"; what it does with starts and limits: FORMATS §7, §10.
+"""
+
+import re
+import time
+from functools import cache
+
+import numpy as np
+
+from odtc.errors import SolverError
+from odtc.fileformats.status_words import HIGHS
+from odtc.model.solution import Progress, Termination
+from odtc.solvers.capabilities import Dialect
+from odtc.solvers.messages import Incumbent, Job, Log, Outcome
+
+NAME = "HiGHS"
+SUMMARY = "embedded, through the package highspy; MIP and LP"
+ELSEWHERE = "highs-cli"  # what a script for another machine calls
+DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="highs", duals=True)
+
+# HighsModelStatus by name; the words of its log differ between versions, the names do not.
+STATUS = {
+    "kOptimal": Termination.OPTIMAL,
+    "kInfeasible": Termination.INFEASIBLE,
+    "kUnbounded": Termination.UNBOUNDED,
+    "kUnboundedOrInfeasible": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "kTimeLimit": Termination.TIME_LIMIT,
+    "kInterrupt": Termination.INTERRUPTED,
+    "kHighsInterrupt": Termination.INTERRUPTED,
+    "kModelEmpty": Termination.OPTIMAL,
+}
+BOUND = re.compile(r"^  Dual bound +(\S+)", re.M)
+NODES = re.compile(r"^  Nodes +(\d+)", re.M)
+
+
+@cache
+def version() -> str | None:
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        return installed("highspy")
+    except PackageNotFoundError:
+        return None
+
+
+def run(job: Job, emit, cancelled) -> Outcome:
+    """Solves the job in this thread's process; `emit` and `cancelled` as in odtc.solvers.solve."""
+    import highspy
+
+    h = highspy.Highs()
+    options = {
+        "output_flag": True, "log_to_console": False, "random_seed": job.options.seed,
+        "mip_rel_gap": job.options.gap, "mip_abs_gap": job.options.gap,
+    }
+    if job.options.time_limit is not None:
+        options["time_limit"] = float(job.options.time_limit)
+    if job.options.threads is not None:
+        highspy.Highs.resetGlobalScheduler(True)  # the number of threads is fixed at its first use
+        options["threads"] = job.options.threads
+    for key, value in options.items():
+        h.setOptionValue(key, value)
+    A, whole = job.A, bool(job.integrality.any())
+    n_rows, n_cols = A.shape
+    status = h.passModel(
+        n_cols, n_rows, A.nnz, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize), job.offset,
+        job.c, job.col_lower, job.col_upper, job.row_lower, job.row_upper,
+        A.indptr.astype(np.int32, copy=False), A.indices.astype(np.int32, copy=False), A.data,
+        job.integrality.astype(np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refuses the model's arrays")
+    if job.start is not None and whole:
+        point = highspy.HighsSolution()
+        point.col_value = job.start.tolist()
+        h.setSolution(point)
+
+    began, verdict = time.monotonic(), ["none"]
+
+    def on_log(event):
+        if "MIP start solution is" in event.message:
+            verdict[0] = "accepted" if "is feasible" in event.message else "rejected"
+        emit(Log(event.message))
+
+    def on_progress(event):
+        out = event.data_out
+        emit(Progress(time.monotonic() - began, _finite(out.mip_primal_bound), _finite(out.mip_dual_bound),
+                      int(out.mip_node_count)))
+
+    h.cbLogging.subscribe(on_log)
+    h.cbMipLogging.subscribe(on_progress)
+    h.cbMipImprovingSolution.subscribe(lambda event: emit(Incumbent(np.array(event.data_out.mip_solution))))
+    for interrupt in (h.cbSimplexInterrupt, h.cbIpmInterrupt, h.cbMipInterrupt):
+        interrupt.subscribe(lambda event: event.interrupt(cancelled()))
+    h.run()
+
+    status, info = h.getModelStatus(), h.getInfo()
+    termination = STATUS.get(status.name, Termination.UNKNOWN)
+    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    if termination == Termination.UNBOUNDED:
+        feasible = False  # a point on an unbounded ray says nothing
+    x = np.array(h.getSolution().col_value) if feasible else None
+    objective = info.objective_function_value if feasible else None
+    if whole:
+        bound, nodes = _finite(info.mip_dual_bound), max(0, int(info.mip_node_count))
+    else:
+        bound, nodes = (objective if termination == Termination.OPTIMAL else None), None
+    if feasible or bound is not None:
+        emit(Progress(time.monotonic() - began, objective, bound, nodes))
+    message = h.modelStatusToString(status) if termination in (Termination.UNKNOWN, Termination.ERROR) else ""
+    return Outcome(x, termination, objective, bound, nodes, verdict[0], message)
+
+
+def read_log(text: str) -> Termination | None:
+    """From the report at the end of its log, "  Status            Optimal"."""
+    if "Running HiGHS" not in text and "HiGHS" not in text[:2000] and "Solving report" not in text:
+        return None
+    found = re.search(r"^(?:Model status +: |  Status +)(.+)$", text, re.M)
+    return HIGHS.get(found[1].strip().lower()) if found else None
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if abs(value) < 1e30 else None

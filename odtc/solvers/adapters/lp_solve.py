@@ -1,0 +1,31 @@
+"""lp_solve 5.5: its command line, whose standard output is log and solution at once.
+
+What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; FORMATS §9, §10.
+"""
+
+import re
+
+from odtc.fileformats.status_words import LP_SOLVE
+from odtc.model.solution import Termination
+from odtc.solvers.capabilities import Dialect
+
+NAME = "lp_solve"
+SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"
+# It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect (FORMATS §7). As GLPK it
+# refuses fixed MPS with a number of more than 12 characters.
+DIALECT = Dialect(reads=("mps",), gzip=False)
+PROGRAMS = ("lp_solve",)
+VERSION = (("-h",), r"lp_solve version ([0-9.]+)")
+COMMAND = "lp_solve"
+SOLUTION = "stdout"
+
+LINE = re.compile("^(" + "|".join(map(re.escape, LP_SOLVE)) + r")\s*$", re.M | re.I)
+VALUES = re.compile(r"^Value of objective function: .*\s+Actual values of the variables:", re.M)
+
+
+def read_log(text: str) -> Termination | None:
+    """From its one line of words; with none and a point, it says by this that the point is optimal."""
+    found = LINE.search(text)
+    if found:
+        return LP_SOLVE[found[1].lower()]
+    return Termination.OPTIMAL if VALUES.search(text) else None

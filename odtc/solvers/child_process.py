@@ -1,0 +1,148 @@
+"""A process of ours: started in a group of its own, heard, told to stop, and ended exactly.
+
+The only module that starts processes.
+"""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
+GRACE = 10.0  # seconds it then has to hand in what it found
+PATIENCE = 5.0  # seconds for a command that only says its version
+WORDS = 1 << 16  # bytes of it that are heard
+HELD = 256  # events that wait to be fetched; beyond these a program waits in its own print
+# Seconds between two looks at the clock, at whether somebody wants its end, and at Ctrl-C: libraries
+# restore the handler of SIGINT with SA_RESTART, and then it wakes no thread that waits without a timeout.
+POLL = 0.1
+
+
+class Child:
+    """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
+    output, at most HELD at once, and None when the output ends. Raises OSError where it cannot be
+    started."""
+
+    def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False):
+        self.process = subprocess.Popen(
+            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merge_stderr else None,
+            cwd=cwd, env=env, start_new_session=True,
+        )
+        self.events = queue.Queue(HELD)
+        self._ended = threading.Event()
+        threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
+
+    def _hear(self, listen) -> None:
+        # The stream is closed where it is read: closed elsewhere, one that a program's own child
+        # still holds open would be waited for.
+        with self.process.stdout as stream:
+            try:
+                listen(stream, self._put)
+            finally:
+                self._put(None)
+
+    def _put(self, event) -> None:
+        while not self._ended.is_set():
+            with contextlib.suppress(queue.Full):
+                return self.events.put(event, timeout=POLL)
+
+    def interrupt(self) -> None:
+        """What Ctrl-C would do, to the whole group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGINT)
+
+    def close_input(self) -> None:
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def end(self) -> int:
+        """Ends exactly the group that was started, waits for it, and gives its exit code."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self._ended.set()
+        self.process.wait()
+        if self.process.stdin is not None:
+            self.close_input()
+        return self.process.returncode
+
+
+def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in=None, grace: float | None = None) -> str | None:
+    """Hands every event to `take` until it returns True or the child's output ends.
+
+    `limit` seconds after the start (of the process, or the event "started" where `started` is
+    False) and NUDGE more, `tell` is called; `grace` seconds (None: GRACE) later, or at a second Ctrl-C, this returns.
+    `ends_in()`, where it is given, is the seconds that the process still has, None while it may go
+    on: at its first number `tell` is called, at the end of the seconds this returns.
+    Returns "time_limit" or "interrupted" where we stopped it, else None.
+    """
+    stopped, deadline = None, float("inf")
+    if started and limit is not None:
+        deadline = time.monotonic() + limit + NUDGE
+
+    def ask(why: str, grace: float) -> None:
+        nonlocal stopped, deadline
+        stopped, deadline = why, time.monotonic() + grace
+        tell()
+
+    while True:
+        try:
+            left = ends_in() if ends_in is not None else None
+            if left is not None:
+                if stopped is None:
+                    ask("interrupted", left)
+                deadline = min(deadline, time.monotonic() + left)
+            wait = deadline - time.monotonic()
+            if wait <= 0:  # also where it never stops talking
+                if stopped is not None:
+                    return stopped
+                ask("time_limit", GRACE if grace is None else grace)
+                continue
+            try:
+                event = child.events.get(timeout=min(wait, POLL))
+            except queue.Empty:
+                continue
+            if event is None:
+                return stopped
+            if event == "started":
+                if limit is not None and stopped is None:
+                    deadline = time.monotonic() + limit + NUDGE
+            elif take(event):
+                return stopped
+        except KeyboardInterrupt:
+            if stopped is not None:
+                return "interrupted"
+            ask("interrupted", GRACE)
+
+
+def python_environment() -> dict[str, str]:
+    """The environment in which another Python finds this very package."""
+    package = str(Path(__file__).resolve().parents[2])
+    path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    return os.environ | {"PYTHONPATH": path}
+
+
+def quick_output(argv, env) -> str:
+    """What a short command prints, on either stream, at most WORDS bytes; what it has printed by the
+    end of PATIENCE where it hangs, an empty text where it cannot be run."""
+    heard = bytearray()
+
+    def listen(stream, put):
+        while len(heard) < WORDS and (piece := stream.read1(WORDS - len(heard))):
+            heard.extend(piece)
+
+    try:
+        # In no folder of the user's: what a program writes when it is merely asked is not wanted there.
+        child = Child(argv, listen, tempfile.gettempdir(), env, subprocess.DEVNULL, True)
+    except OSError:
+        return ""
+    try:
+        with contextlib.suppress(queue.Empty):
+            child.events.get(timeout=PATIENCE)
+    finally:
+        child.end()
+    return bytes(heard).decode("utf-8", "replace")

@@ -1,0 +1,96 @@
+"""The program of a solver: where it is on this machine, and which version.
+
+What its module in `solvers/` says of that:
+
+    PROGRAMS         names looked for on PATH and beside this Python
+    VERSION          (arguments, pattern) that make it say its version
+    PACKAGE          the Python package that brings it, where there is one, and DRIVER: the member of
+                     odtc.solvers.drivers that runs it (none: `bundled()` gives the program inside)
+"""
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from odtc.errors import SolverError
+from odtc.solvers.child_process import python_environment, quick_output
+
+
+@dataclass(frozen=True)
+class Program:
+    """How to start a solver: the first words of its command, what it needs in its environment, and
+    the template of the rest."""
+
+    argv: tuple[str, ...]
+    template: str
+    where: str
+    environment: dict = field(default_factory=dict)
+
+
+def locate(module, program: str | None = None) -> Program | None:
+    """The program of a solver, None where it is not on this machine.
+
+    `program` names an executable that is taken instead; raises SolverError where it is none.
+    """
+    if program is not None:
+        path = shutil.which(program)
+        if path is None:
+            raise SolverError(f"expected an executable with --program, got {program!r}, which is none")
+        return _program(module, path)
+    # The scripts of a virtual environment are not on PATH where it is not activated.
+    search = os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)])
+    for name in module.PROGRAMS:
+        if path := shutil.which(name, path=search):
+            # A described solver may be a Python program that uses this very package.
+            return _program(module, path, _python_path() if hasattr(module, "ARGUMENTS") else {})
+    package = getattr(module, "PACKAGE", None)
+    if package is None or importlib.util.find_spec(package) is None:
+        return None
+    if driver := getattr(module, "DRIVER", None):
+        argv = (sys.executable, "-P", "-m", "odtc.solvers.drivers", driver)
+        template = getattr(module, "DRIVER_COMMAND", "driver")
+        return Program(argv, template, f"package {package}", _python_path())
+    return module.bundled()
+
+
+def _python_path() -> dict:
+    return {"PYTHONPATH": python_environment()["PYTHONPATH"]}
+
+
+def _program(module, path: str, environment: dict | None = None) -> Program:
+    path = os.path.abspath(path)  # it will not run in this folder
+    return Program((path,), module.COMMAND, path, environment or {})
+
+
+def wanted(module, program: str | None = None) -> str:
+    """What to install, in words."""
+    if hasattr(module, "run"):
+        return "install its package, or choose one of `odtc list solvers`"
+    ways = [f"the program {' or '.join(map(repr, module.PROGRAMS))} on PATH"] if module.PROGRAMS else []
+    ways += [f"the Python package {module.PACKAGE!r}"] if getattr(module, "PACKAGE", None) else []
+    return f"expected {' or '.join(ways)}; install it, name it with --program, or choose one of `odtc list solvers`"
+
+
+def version(module, program: str | None = None) -> str | None:
+    """What the program says its version is ("found" where it says none), None where it is not here."""
+    found = locate(module, program)
+    if found is None:
+        return None
+    if found.where.startswith("package ") and getattr(module, "PACKAGE", None):
+        return importlib.metadata.version(module.PACKAGE)
+    if not hasattr(module, "VERSION"):  # nobody knows how to ask one that a file describes
+        return "found"
+    return _said_version(found.argv, tuple(found.environment.items()), *module.VERSION)
+
+
+@lru_cache
+def _said_version(argv, environment, arguments, pattern) -> str:
+    said = quick_output([*argv, *arguments], os.environ | dict(environment))
+    match = re.search(pattern, said)
+    return match[1] if match else "found"

@@ -1,0 +1,243 @@
+"""A solver that is a program: how it is called, and one run of it.
+
+What its module in `solvers/` says, beside NAME, SUMMARY, DIALECT, read_log and what `odtc.solvers.executables` lists:
+
+    COMMAND          its template in templates/command: one argument a line, blank lines left out
+    SOLUTION         "file", or "stdout" where it only prints its solution
+
+and of its log what `odtc.solvers.log_parser` lists.
+
+A run has a folder of its own with plain names in it, so that no solver meets a blank, an accent
+or a stale file; a model file that is as odtc writes it is linked there, any other is written anew
+(odtc.fileformats.portable_subset). No exit code is asked: they say nothing.
+"""
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.atomic_write import write_text
+from odtc.base.templates import render, render_line
+from odtc.base.text import show_number
+from odtc.errors import SolutionError, SolverError
+from odtc.fileformats.model_files import FORMATS, write_model
+from odtc.fileformats.portable_subset import compare, portable
+from odtc.fileformats.solution_files import RawPoint, read_point, write_point
+from odtc.model.feasibility import BROKEN
+from odtc.model.solution import Options, Progress, Termination, proof
+from odtc.solvers import log_parser as logs
+from odtc.solvers.child_process import Child, attend
+from odtc.solvers.executables import Program, locate
+from odtc.solvers.log_buffer import PIECE, Transcript
+from odtc.solvers.messages import Log, Outcome
+
+MODEL_NAMES = (".mps", ".mps.gz", ".lp", ".lp.gz")  # by whose ends programs know a model
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of a program, as it is started in the folder of its files: its command, what it needs in
+    its environment, the names of its files (model, form, solution, start, options; "" for none), the
+    text of its option file ("" for none), whether that is its input, and whether its solution is
+    what it prints."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    names: dict[str, str]
+    option_text: str = ""
+    reads_options: bool = False
+    prints_solution: bool = False
+
+
+def plan(module, program: Program, names: dict, options: Options) -> Plan:
+    """How a run is started, whoever does it: `run`, or a shell that reads what `odtc.solvers.job_script` writes."""
+    facts = names | {
+        "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
+        "threads": options.threads or "", "seed": options.seed, "gap": show_number(options.gap),
+    }
+    if hasattr(module, "ARGUMENTS"):  # of a solver that a template file describes
+        words = [render_line(argument, here=module.FOLDER, **facts) for argument in module.ARGUMENTS]
+    else:
+        words = render(f"command/{program.template}.jinja", **facts).splitlines()
+    asks = program.template == module.COMMAND and getattr(module, "OPTIONS", False)  # a driver takes arguments
+    return Plan(
+        (*program.argv, *(word for word in words if word.strip())), program.environment, names,
+        render(f"options/{module.COMMAND}.jinja", **facts) if asks else "",
+        asks and getattr(module, "STDIN_OPTIONS", False), module.SOLUTION == "stdout",
+    )
+
+
+def run(module, model, options: Options, start, take, path=None, program_name=None, ends_in=None) -> str | None:
+    """Runs the solver on a model; events and the Outcome go to `take`. Returns why we stopped it, if
+    we did: "time_limit" or "interrupted".
+
+    `path` is the model's file where there is one already; `ends_in` as in `odtc.solvers.child_process.attend`.
+    Raises SolverError where the program cannot be started.
+    """
+    program = locate(module, program_name)
+    with tempfile.TemporaryDirectory(prefix="odtc-", ignore_cleanup_errors=True) as folder:
+        folder = Path(folder)
+        if model.offset:  # no file has it
+            take = _raised(take, model.offset)
+        names, model, note = lay_out(module, model, start, path, folder)
+        if note:
+            take(Log(f"odtc: {note}\n"))
+        planned = plan(module, program, names, options)
+        if planned.option_text:
+            write_text(folder / names["options"], planned.option_text)
+        began = time.monotonic()
+        stdin = folder / names["options"] if planned.reads_options else Path(os.devnull)
+        with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
+
+            last = Progress(0.0, None, None, None)
+
+            def hear(event) -> None:
+                nonlocal last
+                said.add(event.text)
+                take(event)
+                if (progress := _progress(module, event.text, time.monotonic() - began, last)) is not None:
+                    last = progress
+                    take(progress)
+
+            try:
+                with stdin.open("rb") as given:
+                    child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, merge_stderr=True)
+            except OSError as problem:
+                raise SolverError(f"cannot start {planned.argv[0]!r}: {problem.strerror}") from None
+            try:
+                stopped = attend(child, hear, child.interrupt, options.time_limit, started=True, ends_in=ends_in)
+            finally:
+                child.end()
+            log = said.text()
+        take(_outcome(module, model, log, folder / names["solution"], start is not None, stopped, options.gap == 0))
+    return stopped
+
+
+def lay_out(module, model, start, path, folder: Path, stem: str = "", write: bool = True) -> tuple[dict, object, str]:
+    """(names, model, note): the files of a run in `folder`, the model under the names that it has there,
+    and why it was written anew where it was, in words.
+
+    With a `stem`, `folder` is that of the model's file `path`, which is used as it lies there; what must
+    be written has names of its own beside it. With `write` False nothing is.
+    """
+    dialect, same, linked, note = module.DIALECT, portable(model), False, ""
+    if path is not None:
+        file = compare(path, model)
+        form = file.form
+        # Nor a section that it cannot read.
+        linked = form in dialect.reads and (dialect.gzip or not file.packed) and (dialect.cuts or not file.cuts)
+        linked = linked and (not stem or Path(path).name.lower().endswith(MODEL_NAMES))
+        if not linked and stem:
+            note = f"{Path(path).name} is written anew for {module.NAME}, which does not read it as it is"
+        if file.astray:
+            linked = False
+            note = f"{Path(path).name} is written anew for {module.NAME}, as all solvers read it alike: {file.astray}"
+    if linked:
+        name = f"model{FORMATS.get(form).SUFFIX}" + (".gz" if file.packed else "")
+        if stem:
+            name = Path(path).name
+        else:
+            (folder / name).symlink_to(Path(path).resolve())
+        same = FORMATS.get(form).renamed(same) if hasattr(FORMATS.get(form), "renamed") else same
+    else:
+        form = dialect.reads[0]
+        name = f"{stem}.{module.COMMAND}" if stem else "model"
+        name += FORMATS.get(form).SUFFIX
+        if write:
+            write_model(same, folder / name, form, dialect.cuts)
+    names = {"model": name, "form": form, "solution": "solution.sol", "start": "", "options": "solver.options"}
+    if start is not None and dialect.start:
+        names["start"] = (f"{stem}.start.{module.COMMAND}" if stem else "start") + dialect.start_suffix
+        if write:
+            write_point(same, start, folder / names["start"], dialect.start)
+    return names, same, note
+
+
+def _raised(take, offset: float):
+    """`take`, with the objective's constant added to every objective and bound that is told."""
+    more = lambda value: None if value is None else value + offset  # noqa: E731
+
+    def raised(event):
+        if isinstance(event, Progress):
+            event = replace(event, incumbent=more(event.incumbent), bound=more(event.bound))
+        elif isinstance(event, Outcome):
+            event = replace(event, objective=more(event.objective), bound=more(event.bound))
+        return take(event)
+
+    return raised
+
+
+def _outcome(module, model, log: str, solution: Path, started: bool, stopped, exact: bool) -> Outcome:
+    """What a run left behind: its file, or its log, made into a point that can be one."""
+    said = logs.read(module, log)
+    message = ""
+    raw = x = None
+    try:
+        if solution.exists():
+            raw = _by_pattern(module, solution) if hasattr(module, "PATTERN") else read_point(solution)
+    except SolutionError as problem:
+        # Of one that was ended while it wrote there is nothing to say.
+        message = "" if stopped else str(problem).replace(str(solution.parent) + os.sep, "")
+    termination = said.termination
+    if raw is not None:
+        # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+        raw = raw.under(said.termination, said.has_point)
+        if raw.termination not in (None, Termination.UNKNOWN):
+            termination = raw.termination
+        try:
+            x = raw.on(model.columns)
+        except SolutionError as problem:
+            message = str(problem)
+    if x is not None and model.integrality.any():
+        whole = x[model.integrality.astype(bool)]
+        if np.abs(whole - np.round(whole)).max() > BROKEN:
+            x, message = None, "its point is fractional: the relaxation, not a solution"
+    if termination is None:
+        termination = Termination.UNKNOWN if x is not None or stopped else Termination.ERROR
+    if termination == Termination.ERROR:
+        message = message or logs.last_words(log)
+    bound = said.bound
+    if x is not None:
+        loose = said.within_gap or raw.within_gap or not exact and bool(model.integrality.any())
+        termination, bound, doubt = proof(termination, model.objective(x), bound, loose)
+        message = message or doubt
+    start = "none"
+    if started and module.DIALECT.start:
+        start = "accepted" if said.started else "not confirmed"
+    return Outcome(x, termination, raw.objective if x is not None else None, bound, said.nodes, start, message)
+
+
+def _by_pattern(module, solution: Path) -> RawPoint | None:
+    text = solution.read_text(encoding="utf-8", errors="replace")
+    found = [(match["name"], match["value"]) for match in module.PATTERN.finditer(text)]
+    if not found:
+        return None
+    try:
+        values = np.array([float(value) for _, value in found])
+    except ValueError as problem:
+        raise SolutionError(f"expected numbers where the pattern says (?P<value>…): {problem}") from None
+    return RawPoint(module.COMMAND, [name for name, _ in found], values)
+
+
+def _progress(module, text: str, seconds: float, last: Progress) -> Progress | None:
+    """What a line of the log says of incumbent and bound, where the module knows such lines; what it
+    leaves out is as it was."""
+    if (bound := logs.bound(module, text)) is not None:
+        return Progress(seconds, last.incumbent, bound, None)
+    incumbent, bound = logs.live(module, text)
+    if incumbent is None and bound is None:
+        return None
+    return Progress(seconds, last.incumbent if incumbent is None else incumbent, last.bound if bound is None else bound,
+                    None, rounded=True)
+
+
+def _lines(stream, put) -> None:
+    try:
+        while line := stream.readline(PIECE):
+            put(Log(line.decode("utf-8", "replace")))
+    except (OSError, ValueError):
+        pass

@@ -1,0 +1,73 @@
+"""A job that solves a model file elsewhere: the plan of `odtc.solvers.external` as a shell reads it.
+
+All that it names lies in the folder of the model's file, from where it is run, under bare names: so
+the folder can be copied to another machine with the job in it.
+"""
+
+import shlex
+from pathlib import Path
+
+from odtc.base.atomic_write import stem_of
+from odtc.base.registry import did_you_mean
+from odtc.base.templates import render
+from odtc.errors import ChoiceError, SolverError
+from odtc.model.solution import Options
+from odtc.solvers.executables import Program, locate, wanted
+from odtc.solvers.external import Plan, lay_out, plan
+
+KINDS = ("sh", "slurm")
+
+
+def check_kind(kind: str) -> None:
+    """Raises ChoiceError for a kind of script that there is not."""
+    if kind not in KINDS:
+        raise ChoiceError(f"unknown kind of script {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
+
+
+def plan_beside(module, model, start, path, target, options: Options, program_name=None, write: bool = False) -> tuple[Plan, list[str]]:
+    """How a solver would be run on a model's file, in the folder of that, to leave its solution in
+    `target`; and what is to be said of it.
+
+    With `write`, the files that it needs beside the model's are written, in the forms of the solver,
+    and a program that is not here is taken to be on PATH there. Raises SolverError where it is not here.
+    """
+    program = locate(module, program_name)
+    if program is None and write and module.PROGRAMS:
+        program = Program((module.PROGRAMS[0],), module.COMMAND, "elsewhere")
+    if program is None:
+        raise SolverError(f"{module.NAME} is not on this machine: {wanted(module)}")
+    folder, stem = Path(path).resolve().parent, Path(stem_of(path)).name
+    names, _, note = lay_out(module, model, start, path, folder, stem, write)
+    notes = [note] if note else []
+    if missing := [names[what] for what in ("model", "start") if names[what] and not (folder / names[what]).exists()]:
+        notes.append(f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not there yet; --script writes such files")
+    solution = Path(target).resolve()
+    names["solution"] = str(solution.relative_to(folder) if solution.is_relative_to(folder) else solution)
+    names["options"] = f"{stem}.{module.COMMAND}.options"
+    return plan(module, program, names, options), notes
+
+
+def shell_lines(planned: Plan) -> list[str]:
+    """A plan as a shell reads it; the last line is the command."""
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in planned.environment.items()]
+    solution, options = shlex.quote(planned.names["solution"]), shlex.quote(planned.names["options"])
+    lines.append(f"rm -f {solution}")
+    if planned.option_text:
+        lines.append(f"cat > {options} <<'END'\n{planned.option_text.rstrip()}\nEND")
+    line = shlex.join(planned.argv) + (f" < {options}" if planned.reads_options else "")
+    return [*lines, line + (f" > {solution}" if planned.prints_solution else "")]
+
+
+def write_script(kind: str, module, planned: Plan, path, options: Options) -> str:
+    """The job as text: for `sh`, or for the queue of `slurm`."""
+    stem = Path(stem_of(path)).name
+    lines, log = shell_lines(planned), shlex.quote(f"{stem}.log")
+    program = planned.argv[0]
+    if program != module.COMMAND and program.rpartition("/")[2] in module.PROGRAMS:
+        # Where it is not at this place, it may be on PATH.
+        lines[-1] = '"$program"' + lines[-1].removeprefix(shlex.quote(program))
+        lines.insert(-1, f'program={shlex.quote(program)}; [ -x "$program" ] || program={Path(program).name}')
+    # What is on stdout is the solution already, or is heard and kept as the log.
+    lines[-1] += f" 2> {log}" if planned.prints_solution else f" 2>&1 | tee {log}"
+    minutes = None if options.time_limit is None else int(options.time_limit // 60) + 5
+    return render(f"script/{kind}.jinja", name=stem, solver=module.NAME, lines=lines, threads=options.threads or 1, minutes=minutes)

@@ -1,0 +1,85 @@
+"""What a solver's log says of a run, by the words and patterns that its module in `solvers/` gives:
+
+    read_log(text)    -> Termination, or None where the log is not this solver's or leaves it open
+    has_point(text)   whether it has a solution at all, where its file does not tell
+    BOUND NODES       patterns of the lower bound and of the number of nodes; their last match holds
+    BOUND_ERROR       how far the bound may lie below the number that it prints, where that is rounded
+    WITHIN_GAP        pattern of an "optimal" that means: as good as was asked for, and no more
+    STARTED           pattern of "the MIP start was taken"
+    LIVE              pattern of a line of its table: "incumbent" (or "found") and "bound", as rounded there
+
+A driver (odtc.solvers.drivers) ends its log with one line for us, which holds for every package.
+"""
+
+import re
+from dataclasses import dataclass
+
+from odtc.model.solution import Termination
+
+DRIVEN = re.compile(rf"^odtc driver: status=({'|'.join(Termination)}) bound=(\S+)$", re.M)
+NO_BOUND = 1e20  # solvers write infinity like this, or larger
+
+
+@dataclass(frozen=True)
+class Said:
+    """None is what the log does not say. `bound` is a lower bound (minimisation); with `within_gap` it
+    calls a solution optimal that it did not prove to be."""
+
+    termination: Termination | None = None
+    has_point: bool | None = None
+    bound: float | None = None
+    within_gap: bool = False
+    nodes: int | None = None
+    started: bool = False
+
+
+def read(module, text: str) -> Said:
+    """What the log `text` of this solver says."""
+    driven = DRIVEN.findall(text)
+    nodes = _last_number(getattr(module, "NODES", None), text)
+    return Said(
+        Termination(driven[-1][0]) if driven else module.read_log(text),
+        module.has_point(text) if hasattr(module, "has_point") else None,
+        _number(driven[-1][1]) if driven else bound(module, text),
+        _found(module, "WITHIN_GAP", text),
+        None if nodes is None else int(nodes),
+        _found(module, "STARTED", text),
+    )
+
+
+def bound(module, text: str) -> float | None:
+    """The last lower bound in a piece of a log."""
+    found = _last_number(getattr(module, "BOUND", None), text)
+    return None if found is None else found - getattr(module, "BOUND_ERROR", 0.0)
+
+
+def live(module, line: str) -> tuple[float | None, float | None]:
+    """(incumbent, bound) of a line that a running solver prints, rounded as they stand there: for
+    eyes only, as a bound that was rounded up is none."""
+    found = module.LIVE.search(line.rstrip()) if hasattr(module, "LIVE") else None
+    said = found.groupdict() if found else {}
+    return _number(said.get("incumbent") or said.get("found") or ""), _number(said.get("bound") or "")
+
+
+def last_words(text: str) -> str:
+    """The last line that complains, else the last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("odtc driver:")]
+    cross = [line for line in lines if re.search(r"error|fail|cannot|unable|licen[cs]e|invalid|not found|Traceback", line, re.I)]
+    return (cross or lines or ["it printed nothing"])[-1].removeprefix("error: ")[:300]
+
+
+def _found(module, pattern: str, text: str) -> bool:
+    return hasattr(module, pattern) and getattr(module, pattern).search(text) is not None
+
+
+def _last_number(pattern, text: str) -> float | None:
+    found = pattern.findall(text) if pattern is not None else []
+    return _number(found[-1]) if found else None
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if abs(value) < NO_BOUND else None

@@ -1,0 +1,51 @@
+"""What a solver and the process that started it send each other."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from odtc.model.solution import Options, Termination
+
+
+@dataclass(frozen=True)
+class Job:
+    """A model as arrays, which can be sent to another process. `A` is a csc_array, `start` a point."""
+
+    c: np.ndarray
+    offset: float
+    A: object
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_lower: np.ndarray
+    col_upper: np.ndarray
+    integrality: np.ndarray
+    options: Options
+    start: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A point that a running solver has found: float64 of shape (columns,)."""
+
+    x: np.ndarray
+
+
+@dataclass(frozen=True)
+class Log:
+    """A piece of a running solver's log."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a solver says at its end; `objective` and `bound` are its own words."""
+
+    x: np.ndarray | None = field(repr=False)
+    termination: Termination
+    objective: float | None = None
+    bound: float | None = None
+    nodes: int | None = None
+    start: str = "none"
+    message: str = ""
+    cpu_seconds: float | None = None

@@ -1,0 +1,209 @@
+"""What a solver is, and how a model is solved by one: nothing that it says is believed.
+
+    NAME, SUMMARY, DIALECT
+    version()                      text, or None where the solver is not on this machine
+    read_log(text)                 -> Termination, or None where the log is not this solver's
+
+A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which hands Progress, Incumbent
+and Log events to `emit` and asks `cancelled()` often. Without a time limit, or with a
+small relaxation, it runs in a thread of this process; else, and in a race, in a process of its own,
+which is told to stop and ended when it has not by the end of the grace: the last incumbent it sent
+is kept either way.
+A solver that is a program says what `odtc.solvers.external` lists.
+"""
+
+import contextlib
+import pickle
+import queue
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from odtc.errors import SolverError
+from odtc.model.feasibility import broken
+from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
+from odtc.solvers import child_process, external
+from odtc.solvers import log_parser as logs
+from odtc.solvers.child_process import Child, attend, python_environment
+from odtc.solvers.messages import Incumbent, Job, Log, Outcome
+from odtc.solvers.solver import SOLVERS, installed
+
+PARTING = 2.0  # seconds, and a tenth of the limit, that a solver which sends its incumbents has for its last word
+
+
+# Threads of solvers that did not stop when told. A Python that ends in good order under them aborts.
+LEFT: list[threading.Thread] = []
+
+
+SMALL = 100_000  # nonzeros of a relaxation that needs no process of its own to be stopped
+
+
+def solve(model, solver: str = "highs", options: Options | None = None, start: np.ndarray | None = None,
+          progress=None, log=None, path=None, program: str | None = None, ends_in=None) -> Solution:
+    """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
+
+    `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
+    Progress, `log` with pieces of the solver's log. For a solver that is a program, `path` is
+    the model's file where it is written already, and `program` names another executable.
+    `ends_in()` is asked often: None while it may go on, then the seconds it still has; with it, a
+    solver inside Python has a process of its own, so that its end can be had.
+    The objective is recomputed from the point, and the point is checked: where it breaks the model
+    there is none, and the termination is `error`. Raises SolverError where the solver cannot be
+    run, ChoiceError for an unknown one.
+    """
+    options = options or Options()
+    module, found = installed(solver, program)
+    run = _Run(model, progress, log, start)
+    try:
+        if not hasattr(module, "run"):
+            run.stopped = external.run(module, model, options, start, run.take, path, program, ends_in)
+        else:
+            job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
+                      model.col_upper, model.integrality, options, start)
+            if options.time_limit is None and ends_in is None:
+                _in_thread(module, job, run)
+            else:
+                _in_process(solver, job, run, ends_in)
+    except KeyboardInterrupt:  # before the solver could be told
+        run.stopped = Termination.INTERRUPTED
+    return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began, options.time_limit)
+
+
+def said_in_log(path) -> logs.Said:
+    """What a solver's log says of its run, by the first solver that recognises it. Raises SolverError
+    for a log that cannot be read."""
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as problem:
+        raise SolverError(f"cannot read the log {str(path)!r}: {problem.strerror}") from None
+    modules = [SOLVERS.get(name) for name in SOLVERS.names()]
+    # A driver's last line holds for every package.
+    return logs.read(next((module for module in modules if module.read_log(text) is not None), modules[0]), text)
+
+
+class _Run:
+    """What one solve has said so far: the last incumbent and bound, and its history."""
+
+    def __init__(self, model, progress, log, start=None):
+        self.model, self.progress, self.log, self.start = model, progress, log, start
+        self.x, self.bound, self.nodes, self.history = None, None, None, []
+        self.began = time.monotonic()
+        self.outcome: Outcome | None = None
+        self.stopped: str | None = None  # why we stopped it, if we did
+
+    def take(self, event) -> bool:
+        """True when it was the last event."""
+        if isinstance(event, Incumbent):
+            self.x = event.x
+        elif isinstance(event, Log):
+            if self.log:
+                self.log(event.text)
+        elif isinstance(event, Progress):
+            if event.bound is not None and not event.rounded:
+                self.bound = event.bound
+            self.nodes = event.nodes if event.nodes is not None else self.nodes
+            state = (event.incumbent, event.bound)
+            if not self.history or self.history[-1][1:] != state:
+                self.history.append((round(event.seconds, 3), *state))
+            if self.progress:
+                self.progress(event)
+        else:
+            self.outcome = event
+        return self.outcome is not None
+
+    def solution(self, name: str, seconds: float, limit: float | None) -> Solution:
+        stopped = Termination(self.stopped) if self.stopped else None
+        words = "it did not answer when it was told to stop" if stopped else "the solver ended without a word"
+        said = self.outcome or Outcome(None, stopped or Termination.ERROR, message=words)
+        x, termination, message = said.x if said.x is not None else self.x, said.termination, said.message
+        if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
+            termination = stopped
+        if stopped == Termination.INTERRUPTED and termination == Termination.TIME_LIMIT and (limit is None or seconds < limit):
+            termination = stopped  # some know one word for both
+        if termination in NO_POINT:
+            x = None  # what it found on its way is no answer
+        if termination in (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED):
+            if stopped or limit is not None and seconds >= limit:
+                # CBC's preprocessing says so of a model that it had no time to look at.
+                message = f"it says {termination.replace('_', ' ')} at the end of its time, which proves nothing"
+                termination = stopped or Termination.TIME_LIMIT
+            elif self.start is not None and not broken(self.model, self.start, 1e-9):
+                termination, message = Termination.ERROR, "it says infeasible, but its start is a solution of the model"
+        if x is not None and (wrong := broken(self.model, x)):
+            x, termination, message = None, Termination.ERROR, f"its point is no solution of the model: {wrong}"
+        if x is None and termination == Termination.OPTIMAL:
+            termination, message = Termination.ERROR, message or "it says optimal, but there is no point"
+        objective = self.model.objective(x) if x is not None else None
+        if said.x is not None and None not in (objective, said.objective):
+            # Six digits of a point are as many of its objective, of all terms together.
+            digits = 1e-5 * max(1.0, float(np.abs(self.model.c) @ np.abs(x)))
+            if abs(objective - said.objective) > digits:
+                message = message or f"it says the objective is {said.objective:.10g}, its point costs {objective:.10g}"
+        bound = said.bound if said.bound is not None else self.bound
+        if bound is not None and not abs(bound) < logs.NO_BOUND:
+            bound = None
+        if objective is not None:  # an earlier incumbent is not the point that it calls optimal
+            termination, bound, doubt = proof(termination, objective, bound, said.x is None)
+            message = message or doubt
+        # Two doubles for one number: the bound of a proof differs from its objective by rounding.
+        if None not in (objective, bound) and abs(objective - bound) <= 1e-9 * max(1.0, abs(objective)):
+            bound = objective
+        return Solution(
+            x, termination, objective, bound, seconds, name, said.nodes if said.nodes is not None else self.nodes,
+            said.objective, said.start, tuple(self.history), message, said.cpu_seconds,
+        )
+
+
+def _in_thread(module, job, run) -> None:
+    """In this process. Ctrl-C asks the solver to stop; a second one, or GRACE seconds without an
+    answer, leave it to itself."""
+    events, cancel, deadline = queue.SimpleQueue(), threading.Event(), float("inf")
+
+    def work():
+        try:
+            events.put(module.run(job, events.put, cancel.is_set))
+        except Exception as problem:  # whatever a solver's binding raises is one sentence to the user
+            events.put(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    LEFT.append(thread)
+    while run.outcome is None and time.monotonic() < deadline:
+        try:
+            with contextlib.suppress(queue.Empty):
+                run.take(events.get(timeout=child_process.POLL))
+        except KeyboardInterrupt:
+            if cancel.is_set():
+                break
+            run.stopped, deadline = Termination.INTERRUPTED, time.monotonic() + child_process.GRACE
+            cancel.set()
+    if run.outcome is not None:
+        LEFT.remove(thread)
+
+
+def _in_process(solver, job, run, ends_in=None) -> None:
+    """In a process of its own, whose group is ended when it does not keep the limit."""
+    child = Child([sys.executable, "-P", "-m", "odtc.solvers.worker", solver], _unpickled, env=python_environment())
+    try:
+        with contextlib.suppress(BrokenPipeError):  # it ended already; what it said is in its events
+            pickle.dump(job, child.process.stdin, protocol=5)
+            child.process.stdin.flush()
+        # The worker takes the end of its input for "stop".
+        # Its incumbents are here already, so a short limit is not followed by a long wait for the last word.
+        limit = job.options.time_limit
+        grace = None if limit is None else min(child_process.GRACE, PARTING + limit / 10)
+        run.stopped = attend(child, run.take, child.close_input, limit, started=False, ends_in=ends_in, grace=grace)
+    finally:
+        child.end()
+
+
+def _unpickled(stream, put) -> None:
+    try:
+        while True:
+            put(pickle.load(stream))
+    except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+        pass
+

@@ -1,0 +1,70 @@
+"""A solver that odtc has never heard of, described by a TOML file; see examples/my-solver."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+from odtc.base.registry import did_you_mean
+from odtc.base.templates import render_line
+from odtc.errors import ChoiceError
+from odtc.fileformats.model_files import FORMATS
+from odtc.fileformats.solution_files import POINTS
+from odtc.model.solution import Termination
+from odtc.solvers.capabilities import Dialect
+
+KEYS = ("name", "command", "model", "start", "solution", "pattern", "status", "bound")
+
+
+def from_template(path):
+    """The solver that a TOML file describes, with what a module of `solvers/` has. Raises ChoiceError,
+    with the key, for what does not fit."""
+    try:
+        facts = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise ChoiceError(f"cannot read the solver template {str(path)!r}: {problem.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise ChoiceError(f"expected TOML in the solver template {str(path)!r}: {problem}") from None
+    unknown = set(facts) - set(KEYS)
+    if unknown:
+        key = sorted(unknown)[0]
+        raise ChoiceError(f"{path}: unknown key {key!r}{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
+    for key, fits, what in (
+        ("command", lambda v: isinstance(v, list) and v and all(isinstance(a, str) for a in v), "a list of arguments, the program first"),
+        ("status", lambda v: isinstance(v, dict) and set(v.values()) <= set(Termination), f"words of the log = one of {', '.join(Termination)}"),
+        ("solution", lambda v: v in ("file", "stdout"), "'file' or 'stdout'"),
+        ("model", lambda v: v in FORMATS.names(), f"one of {', '.join(FORMATS.names())}"),
+        ("start", lambda v: v in POINTS.names(), f"one of {', '.join(POINTS.names())}"),
+        ("pattern", lambda v: _is_pattern(v, {"name", "value"}), "a regular expression with (?P<name>…) and (?P<value>…)"),
+        ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
+    ):
+        if key in facts and not fits(facts[key]) or key == "command" and key not in facts:
+            raise ChoiceError(f"{path}: expected {key} = {what}, got {facts.get(key)!r}")
+    words = facts.get("status", {})
+
+    def read_log(text: str) -> Termination | None:
+        found = [(text.rfind(phrase), Termination(meant)) for phrase, meant in words.items() if phrase in text]
+        return max(found)[1] if found else None
+
+    patterns = {}
+    if "bound" in facts:
+        patterns["BOUND"] = re.compile(facts["bound"], re.M)
+    if "pattern" in facts:
+        patterns["PATTERN"] = re.compile(facts["pattern"], re.M)
+    here = str(Path(path).resolve().parent)
+    program = render_line(facts["command"][0], here=here, python=sys.executable)
+    return SimpleNamespace(
+        NAME=facts.get("name", Path(path).stem), SUMMARY=f"described by {path}",
+        DIALECT=Dialect((facts.get("model", "mps"),), False, facts.get("start")),
+        PROGRAMS=(program,), COMMAND=Path(path).stem, SOLUTION=facts.get("solution", "file"),
+        ARGUMENTS=facts["command"][1:], FOLDER=here, read_log=read_log, **patterns,
+    )
+
+
+def _is_pattern(text, groups=()) -> bool:
+    try:
+        compiled = re.compile(text)
+    except (re.error, TypeError):
+        return False
+    return set(groups) <= set(compiled.groupindex) if groups else compiled.groups >= 1

@@ -1,0 +1,53 @@
+"""The process in which an embedded solver runs under a time limit: `python -m odtc.solvers.worker SOLVER`.
+
+It reads one pickled Job from its input and writes pickled events to its output, the Outcome
+last. The end of its input means "stop": so it also ends when the process that started it dies.
+"""
+
+import os
+import pickle
+import sys
+import threading
+import time
+from dataclasses import replace
+
+
+def main() -> None:
+    # Whatever a solver prints must not come between the events.
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    from odtc.model.solution import Termination
+    from odtc.solvers.child_process import GRACE
+    from odtc.solvers.messages import Outcome
+    from odtc.solvers.solver import SOLVERS
+
+    module = SOLVERS.get(sys.argv[1])
+    job = pickle.load(sys.stdin.buffer)
+    lock, stop = threading.Lock(), threading.Event()
+
+    def emit(event) -> None:
+        with lock:
+            pickle.dump(event, output, protocol=5)
+            output.flush()
+
+    def watch() -> None:
+        sys.stdin.buffer.read()
+        stop.set()
+        time.sleep(2 * GRACE)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    emit("started")
+    try:
+        before = time.process_time()
+        outcome = module.run(job, emit, stop.is_set)
+        emit(replace(outcome, cpu_seconds=time.process_time() - before))
+    except BrokenPipeError:
+        pass
+    except Exception as problem:
+        emit(Outcome(None, Termination.ERROR, message=f"{type(problem).__name__}: {problem}"))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

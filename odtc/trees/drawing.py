@@ -1,0 +1,102 @@
+"""Pictures of a tree by matplotlib, in the manners of scikit-learn's `plot_tree`."""
+
+import contextlib
+import io
+import warnings
+
+from odtc.trees.exporting import need
+from odtc.trees.rendering import places
+from odtc.trees.tree import Tree, tree_of
+
+# The colours of Okabe and Ito, which colour-blind people tell apart.
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
+WIDTH = 26  # signs of a question in a line
+
+
+def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=None, ax=None) -> list:
+    """Draws a `Tree`, or the tree of a fitted OptimalTreeClassifier; returns the annotations, one per node.
+
+    `max_depth` is the last level drawn; `filled` colours leaves by class, stronger where they are purer;
+    `proportion` tells shares instead of numbers of rows. Needs matplotlib (extra "plot").
+    """
+    need("matplotlib", "plot", "plot_tree")
+    import matplotlib.pyplot as plt
+
+    shown = [place for place in places(_fitted(tree)) if max_depth is None or len(place.path) <= max_depth]
+    return _drawn(_fitted(tree), shown, plt.gca() if ax is None else ax, filled, proportion, fontsize)
+
+
+def export_text(tree) -> str:
+    """The drawing for the terminal of a `Tree`, or of a fitted OptimalTreeClassifier."""
+    from odtc.trees.rendering import render_tree
+
+    return render_tree(_fitted(tree))
+
+
+def picture(tree: Tree, format: str = "png", dpi: int = 144) -> bytes:
+    """The drawing as a file; needs matplotlib."""
+    need("matplotlib", "plot", f"--to {format}")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(max(4.0, 1.9 * tree.n_leaves), max(2.0, 1.15 * (tree.depth + 1))), layout="tight")
+    FigureCanvasAgg(figure)
+    _drawn(tree, places(tree), figure.add_subplot(), True, False, 9)
+    buffer = io.BytesIO()
+    with drawing_any_sign():
+        figure.savefig(buffer, format=format, dpi=dpi, metadata={"Software": None} if format == "png" else None)
+    return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def drawing_any_sign():
+    """A sign that the font has not is drawn as a box, without matplotlib's warning for each."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        yield
+
+
+def _fitted(given) -> Tree:
+    """The tree of a tree or estimator; raises scikit-learn's NotFittedError as its own `plot_tree` does."""
+    if hasattr(given, "fit"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(given)
+    return tree_of(given)
+
+
+def _drawn(tree: Tree, shown, axes, filled, proportion, fontsize) -> list:
+    axes.set_axis_off()
+    deepest = max(len(place.path) for place in shown)
+    axes.set_xlim(-0.6, tree.n_leaves - 0.4)
+    axes.set_ylim(-deepest - 0.5, 0.5)
+    for place in shown:
+        if place.path:
+            parent = next(other for other in shown if other.number == place.parent)
+            x, y = (parent.x, place.x), (1 - len(place.path), -len(place.path))
+            axes.plot(x, y, color="#888888", linewidth=1, zorder=0)
+            axes.text(sum(x) / 2, sum(y) / 2, "yes" if place.side == "left" else "no", ha="center", va="center", fontsize=(fontsize or 9) - 1,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+    return [axes.annotate(_words(tree, place, proportion), (place.x, -len(place.path)), ha="center", va="center", fontsize=fontsize or 9,
+                          parse_math=False, bbox=_box(place, filled)) for place in shown]
+
+
+def _words(tree: Tree, place, proportion) -> str:
+    n = place.n_rows
+    if not place.is_leaf:
+        import textwrap
+
+        lines = textwrap.wrap(place.asks, WIDTH) or [place.asks]
+        return "\n".join(lines)
+    counted = f"{place.n_correct / n:.0%}" if proportion and n else f"{place.n_correct} of {n}" if n else "no rows"
+    return f"{tree.classes[place.node.label]}\n{counted}" if place.node.rows else tree.classes[place.node.label]
+
+
+def _box(place, filled) -> dict:
+    from odtc.base.template_filters import tint
+
+    box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "#666666"}
+    if place.is_leaf and filled:
+        colour = PALETTE[place.node.label % len(PALETTE)]
+        box |= {"facecolor": tint(colour, 0.1 + 0.5 * (place.n_correct / place.n_rows if place.n_rows else 0)), "edgecolor": colour}
+    return box

@@ -1,0 +1,51 @@
+"""Why a tree predicts what it does for one row: the questions on its path, each with the row's own answer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC, Feature
+from odtc.trees.tree import Branch, Leaf, Tree
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question: the cells it asks by column, the answer in words, and the training rows that gave the same one."""
+
+    cells: tuple[tuple[str, str], ...]
+    answer: str
+    side: str
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Path:
+    prediction: str
+    steps: tuple[Step, ...]
+    leaf: Leaf
+
+    def to_json(self) -> dict:
+        return {"prediction": self.prediction, "rows": list(self.leaf.rows), "counts": list(self.leaf.counts),
+                "path": [{"cells": dict(step.cells), "answer": step.answer, "side": step.side, "rows": list(step.rows)} for step in self.steps]}
+
+
+def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
+    """The path of a row, float64 (features,), coded like `Dataset.X`; raises DataError, which calls the row by its
+    number, where the tree refuses it."""
+    row = np.asarray(row, dtype=np.float64)
+    tree.apply(row[None, :], number)
+    node, steps = tree.root, []
+    while isinstance(node, Branch):
+        left = bool(node.split.left(row[None, :])[0])
+        cells = tuple((tree.features[place].name, shown(tree.features[place], row[place])) for place in node.split.features)
+        answer = node.split.words(tree.features)[0 if left else 1]
+        node = node.left if left else node.right
+        steps.append(Step(cells, answer, "left" if left else "right", node.rows))
+    return Path(tree.classes[node.label], tuple(steps), node)
+
+
+def shown(feature: Feature, value: float) -> str:
+    """A cell in words; a level that was not seen in training has no name here."""
+    if np.isnan(value):
+        return "missing"
+    return "a level not seen in training" if value < 0 and feature.kind != NUMERIC else feature.show(value)

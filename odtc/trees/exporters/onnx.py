@@ -1,0 +1,157 @@
+"""ONNX: each split answers by plain operators in 64 bits, and a tree of `ai.onnx.ml` finds the leaf from the answers.
+
+One input per column that the tree asks, of shape (rows, 1): double for a number, NaN where it is missing;
+text for the others, as the level is called ("true" and "false" too), empty where it is missing. Outputs
+are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares of the training weight in
+the leaf. Where the tree refuses a missing cell the label is empty and the probabilities are NaN.
+"""
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC
+from odtc.data.splits import Missing, Oblique, Subset, Threshold
+from odtc.trees.exporting import need
+from odtc.trees.tree import Leaf, Tree
+
+NAME = "onnx"
+SUMMARY = "ONNX, for onnxruntime and the like: numbers as double, levels as text"
+SUFFIX = "onnx"
+
+
+def write(tree: Tree) -> bytes:
+    onnx = need("onnx", "onnx", "--to onnx")
+    helper = onnx.helper
+    graph = _Graph(helper, onnx.TensorProto, onnx.numpy_helper, tree)
+    graph.ask()
+    model = helper.make_model(
+        helper.make_graph(graph.nodes, "odtc", graph.inputs, graph.outputs, graph.constants), producer_name="odtc",
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=8,
+    )
+    model.doc_string = f"{tree.target}: {', '.join(tree.classes)}"
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+class _Graph:
+    """The operators of a tree, as they are collected."""
+
+    def __init__(self, helper, types, arrays, tree: Tree):
+        self.helper, self.types, self.arrays, self.tree = helper, types, arrays, tree
+        self.nodes, self.inputs, self.outputs, self.constants = [], [], [], []
+        self.mark = "odtc_"  # begins every name that is no column's
+        while any(feature.name.startswith(self.mark) for feature in tree.features):
+            self.mark += "_"
+        branches = [node for node, _ in tree.walk() if not isinstance(node, Leaf)]
+        asked = sorted({place for node in branches for place in node.split.features}) or range(len(tree.features))
+        self.columns = {place: self._column(place) for place in asked}
+
+    def ask(self) -> None:
+        """The answers of all splits side by side, the leaf that they lead to, and what it predicts."""
+        tree, op, types = self.tree, self._op, self.types
+        answers, records, leaves, rows, stack = [], [], [], [], [(tree.root, None)]
+
+        def place(*record):
+            records.append(list(record))
+            return len(records) - 1
+
+        def hang(number, above):
+            if above is not None:
+                records[above[0]][above[1]] = number
+
+        while stack:
+            node, above = stack.pop()
+            if isinstance(node, Leaf):
+                hang(place("LEAF", 0, 0, 0, len(leaves)), above)
+                leaves.append(tree.classes[node.label])
+                total = sum(node.counts)
+                rows.append(np.array(node.counts) / total if total else np.eye(len(tree.classes))[node.label])
+                continue
+            for feature in node.split.measured if tree.missing != "separate" else ():
+                answers.append(op("Cast", op("IsNaN", self.columns[feature]), to=types.FLOAT))
+                refuse = place("LEAF", 0, 0, 0, -1)
+                number = place("BRANCH_GT", len(answers) - 1, refuse, 0, 0)
+                hang(number, above)
+                above = (number, 3)
+            answers.append(op("Cast", self._answer(node.split), to=types.FLOAT))
+            number = place("BRANCH_GT", len(answers) - 1, 0, 0, 0)
+            hang(number, above)
+            stack += [(node.right, (number, 3)), (node.left, (number, 2))]
+        if not answers:
+            answers.append(op("Cast", op("IsNaN", next(iter(self.columns.values()))), to=types.FLOAT))
+        for record in records:
+            if record[4] == -1:
+                record[4] = len(leaves)
+        found = self._routed(op("Concat", *answers, axis=1), _root_first(records))
+        leaf = op("Reshape", op("Cast", found, to=types.INT64), self._constant(np.array([-1])))
+        self.nodes.append(self.helper.make_node("Gather", [self._constant(np.array([*leaves, ""], dtype=object)), leaf], ["label"], axis=0))
+        shares = np.array([*rows, np.full(len(tree.classes), np.nan)], dtype=np.float32)
+        self.nodes.append(self.helper.make_node("Gather", [self._constant(shares), leaf], ["probabilities"], axis=0))
+        self.outputs += [self.helper.make_tensor_value_info("label", types.STRING, ["rows"]),
+                         self.helper.make_tensor_value_info("probabilities", types.FLOAT, ["rows", len(tree.classes)])]
+
+    def _column(self, place: int) -> str:
+        """A column coded like `Dataset.X`: double (rows, 1)."""
+        feature = self.tree.features[place]
+        name = feature.name if feature.name not in ("label", "probabilities") else f"{feature.name}_in"
+        kind = self.types.DOUBLE if feature.kind == NUMERIC else self.types.STRING
+        self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", 1]))
+        if feature.kind == NUMERIC:
+            return name
+        codes = [*map(float, range(len(feature.levels))), float("nan")]
+        coded = self._op("LabelEncoder", name, domain="ai.onnx.ml", keys_strings=[*feature.levels, ""], values_floats=codes, default_float=-1.0)
+        return self._op("Cast", coded, to=self.types.DOUBLE)
+
+    def _answer(self, split) -> str:
+        """bool (rows, 1), true where the split sends a row left."""
+        op, number = self._op, lambda value: self._constant(np.array(value, dtype=np.float64))
+        if isinstance(split, Threshold):
+            return op("LessOrEqual", self.columns[split.feature], number(split.threshold))
+        if isinstance(split, Missing):
+            return op("IsNaN", self.columns[split.feature])
+        if isinstance(split, Subset):
+            equal = [op("Equal", self.columns[split.feature], number(value)) for value in split.values] or [
+                op("And", absent := op("IsNaN", self.columns[split.feature]), op("Not", absent))]
+            found = equal[0]
+            for other in equal[1:]:
+                found = op("Or", found, other)
+            return found
+        assert isinstance(split, Oblique)
+        total = number(0.0)
+        for term in split.terms:
+            column = self.columns[term.feature]
+            held = column if term.level is None else op("Cast", op("Equal", column, number(term.level)), to=self.types.DOUBLE)
+            total = op("Add", total, op("Mul", number(term.weight), held))
+        return op("LessOrEqual", total, number(split.bound))
+
+    def _routed(self, answers: str, records) -> str:
+        """float (rows, 1): the leaf to which answers, float (rows, splits), lead."""
+        modes, features, true, false, leaf = map(list, zip(*records))
+        ends = [number for number, mode in enumerate(modes) if mode == "LEAF"]
+        return self._op(
+            "TreeEnsembleRegressor", answers, domain="ai.onnx.ml", n_targets=1, nodes_treeids=[0] * len(records), nodes_nodeids=list(range(len(records))),
+            nodes_modes=modes, nodes_featureids=features, nodes_truenodeids=true, nodes_falsenodeids=false, nodes_values=[0.5] * len(records),
+            target_treeids=[0] * len(ends), target_nodeids=ends, target_ids=[0] * len(ends), target_weights=[float(leaf[number]) for number in ends],
+        )
+
+    def _op(self, kind: str, *given: str, domain: str = "", **attributes) -> str:
+        name = f"{self.mark}{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(kind, list(given), [name], domain=domain, **attributes))
+        return name
+
+    def _constant(self, values: np.ndarray) -> str:
+        name = f"{self.mark}c{len(self.constants)}"
+        if values.dtype == object:
+            self.constants.append(self.helper.make_tensor(name, self.types.STRING, values.shape, [text.encode() for text in values]))
+        else:
+            self.constants.append(self.arrays.from_array(values, name))
+        return name
+
+
+def _root_first(records) -> list:
+    """The records numbered anew so that the root, which no other leads to, is number 0."""
+    below = {child for mode, _, true, false, _ in records if mode != "LEAF" for child in (true, false)}
+    root = next(number for number in range(len(records)) if number not in below)
+    order = [root, *(number for number in range(len(records)) if number != root)]
+    new = {old: number for number, old in enumerate(order)}
+    return [[mode, feature, new[true] if mode != "LEAF" else 0, new[false] if mode != "LEAF" else 0, leaf]
+            for mode, feature, true, false, leaf in (records[old] for old in order)]

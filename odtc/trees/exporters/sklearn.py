@@ -1,0 +1,94 @@
+"""A tree over numbers as a fitted `DecisionTreeClassifier`, pickled.
+
+scikit-learn rounds the cells to 32 bits and compares them with a threshold of 64 bits, so it predicts as
+this tree does on all cells that 32 bits hold. A set of numbers is a pair of thresholds around each.
+"""
+
+import pickle
+from math import inf, nextafter
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC
+from odtc.data.splits import Missing, Subset, Threshold
+from odtc.errors import ChoiceError
+from odtc.trees.tree import Branch, Leaf, Tree
+
+NAME = "sklearn"
+SUMMARY = "a pickled DecisionTreeClassifier of scikit-learn, for trees over numbers"
+SUFFIX = "pkl"
+
+MOST = 1_000_000  # nodes, so that nested sets of many numbers end in a sentence
+
+
+def write(tree: Tree) -> bytes:
+    return pickle.dumps(estimator(tree))
+
+
+def estimator(tree: Tree):
+    """The fitted DecisionTreeClassifier; `classes_` are the class names. A leaf's shares are those of its training
+    weights, unless its label is not their greatest (under costs): then they are 1 for its label. A missing cell
+    goes right at a threshold, where this tree may refuse it. Raises ChoiceError for other splits."""
+    from sklearn.tree import (
+        DecisionTreeClassifier,  # a second's import, which a list of exporters does without
+    )
+    from sklearn.tree._tree import NODE_DTYPE
+    from sklearn.tree._tree import Tree as Nodes
+
+    records, values = [], []
+
+    def add(node) -> int:
+        number = len(records)
+        if number > MOST:
+            raise ChoiceError(f"expected a tree that scikit-learn needs at most {MOST:,} nodes for; sets of numbers take two thresholds for each")
+        if isinstance(node, Leaf):
+            records.append([-1, -1, -2, -2.0, 0.0, sum(node.rows), sum(node.counts), 0])
+            shares = np.array(node.counts or (0.0,) * len(tree.classes))
+            values.append(shares / shares.sum() if shares.sum() and shares.argmax() == node.label else np.eye(len(tree.classes))[node.label])
+            return number
+        feature, threshold, left, right, absent_left = _compared(node, tree)
+        records.append([0, 0, feature, threshold, 0.0, sum(node.rows), sum(node.counts), absent_left])
+        values.append(np.zeros(len(tree.classes)))
+        records[number][:2] = add(left), add(right)
+        values[number] = sum(values[child] * max(records[child][6], 1e-300) for child in records[number][:2])
+        values[number] = values[number] / values[number].sum()
+        return number
+
+    add(tree.root)
+    nodes = np.zeros(len(records), dtype=NODE_DTYPE)
+    fields = ("left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples", "missing_go_to_left")
+    for name, column in zip(fields, zip(*records)):
+        nodes[name] = column
+    inside = Nodes(len(tree.features), np.array([len(tree.classes)], dtype=np.intp), 1)
+    inside.__setstate__({"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": np.array(values)[:, None, :]})
+    fitted = DecisionTreeClassifier(max_depth=max(1, _depth(records)))
+    fitted.tree_, fitted.n_outputs_, fitted.n_features_in_, fitted.max_features_ = inside, 1, len(tree.features), len(tree.features)
+    fitted.classes_, fitted.n_classes_ = np.array(tree.classes), len(tree.classes)
+    fitted.feature_names_in_ = np.array([feature.name for feature in tree.features], dtype=object)
+    return fitted
+
+
+def _compared(node: Branch, tree: Tree):
+    """(feature, threshold, left, right, whether a missing cell goes left) of a branch node."""
+    split = node.split
+    if isinstance(split, (Threshold, Subset, Missing)) and tree.features[split.feature].kind == NUMERIC:
+        if isinstance(split, Threshold):
+            return split.feature, split.threshold, node.left, node.right, 0
+        if isinstance(split, Missing):  # known cells are at most infinity
+            return split.feature, inf, node.right, node.left, 0
+        first, *others = sorted(split.values)
+        rest = Branch(Subset(split.feature, tuple(others)), node.left, node.right) if others else node.right
+        within = Branch(Threshold(split.feature, first), node.left, rest)
+        return split.feature, nextafter(first, -inf), node.right, within, 1
+    instead = "tests of one column each" if split.kind == "oblique" else "numbers alone"
+    raise ChoiceError(f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train on {instead}, "
+                      "or export to python, onnx or pmml")
+
+
+def _depth(records) -> int:
+    depth = [0] * len(records)
+    for number, record in enumerate(records):
+        for child in record[:2]:
+            if child > 0:
+                depth[child] = depth[number] + 1
+    return max(depth)

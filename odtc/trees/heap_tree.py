@@ -1,0 +1,273 @@
+"""A tree laid over a complete binary tree: the test or the class index of each node.
+
+This is what formulations write and read. Left in a heap tree means "the test's column is 0"
+(FlowOCT, section 2); a split in words may put that side on its right, so the way from and to
+a `Tree` swaps children where `Encoded.ones_left` says so.
+
+A model may find splits that its encoding has no test for: sets of levels, hyperplanes. They stand
+in `beyond`, with the answers of the encoded rows, and are numbered behind the encoding's tests.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.data.splits import Split
+from odtc.errors import TreeError
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.tree import Branch, Leaf, Tree
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Splits that no test of the encoding asks, in the terms of `Encoded`: column j of X (bool, (rows,
+    splits), for the encoded rows) answers tests[j], and is 1 where it goes left if ones_left[j]."""
+
+    tests: tuple[Split, ...]
+    X: np.ndarray
+    ones_left: np.ndarray
+
+    @classmethod
+    def of(cls, splits, values: np.ndarray) -> "Beyond | None":
+        """These splits with the answers of the encoded rows (`Encoded.values`), 1 where a row goes right; None
+        for no splits."""
+        if not splits:
+            return None
+        return cls(tuple(splits), np.stack([~split.left(values) for split in splits], axis=1), np.zeros(len(splits), bool))
+
+
+@dataclass(frozen=True)
+class HeapTree:
+    """`test` and `label` are int32 of shape (2^(D+1),), index 0 unused: at node t either
+    test[t] >= 0 (a branch node) or label[t] >= 0 (it predicts), or neither (not in the tree).
+    Test `n_tests + j` is number j of `beyond`; then the tree is one of these encoded rows alone."""
+
+    test: np.ndarray
+    label: np.ndarray
+    beyond: Beyond | None = None
+
+    def __post_init__(self):
+        self.test.setflags(write=False)
+        self.label.setflags(write=False)
+
+    @property
+    def n_branch_nodes(self) -> int:
+        return int((self.test >= 0).sum())
+
+    def reach(self, X: np.ndarray) -> np.ndarray:
+        """The node where each row ends: int64 of shape (rows,), for X bool (rows, tests), which is
+        `Encoded.X` itself where the tree asks beyond it."""
+        node = np.ones(len(X), dtype=np.int64)
+        rows = np.arange(len(X))
+        while True:
+            test = self.test[node]
+            moving = test >= 0
+            if not moving.any():
+                return node
+            node = np.where(moving, 2 * node + _answers(X, self.beyond, rows, np.where(moving, test, 0)), node)
+
+    def fewest_rows(self, encoded: Encoded) -> int:
+        """The data rows in the leaf that has the fewest, of those that rows reach."""
+        rows = np.bincount(self.reach(encoded.X), encoded.copies)
+        return int(rows[rows > 0].min())
+
+    def expect_depth(self, depth: int) -> None:
+        """Raises TreeError for a tree that is laid out for another depth."""
+        if len(self.test) != 2 ** (depth + 1):
+            raise TreeError(f"expected a tree laid out for depth {depth}, got {len(self.test)} places")
+
+    def expect_rows(self, encoded: Encoded, n_min: int) -> None:
+        """Raises TreeError for a tree that has a leaf with less than `n_min` data rows, but not none."""
+        if (few := self.fewest_rows(encoded)) < n_min:
+            raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few}; give another tree")
+
+    def errors(self, encoded: Encoded) -> float:
+        """The weight of the rows that the tree gets wrong."""
+        return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())
+
+    def loss(self, encoded: Encoded) -> float:
+        """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, where every error costs 1."""
+        predicted = self.label[self.reach(encoded.X)]
+        return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
+
+    def filled(self, depth: int, own: bool = False) -> "HeapTree":
+        """The same predictions with every branch node down to `depth` asking something: below a
+        node that predicts, test 0 is asked and its label repeated; or (`own`) what its parent asks, so
+        that no test is asked that was not, and no row parted that was not, but by a root that predicts."""
+        test, label = self.test.copy(), self.label.copy()
+        for node in range(1, 2**depth):
+            if test[node] < 0:
+                test[node] = test[node // 2] if own and node > 1 else 0
+                label[[2 * node, 2 * node + 1]] = label[node]
+                label[node] = -1
+        return HeapTree(test, label, self.beyond)
+
+    def split(self, t: int, encoded: Encoded) -> tuple[Split, bool]:
+        """(split, whether its ones go left) of branch node t."""
+        test, own = self.test[t], encoded.n_tests
+        if test < own:
+            return encoded.tests[test], bool(encoded.ones_left[test])
+        return self.beyond.tests[test - own], bool(self.beyond.ones_left[test - own])
+
+    def column(self, t: int, encoded: Encoded) -> np.ndarray:
+        """What the encoded rows answer to branch node t: bool (rows,), 1 for child 2t + 1."""
+        return _answers(encoded.X, self.beyond, np.arange(encoded.n_rows), self.test[t])
+
+    def to_tree(self, encoded: Encoded) -> Tree:
+        """The tree in original units, with training counts in its leaves."""
+        K = len(encoded.classes)
+        ends = self.reach(encoded.X)
+
+        def node(t):
+            if self.test[t] < 0:
+                here = ends == t
+                counts = np.bincount(encoded.y[here], encoded.weight[here], K)
+                rows = np.bincount(encoded.y[here], encoded.copies[here], K).astype(int)
+                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)))
+            zero, one = node(2 * t), node(2 * t + 1)
+            split, ones_left = self.split(t, encoded)
+            return Branch(split, *((one, zero) if ones_left else (zero, one)))
+
+        return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing)
+
+    @classmethod
+    def from_tree(cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False) -> "HeapTree":
+        """Raises TreeError where the tree is deeper than the topology, speaks of other columns or
+        classes, or asks what no test of the encoding asks, unless it may (`beyond`) and treats alike
+        what the encoding holds for one row."""
+        if tree.classes != encoded.classes or tree.features != encoded.features:
+            raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
+        if tree.depth > topology.depth:
+            raise TreeError(f"the tree has depth {tree.depth}, the model only {topology.depth}; raise --depth")
+        test, label = blank(topology)
+        others = {}  # splits beyond the encoding, and who goes left
+
+        def number(split):
+            found = encoded.find(split)
+            if found is None and beyond and (left := encoded.left(split)) is not None:
+                others.setdefault(split, left)
+                found = encoded.n_tests + list(others).index(split), False
+            return found
+
+        def place(node, t):
+            if isinstance(node, Leaf):
+                label[t] = node.label
+                return
+            found = number(node.split)
+            if found is None:
+                left = node.split.left(encoded.dataset.X)
+                if left.all() or not left.any():  # no row needs the question: a tree of other rows may ask it
+                    place(node.left if left.all() else node.right, t)
+                    return
+                raise TreeError(
+                    f"the tree asks {node.split.words(encoded.features)[0]!r}, which no test of the encoding "
+                    f"{encoded.scheme!r} asks; use an --encoding that holds it"
+                )
+            test[t], left_is_zero = found
+            zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
+            place(zero, 2 * t)
+            place(one, 2 * t + 1)
+
+        place(tree.root, 1)
+        new = Beyond(tuple(others), np.stack([*others.values()], axis=1), np.ones(len(others), bool)) if others else None
+        return cls(test, label, new)
+
+
+def blank(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
+    """Writable `test` and `label` arrays of this topology, all -1."""
+    size = 2 ** (topology.depth + 1)
+    return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+
+
+def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None) -> HeapTree:
+    """The tree that asks `test[t]` (-1: predicts) from the root down, without what no training row
+    needs: a branch node with an empty side, or with two children that predict the same class. A
+    split of `beyond` that parts the rows as a test of the encoding does becomes that test.
+
+    Where `label` is absent or -1, a node that predicts takes the class that costs least (ties: the first
+    in class order), and one without rows its parent's.
+    """
+    own = encoded.n_tests
+
+    def walk(t, rows, inherited):
+        if not rows.size:
+            return inherited
+        best = encoded.cheapest(rows)
+        if test[t] < 0:
+            return best if label is None or label[t] < 0 else int(label[t])
+        ones = _answers(encoded.X, beyond, rows, test[t])
+        if ones.all() or not ones.any():
+            return walk(2 * t + int(ones[0]), rows, best)
+        zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
+        if zero == one and isinstance(zero, int):
+            return zero
+        same = encoded.place(beyond.X[:, test[t] - own]) if test[t] >= own else None
+        if same is None:
+            return int(test[t]), zero, one
+        return same[0], *((zero, one) if same[1] else (one, zero))
+
+    tests, labels = np.full(len(test), -1, np.int32), np.full(len(test), -1, np.int32)
+
+    def lay(node, t):
+        if isinstance(node, int):
+            labels[t] = node
+        else:
+            tests[t] = node[0]
+            lay(node[1], 2 * t)
+            lay(node[2], 2 * t + 1)
+
+    lay(walk(1, np.arange(encoded.n_rows), 0), 1)
+    return HeapTree(tests, labels, _numbered(tests, own, beyond))
+
+
+def with_least(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
+    """The settled tree without the branch nodes that leave a leaf fewer than `least` data rows."""
+    test, label, beyond = heap.test.copy(), heap.label, heap.beyond
+    while True:
+        rows = np.bincount(HeapTree(test.copy(), label, beyond).reach(encoded.X), encoded.copies)
+        few = np.flatnonzero((0 < rows) & (rows < least))
+        few = few[few > 1]
+        if not len(few):
+            return settle(test, encoded, label, beyond)
+        test[few.max() // 2] = -1
+
+
+def pruned(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
+    """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
+    pruning, bottom-up, exact for this tree)."""
+    test = heap.test.copy()
+
+    def cost(t, rows):
+        alone = float(encoded.loss[rows].sum(axis=0).min())
+        if test[t] < 0:
+            return alone
+        ones = _answers(encoded.X, heap.beyond, rows, test[t])
+        split = price + cost(2 * t, rows[~ones]) + cost(2 * t + 1, rows[ones])
+        if split < alone:
+            return split
+        test[t] = -1
+        return alone
+
+    cost(1, np.arange(encoded.n_rows))
+    return settle(test, encoded, None, heap.beyond)
+
+
+def _answers(X: np.ndarray, beyond: Beyond | None, rows, test) -> np.ndarray:
+    """What these rows answer to these tests; the arrays broadcast."""
+    if beyond is None:
+        return X[rows, test]
+    own = X.shape[1]
+    return np.where(test < own, X[rows, np.minimum(test, own - 1)], beyond.X[rows, np.maximum(test - own, 0)])
+
+
+def _numbered(test: np.ndarray, own: int, beyond: Beyond | None) -> Beyond | None:
+    """The splits that the tree asks, each once and in the order of its nodes; `test` is changed to match."""
+    asked = {}
+    for t in np.flatnonzero(test >= own):
+        split = beyond.tests[test[t] - own]
+        asked.setdefault(split, int(test[t]) - own)
+        test[t] = own + list(asked).index(split)
+    if not asked:
+        return None
+    return Beyond(tuple(asked), beyond.X[:, [*asked.values()]], beyond.ones_left[[*asked.values()]])

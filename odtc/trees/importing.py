@@ -1,0 +1,301 @@
+"""Trees of other programs and of other runs, over the columns of a dataset, their leaves counted anew.
+
+scikit-learn (its documentation, "sklearn.tree", and `Tree` in sklearn/tree/_tree.pyx) rounds a number
+to 32 bits and sends it left where it is <= the threshold, a missing one as the node says. A threshold
+here is compared in 64 bits, so it becomes the largest number that scikit-learn sends left: every
+number then goes the same way, not only those of the data.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.base.text import show_number
+from odtc.data.dataset import BOOLEAN, NUMERIC, Dataset
+from odtc.data.splits import Missing, Split, Subset, Threshold
+from odtc.errors import TreeError
+from odtc.trees.tree import Branch, Leaf, Node, Tree, read_tree
+
+# How a pickle or a compressed one begins (pickle from protocol 2 on, gzip, zlib, bzip2, xz, lzma, lz4).
+PICKLES = (b"\x80", b"\x1f\x8b", b"\x78", b"BZh", b"\xfd7zXZ", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
+BRANCH_LINE = re.compile(r"(?P<column>.+) (?P<sign><=|>) +(?P<number>-?(?:\d+\.?\d*|inf))$", re.IGNORECASE)
+LEAF_LINE = re.compile(r"(?:weights: \[[^\]]*\] )?class: (?P<label>.*)$")
+TEXT_LINE = re.compile(r"(?P<bars>(?:\|\s+)*)\|-+ (?P<words>.*)$")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A node that sends x[column] <= threshold left, in 32 bits; infinity parts known cells from missing ones.
+    `slack` is by how much the threshold may be off where its text was rounded; `absent_left`: missing cells
+    go left, None where that is not known."""
+
+    column: str
+    threshold: float
+    left: "Comparison | str"  # a leaf is the name of its class
+    right: "Comparison | str"
+    slack: float = 0.0
+    absent_left: bool | None = None
+
+
+def import_tree(source, dataset: Dataset) -> Tree:
+    """A tree over the features and classes of `dataset`, with its rows counted in the leaves.
+
+    `source` is a fitted DecisionTreeClassifier of scikit-learn, a `Tree` of another run, or the path of a
+    file with one of odtc's trees in JSON or with what `export_text(…, feature_names=…)` printed. A
+    column of the estimator is the feature of that name (or place, where it knows no names); one named
+    "feature=level" or "feature_level" is taken for the 0/1 column of that level. Predictions are those of
+    scikit-learn for every number. Raises TreeError for what has no meaning on this dataset.
+    """
+    if isinstance(source, (str, Path)):
+        source = read_foreign(source)
+    try:
+        if isinstance(source, Tree):
+            root = _moved(source.root, source, dataset)
+        else:
+            nodes = source if isinstance(source, (Comparison, str)) else _of_estimator(source, dataset)
+            root = _laid(nodes, dataset, np.arange(dataset.n_rows))
+        return Tree(_counted(root, dataset, np.arange(dataset.n_rows)), dataset.features, dataset.classes, dataset.target, dataset.missing)
+    except RecursionError:
+        raise TreeError("expected a tree of at most some hundred levels, got a deeper one") from None
+
+
+def read_foreign(path, trust: bool = False):
+    """What a file holds that `import_tree` takes. A pickle is opened only with `trust`, for opening one
+    runs whatever code its maker put into it. Raises TreeError."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise TreeError(f"cannot read the tree {str(path)!r}: {problem.strerror}") from None
+    head = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:2]
+    if head.startswith(b"{"):
+        return read_tree(path)
+    if head == b"|-":
+        return _of_text(data.decode("utf-8-sig", "replace"), str(path))
+    if not data.startswith(PICKLES):
+        raise TreeError(f"expected a tree of odtc in JSON, the text of scikit-learn's export_text, or a pickled estimator in {str(path)!r}, got none of them")
+    if not trust:
+        raise TreeError(f"{str(path)!r} is a pickle, and opening a pickle runs the code in it: add --trust if it comes from you, or print "
+                        "the tree with export_text(tree, feature_names=…, decimals=17) and import that text")
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as problem:  # whatever the classes that it names raise
+        raise TreeError(f"cannot open the pickle {str(path)!r} ({type(problem).__name__}: {problem}); print the tree with export_text instead") from None
+
+
+def last_left(threshold: float) -> float:
+    """The largest double that is <= threshold when rounded to 32 bits (ties to even)."""
+    low = np.float32(threshold)
+    if float(low) > threshold:
+        low = np.nextafter(low, np.float32(-np.inf))
+    high = np.nextafter(low, np.float32(np.inf))
+    if not np.isfinite(high):
+        return float(low)
+    middle = (float(low) + float(high)) / 2
+    return middle if np.float32(middle) == low else float(np.nextafter(middle, -np.inf))
+
+
+def _of_estimator(estimator, dataset: Dataset):
+    """The nodes of a fitted DecisionTreeClassifier, known by what it has, so that scikit-learn need not be imported."""
+    fitted, classes = getattr(estimator, "tree_", None), getattr(estimator, "classes_", None)
+    if fitted is None or classes is None:
+        raise TreeError(f"expected a fitted DecisionTreeClassifier of scikit-learn, got {type(estimator).__name__}")
+    if fitted.n_outputs != 1:
+        raise TreeError(f"expected a tree that predicts one column, got one that predicts {fitted.n_outputs}")
+    columns = getattr(estimator, "feature_names_in_", None)
+    if columns is None:
+        if estimator.n_features_in_ != len(dataset.features):
+            raise TreeError(f"expected the columns of {dataset.name!r}, {len(dataset.features)} of them, got a tree fitted on {estimator.n_features_in_} "
+                            "columns without names; fit it on a DataFrame, so that it knows their names")
+        columns = [feature.name for feature in dataset.features]
+    absent = getattr(fitted, "missing_go_to_left", np.zeros(fitted.node_count, bool))
+
+    def node(t):
+        if fitted.children_left[t] < 0:
+            return _label(classes[int(fitted.value[t, 0].argmax())], dataset)
+        return Comparison(str(columns[fitted.feature[t]]), float(fitted.threshold[t]), node(fitted.children_left[t]),
+                          node(fitted.children_right[t]), absent_left=bool(absent[t]))
+
+    return node(0)
+
+
+def _of_text(text: str, place: str):
+    """The nodes of what export_text printed; raises TreeError with the line."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            found = TEXT_LINE.match(line.rstrip())
+            if found is None:
+                raise TreeError(f"{place}, line {number}: expected a line of export_text, got {line.strip()[:60]!r}")
+            lines.append((number, found["bars"].count("|"), found["words"]))
+    at = 0
+
+    def branch(depth, sign):
+        nonlocal at
+        number, level, words = lines[at] if at < len(lines) else (len(text.splitlines()), -1, "the end of the file")
+        found = BRANCH_LINE.match(words)
+        if level != depth or found is None or found["sign"] != sign:
+            hint = "; print it with a larger max_depth" if words.startswith("truncated branch") else ""
+            raise TreeError(f"{place}, line {number}: expected 'COLUMN {sign} NUMBER' or 'class: LABEL' at depth {depth}, got {words[:60]!r}{hint}")
+        at += 1
+        return found["column"].rstrip(), found["number"]
+
+    def node(depth):
+        nonlocal at
+        leaf = LEAF_LINE.match(lines[at][2]) if at < len(lines) and lines[at][1] == depth else None
+        if leaf:
+            at += 1
+            return leaf["label"]
+        column, number = branch(depth, "<=")
+        left = node(depth + 1)
+        if branch(depth, ">") != (column, number):
+            raise TreeError(f"{place}, line {lines[at - 1][0]}: expected the other side of {column!r} <= {number}")
+        _, _, decimals = number.partition(".")
+        return Comparison(column, float(number), left, node(depth + 1), slack=0.5 * 10.0 ** -len(decimals) if number != "inf" else 0.0)
+
+    root = node(0)
+    if at < len(lines):
+        raise TreeError(f"{place}, line {lines[at][0]}: expected the end of the tree, got {lines[at][2][:60]!r}")
+    return root
+
+
+def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
+    """The nodes of scikit-learn in our terms, without counts; `rows` are those that come here."""
+    if isinstance(node, str):
+        return Leaf(dataset.classes.index(_label(node, dataset)))
+    asked = _asked(node, dataset, rows)
+    if not isinstance(asked, tuple):
+        return _laid(asked, dataset, rows)
+    split, left, right = asked
+    goes = split.left(dataset.X[rows])
+    return Branch(split, _laid(left, dataset, rows[goes]), _laid(right, dataset, rows[~goes]))
+
+
+def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
+    """(split, left, right) of a comparison, or its one child where all go the same way."""
+    place, level = _place(node.column, dataset)
+    numeric = dataset.features[place].kind == NUMERIC
+    if level is not None:  # a 0/1 column: 1 where the cell is this level
+        zero, one = (node.left if value <= node.threshold else node.right for value in (0, 1))
+        return zero if zero is one else (Subset(place, (level,)), one, zero)
+    absent = np.isnan(dataset.X[:, place]).any()
+    if absent and node.absent_left is None:
+        raise TreeError(f"the text does not say where the tree sends the missing cells of {node.column!r}; import the pickled estimator, or leave them out")
+    if node.threshold == np.inf:
+        return node.left if node.absent_left else (Missing(place), node.right, node.left)
+    if absent and node.absent_left:  # at a split of ours they go right: so they are asked for first
+        return Missing(place), node.left, replace(node, absent_left=False)
+    cells = dataset.X[rows, place] if numeric else _numbers(place, dataset)
+    low, high = last_left(node.threshold - node.slack), last_left(node.threshold + node.slack)
+    unsure = cells[(cells > low) & (cells <= high)]
+    if unsure.size:
+        raise TreeError(f"the text rounds the threshold of {node.column!r} to {show_number(node.threshold)}, so the cell {show_number(unsure[0])} "
+                        "may go either way; print the tree with export_text(…, decimals=17)")
+    last = last_left(node.threshold)
+    return Threshold(place, last) if numeric else _codes_below(place, cells, last), node.left, node.right
+
+
+def _moved(node: Node, tree: Tree, dataset: Dataset) -> Node:
+    """A node of one of our trees over the features and classes of this dataset, by their names."""
+    if isinstance(node, Leaf):
+        return Leaf(dataset.classes.index(_label(tree.classes[node.label], dataset)))
+    old = tree.features[node.split.feature]
+    place = next((j for j, feature in enumerate(dataset.features) if feature.name == old.name), None)
+    if place is None:
+        raise TreeError(_no_column(old.name, dataset))
+    return Branch(_moved_split(node.split, old, place, dataset), _moved(node.left, tree, dataset), _moved(node.right, tree, dataset))
+
+
+def _moved_split(split: Split, old, place: int, dataset: Dataset) -> Split:
+    new = dataset.features[place]
+    if isinstance(split, Missing):
+        return Missing(place)
+    if isinstance(split, Subset):
+        values = [_level(dataset, place, old.show(value)) for value in split.values]
+        return Subset(place, tuple(value for value in values if value is not None))  # no row has the others
+    if new.kind == NUMERIC:
+        return Threshold(place, split.threshold)
+    return _codes_below(place, _numbers(place, dataset), split.threshold)
+
+
+def _numbers(place: int, dataset: Dataset) -> np.ndarray:
+    """The numbers that the levels of a feature are, in code order; raises TreeError for words."""
+    feature = dataset.features[place]
+    values = [0.0, 1.0] if feature.kind == BOOLEAN else list(map(_number, feature.levels))
+    if None in values:
+        raise TreeError(f"the tree compares the column {feature.name!r} with a number, but its cells in {dataset.name!r} are words; fit a tree on 0/1 "
+                        f"columns named {feature.name + '=' + feature.levels[0]!r}, …")
+    return np.array(values)
+
+
+def _codes_below(place: int, values: np.ndarray, threshold: float) -> Subset:
+    return Subset(place, tuple(map(float, np.flatnonzero(values <= threshold))))
+
+
+def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
+    if isinstance(node, Leaf):
+        y, K = dataset.y[rows], len(dataset.classes)
+        return Leaf(node.label, tuple(map(float, np.bincount(y, dataset.weight[rows], K))), tuple(map(int, np.bincount(y, minlength=K))))
+    left = node.split.left(dataset.X[rows])
+    return Branch(node.split, _counted(node.left, dataset, rows[left]), _counted(node.right, dataset, rows[~left]))
+
+
+def _place(column: str, dataset: Dataset) -> tuple[int, float | None]:
+    """(feature, level) of a column's name: level None for the feature itself, else the value in `X` whose
+    0/1 column it is."""
+    found = [(place, None) for place, feature in enumerate(dataset.features) if feature.name == column]
+    found = found or [
+        (place, level) for place, feature in enumerate(dataset.features) for mark in "=_"
+        if column.startswith(feature.name + mark) and (level := _level(dataset, place, column[len(feature.name) + 1 :])) is not None
+    ]
+    if len(found) > 1:
+        names = " or ".join(repr(dataset.features[place].name) for place, _ in found)
+        raise TreeError(f"the column {column!r} of the tree may be a level of {names}; name the 0/1 columns FEATURE=LEVEL")
+    if not found:
+        raise TreeError(_no_column(column, dataset))
+    return found[0]
+
+
+def _no_column(column: str, dataset: Dataset) -> str:
+    names = [feature.name for feature in dataset.features]
+    return (f"the tree asks for a column {column!r}, which {dataset.name!r} has not{did_you_mean(column, names)}; expected a column of the data, "
+            "or FEATURE=LEVEL with a level that occurs in it")
+
+
+def _level(dataset: Dataset, place: int, text: str) -> float | None:
+    """The value in `X` of a level by its text, None where no cell has it; 3.0 is 3, True is true."""
+    feature, number = dataset.features[place], _number(text)
+    if feature.kind == NUMERIC:
+        return number if number is not None and (dataset.X[:, place] == number).any() else None
+    if _word(text, feature.levels) in feature.levels:
+        return float(feature.levels.index(_word(text, feature.levels)))
+    return next((float(code) for code, level in enumerate(feature.levels) if number is not None and _number(level) == number), None)
+
+
+def _label(label, dataset: Dataset) -> str:
+    """The class of the dataset that a label of an estimator is: by its text, or as a number."""
+    if (text := _word(str(label), dataset.classes)) in dataset.classes:
+        return text
+    number = _number(text)
+    for name in dataset.classes:
+        if number is not None and _number(name) == number:
+            return name
+    raise TreeError(f"the tree predicts the class {str(label)!r}, which the target {dataset.target!r} of {dataset.name!r} has not: {', '.join(dataset.classes[:10])}")
+
+
+def _word(text: str, known: tuple[str, ...]) -> str:
+    """Python's True and False are true and false in a data file, unless they are written like that there."""
+    return text.lower() if text in ("True", "False") and text not in known else text
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None

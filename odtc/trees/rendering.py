@@ -1,0 +1,206 @@
+"""The one jinja2 environment: trees, commands and reports as text that people may change.
+
+A template is looked for in the folder of `--templates DIR` first, then in the packaged
+`odtc/templates`, then in the `templates/` of a checkout. The folder `tree/` is the registry of
+exporters: `tree/NAME.SUFFIX.jinja` makes `odtc export --to NAME`, and its first line, a comment,
+describes it.
+
+What every tree template is given:
+
+    tree      the `Tree`
+    places    its nodes as `Place`, a parent before its children, left before right: a template
+              needs no recursion, so a tree may be as deep as it likes
+    counted   whether training rows are known in every leaf
+    weighted  whether the weights of the leaves differ from their numbers of rows
+"""
+
+import re
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from odtc.base.registry import did_you_mean
+from odtc.base.templates import render, template_folders
+from odtc.base.text import show_number
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.splits import Oblique, Split, Subset, Threshold
+from odtc.errors import ChoiceError
+from odtc.trees.tree import Branch, Node, Tree, tree_of
+
+
+@dataclass(frozen=True)
+class Question:
+    """A split as a program asks it of a cell in the data file, where a level is its name.
+
+    `kind` says when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one
+    of `values`), "not in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in
+    their order, is at most `values[0]`. A term is a weight and what it weighs: a Question "number" (its
+    cell) or "in" (1 where the row is one of these, else 0); a sum has no feature of its own.
+    """
+
+    kind: str
+    feature: Feature | None
+    values: tuple[float | str, ...] = ()
+    terms: tuple[tuple[float, "Question"], ...] = ()
+
+    @property
+    def parts(self) -> list["Question"]:
+        """The questions of one feature that it is made of."""
+        return [part for _, part in self.terms] or [self]
+
+    @property
+    def cell(self) -> str:
+        """How the cell is read: as "number", "boolean" (false, true in any case), "numeral" (the
+        levels are numbers, so 1.0 is the level "1") or "text"."""
+        if self.feature.kind != CATEGORICAL:
+            return "number" if self.feature.kind == NUMERIC else "boolean"
+        return "numeral" if all(map(_is_numeral, self.feature.levels)) else "text"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node of a tree, with where it stands."""
+
+    number: int  # the place in pre-order, 0 for the root
+    node: Node
+    path: tuple[str, ...]  # the turns from the root: "left", "right"
+    parent: int  # the number of the parent, -1 for the root
+    words: str  # the parent's question as answered on this side, "" for the root
+    question: Question | None  # what a branch asks, None for a leaf
+    asks: str = ""  # the question of a branch as answered on its left, "" for a leaf
+    way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
+    x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
+
+    @property
+    def is_leaf(self) -> bool:
+        return not isinstance(self.node, Branch)
+
+    @property
+    def side(self) -> str:
+        """The last turn: "left" or "right", "" for the root."""
+        return self.path[-1] if self.path else ""
+
+    @property
+    def closes(self) -> tuple[int, ...]:
+        """Behind a leaf, the branch nodes that end with it, the deepest first: by depth, counted from 1."""
+        first = next((at for at, turn in enumerate(reversed(self.path)) if turn == "left"), len(self.path))
+        return tuple(range(len(self.path), len(self.path) - first, -1)) if self.is_leaf else ()
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.node.rows)
+
+    @property
+    def n_correct(self) -> int:
+        """Rows of a leaf that are of the class it predicts."""
+        return self.node.rows[self.node.label] if self.node.rows else 0
+
+
+def exporters(templates: str | Path | None = None) -> dict[str, str]:
+    """The description of every exporter by its name; raises ChoiceError where `templates` is no folder."""
+    return {name: _description(path) for name, path in _exporter_files(templates).items()}
+
+
+def suffix(to: str, templates: str | Path | None = None) -> str:
+    """The file name ending of an exporter, without the dot; raises ChoiceError for an unknown one."""
+    return _exporter_file(to, templates).name.split(".", 1)[1].removesuffix(".jinja")
+
+
+def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
+    """The tree, or that of a fitted OptimalTreeClassifier, as text by the exporter `to`.
+
+    Raises ChoiceError for an unknown exporter and OutputError for a template that fails.
+    """
+    path, tree = _exporter_file(to, templates), tree_of(tree)
+    leaves = tree.leaves()
+    counted = all(leaf.rows for leaf in leaves)
+    facts = {
+        "tree": tree,
+        "places": places(tree),
+        "counted": counted,
+        "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
+    }
+    return render(f"tree/{path.name}", templates, **facts)
+
+
+def places(tree: Tree) -> list[Place]:
+    """Every node with where it stands, a parent before its children, left before right."""
+    found = []
+    stack = [(tree.root, (), -1, "")]
+    while stack:
+        node, path, parent, words = stack.pop()
+        number = len(found)
+        if not isinstance(node, Branch):
+            found.append(Place(number, node, path, parent, words, None))
+            continue
+        left, right = node.split.words(tree.features)
+        found.append(Place(number, node, path, parent, words, _question(node.split, tree.features), left))
+        stack += [(node.right, (*path, "right"), number, right), (node.left, (*path, "left"), number, left)]
+    return _laid_out(found)
+
+
+def _laid_out(found: list[Place]) -> list[Place]:
+    """The places with their `way` and `x`."""
+    x, way, children, leaves = [0.0] * len(found), [()] * len(found), [[] for _ in found], count()
+    for place in found:
+        if place.is_leaf:
+            x[place.number] = float(next(leaves))
+        if place.parent >= 0:
+            way[place.number] = (*way[place.parent], place.number)
+            children[place.parent].append(place.number)
+    for number in range(len(found) - 1, -1, -1):
+        if children[number]:
+            x[number] = sum(x[child] for child in children[number]) / 2
+    return [replace(place, way=way[place.number], x=x[place.number]) for place in found]
+
+
+def _question(split: Split, features: tuple[Feature, ...]) -> Question:
+    if isinstance(split, Oblique):
+        terms = [(term.weight, Question("number", features[term.feature]) if term.level is None
+                  else _question(Subset(term.feature, (term.level,)), features)) for term in split.terms]
+        return Question("sum", None, (float(split.bound),), tuple(terms))
+    feature = features[split.feature]
+    levels = feature.levels
+    if isinstance(split, Threshold):
+        if feature.kind == NUMERIC:
+            return Question("at most", feature, (float(split.threshold),))
+        # The code of an unseen level is -1: it goes left, so the levels on the right are listed.
+        return Question("not in", feature, levels[max(0, int(split.threshold // 1) + 1) :])
+    if isinstance(split, Subset):
+        numbers = feature.kind == NUMERIC
+        return Question("in", feature, tuple(float(v) if numbers else levels[int(v)] for v in split.values))
+    return Question("missing", feature)
+
+
+def _is_numeral(level: str) -> bool:
+    """Whether a level is a number as `show_number` writes it, and one of those that doubles tell apart."""
+    try:
+        return level == show_number(float(level)) and abs(float(level)) < 2.0**53
+    except (ValueError, OverflowError):
+        return False
+
+
+# The folders.
+
+
+def _exporter_files(templates) -> dict[str, Path]:
+    found = {}
+    for folder in template_folders(templates):
+        for path in sorted((folder / "tree").glob("[!_.]*.*.jinja")):
+            found.setdefault(path.name.split(".", 1)[0], path)
+    return dict(sorted(found.items()))
+
+
+def _exporter_file(to: str, templates) -> Path:
+    files = _exporter_files(templates)
+    if to not in files:
+        raise ChoiceError(f"unknown exporter {to!r}{did_you_mean(to, files)}; known: {', '.join(files)}")
+    return files[to]
+
+
+def _description(path: Path) -> str:
+    with path.open(encoding="utf-8") as stream:
+        comment = re.match(r"\{#-?\s*(.*?)\s*-?#\}", stream.readline())
+    return comment[1] if comment else ""
+
+

@@ -1,0 +1,200 @@
+"""A decision tree in the words and units of the data file: what every formulation decodes to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
+from odtc.data.dataset import Feature, feature_shape
+from odtc.data.splits import Split, split_from_json, split_shape
+from odtc.errors import DataError, TreeError
+
+SCHEMA = "odtc.tree/1"
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Predicts `classes[label]`. `counts` are the training weights that end here, by class;
+    `rows` the numbers of training rows, by class (both of shape (classes,))."""
+
+    label: int
+    counts: tuple[float, ...] = ()
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Branch:
+    split: Split
+    left: "Branch | Leaf"
+    right: "Branch | Leaf"
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        return tuple(a + b for a, b in zip(self.left.counts, self.right.counts))
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        return tuple(a + b for a, b in zip(self.left.rows, self.right.rows))
+
+
+Node = Branch | Leaf
+
+
+@dataclass(frozen=True)
+class Tree:
+    """`missing` is the policy the tree was trained under: with "separate" a missing number goes
+    right at a threshold; with "drop" or "error" no such row was ever seen, and predicting one
+    raises DataError."""
+
+    root: Node
+    features: tuple[Feature, ...]
+    classes: tuple[str, ...]
+    target: str = "class"
+    missing: str = "drop"
+
+    def leaves(self) -> list[Leaf]:
+        """All leaves, left to right."""
+        return [node for node, _ in self.walk() if isinstance(node, Leaf)]
+
+    def walk(self):
+        """(node, depth) of every node, a parent before its children, left before right."""
+        stack = [(self.root, 0)]
+        while stack:
+            node, depth = stack.pop()
+            yield node, depth
+            if isinstance(node, Branch):
+                stack += [(node.right, depth + 1), (node.left, depth + 1)]
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.leaves())
+
+    @property
+    def n_branch_nodes(self) -> int:
+        return self.n_leaves - 1
+
+    @property
+    def depth(self) -> int:
+        return max(depth for _, depth in self.walk())
+
+    @property
+    def used(self) -> set[int]:
+        """The places of the features that its splits ask for."""
+        return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
+
+    def apply(self, X: np.ndarray, first: int = 1) -> np.ndarray:
+        """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,). `first` is what an error
+        calls the first row.
+
+        X is float64 of shape (rows, features), coded like `Dataset.X`. Raises DataError for a
+        missing number at a threshold or a hyperplane, unless the tree was trained with missing="separate".
+        """
+        reached = np.zeros(len(X), dtype=np.int64)
+        number = 0
+        stack = [(self.root, np.arange(len(X)))]
+        while stack:
+            node, rows = stack.pop()
+            if isinstance(node, Leaf):
+                reached[rows] = number
+                number += 1
+                continue
+            for feature in node.split.measured if self.missing != "separate" else ():
+                absent = np.isnan(X[rows, feature])
+                if absent.any():
+                    raise DataError(
+                        f"row {rows[absent][0] + first} has no value for {self.features[feature].name!r}, which this tree "
+                        f"{'compares with a threshold' if len(node.split.features) == 1 else 'weighs'}; "
+                        "fill it in, or train with --missing separate"
+                    )
+            left = node.split.left(X[rows])
+            stack += [(node.right, rows[~left]), (node.left, rows[left])]
+        return reached
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The class index of each row: int64 of shape (rows,); X and errors as for `apply`."""
+        labels = np.array([leaf.label for leaf in self.leaves()], dtype=np.int64)
+        return labels[self.apply(X)]
+
+    def to_json(self) -> dict:
+        """The stable form, schema "odtc.tree/1"; `from_json` reads it back equal."""
+        return {
+            "schema": SCHEMA,
+            "target": self.target,
+            "classes": list(self.classes),
+            "features": [feature.to_json() for feature in self.features],
+            "missing": self.missing,
+            "root": self._node_json(self.root),
+        }
+
+    def _node_json(self, node) -> dict:
+        if isinstance(node, Leaf):
+            return {
+                "label": self.classes[node.label],
+                "counts": list(node.counts),
+                "rows": list(node.rows),
+            }
+        return {
+            "split": node.split.to_json(self.features),
+            "left": self._node_json(node.left),
+            "right": self._node_json(node.right),
+        }
+
+    @classmethod
+    def from_json(cls, facts: dict, place: str = "") -> "Tree":
+        """Raises TreeError for another schema, or with the place of what is absent or cannot be; `place` is
+        that of the tree in its file."""
+        if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
+            got = facts.get("schema") if isinstance(facts, dict) else facts
+            more = "; `odtc show FILE --tree N` shows one tree of a pool" if got == "odtc.pool/1" else ""
+            raise TreeError(f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}{more}")
+        try:
+            validate(facts, _shape, place)
+            features = tuple(Feature.from_json(f) for f in facts["features"])
+            classes = tuple(facts["classes"])
+            codes = {name: code for code, name in enumerate(classes)}
+
+            def node(part):
+                if "label" in part:
+                    counts, rows = part.get("counts", ()), part.get("rows", ())
+                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)))
+                return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
+
+            return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"])
+        except (SchemaError, RecursionError) as problem:
+            raise TreeError(f"the tree is not whole: {why(problem)}") from None
+
+
+def _shape(facts, place: str) -> dict:
+    """The shape of a tree in JSON (odtc.base.json_schema)."""
+    classes = facts.get("classes")
+
+    def node(value, place):
+        if not isinstance(value, dict) or "label" not in value:
+            return {"split": split_shape, "left": node, "right": node}
+        for key in ("counts", "rows"):
+            validate(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
+            if len(value.get(key, [])) not in (0, len(classes)):
+                raise SchemaError(f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}")
+        if value["label"] not in classes:
+            raise SchemaError(f"expected a class of the tree at {place}.label, got {said(value['label'])}")
+        return {"label": TEXT}
+
+    return {"classes": [TEXT], "features": [feature_shape], "target": TEXT, "missing": ("drop", "error", "separate"), "root": node}
+
+
+def tree_of(given) -> Tree:
+    """A Tree, or the tree of a fitted OptimalTreeClassifier. Raises TreeError for anything else."""
+    tree = given if isinstance(given, Tree) else getattr(given, "tree_", None)
+    if not isinstance(tree, Tree):
+        hint = "`odtc.import_tree` makes a tree of scikit-learn one of ours" if tree is not None else "call fit first" if hasattr(given, "fit") else "read one with odtc.read_tree"
+        raise TreeError(f"expected a tree of odtc or a fitted OptimalTreeClassifier, got {type(given).__name__}; {hint}")
+    return tree
+
+
+def read_tree(path) -> Tree:
+    """A tree from the JSON file that `decode` or `fit` wrote; raises TreeError."""
+    facts = read_object(path, "tree", TreeError)
+    try:
+        return Tree.from_json(facts)
+    except TreeError as problem:
+        raise TreeError(f"{path}: {problem}") from None

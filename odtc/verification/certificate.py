@@ -1,0 +1,188 @@
+"""A certificate: a tree, and few numbers by which anyone can check that no tree over these tests is better.
+
+    {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
+     "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C, "tree": {...}, "targets": [...]}
+
+All numbers are whole: a row of class k and weight w costs w W loss[k][c] where c is predicted, a branch
+node P, and the tree C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one
+per state of level j: t is the least that any tree of D - j levels costs on the rows which the j literals
+leave; literal 2f means the right side of test f, 2f + 1 its left side.
+
+The check needs the data file and nothing of the compiler: it counts the tree's cost row by row; and for
+every state with a target t, from the last level up, that no tree there costs less (odtc.verification.lower_bound). Then the
+target of the root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.errors import CertificateError
+from odtc.verification.coverage import left_out
+from odtc.verification.lower_bound import LowerBound, words
+
+SCHEMA = "odtc.certificate/1"
+SUFFIX = ".certificate.json"
+EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a certificate that was checked says: no tree of this depth over these tests has a lower objective."""
+
+    objective: float
+    depth: int
+    n_tests: int
+    n_rows: int
+    n_targets: int
+    terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
+    n_splits: int  # ways in which midpoints and single levels part the rows of the data
+    left_out: dict[str, tuple[int, int]]  # of which features some of these are not among the tests: (how many, of how many)
+
+
+def _test_shape(value, place):
+    own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
+
+
+def _node_shape(value, place):
+    if isinstance(value, dict) and "label" in value:
+        return {"label": TEXT}
+    return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
+
+
+# The shape of a certificate (odtc.base.json_schema).
+SHAPE = {
+    "classes": [TEXT], "depth": WHOLE, "weight_scale": WHOLE, "loss": [[WHOLE]], "price": WHOLE, "scale": WHOLE, "claim": WHOLE,
+    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
+    "tree": {"root": _node_shape}, "targets": [TEXT],
+}
+SOURCE = {"data": {"target": TEXT, "missing": ("drop", "error", "separate"), "path?": TEXT, "categorical?": [TEXT], "numeric?": [TEXT],
+                   "weights?": (TEXT, None), "aside?": [TEXT], "sha256?": (TEXT, None)}}
+
+
+def read_certificate(path) -> dict:
+    """The JSON object of a certificate; raises CertificateError."""
+    facts = read_object(path, "certificate", CertificateError)
+    if facts.get("schema") != SCHEMA:
+        raise CertificateError(f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it with `odtc certify`")
+    try:
+        validate(facts, SOURCE)
+    except SchemaError as problem:
+        raise CertificateError(f"the certificate {str(path)!r} does not say how its data was read: {problem}; make it again") from None
+    return facts
+
+
+def check(facts: dict, dataset: Dataset) -> Proof:
+    """Raises CertificateError with the first thing that is not so."""
+    try:
+        validate(facts, SHAPE)
+        return _check(facts, dataset)
+    except (SchemaError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
+        raise CertificateError(f"the certificate is not whole: {why(problem)}; make it again") from None
+
+
+def _check(facts: dict, dataset: Dataset) -> Proof:
+    depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "price", "claim", "scale"))
+    weight_scale = _whole(facts["weight_scale"], "weight_scale")
+    if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
+        raise ValueError("its depth, its scales or its price are no numbers that can be")
+    loss = _loss(facts, dataset)
+    columns = np.stack([_left(test, dataset) for test in facts["tests"]])
+    for test, column in zip(facts["tests"], columns):
+        for other in (*test.get("same", ()), *test.get("complement", ())):
+            left = _left(other, dataset)
+            if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
+                raise CertificateError(f"the certificate leaves out the test {words(other)} as one of {words(test)}, which parts the rows otherwise")
+    cost = _tree_cost(facts["tree"], dataset, loss, price, depth)
+    if cost != claim:
+        raise CertificateError(f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims {claim / scale:.10g}")
+    # Rows that answer all tests alike are one row: no tree parts them.
+    _, kind = np.unique(np.packbits(columns, axis=0), axis=1, return_inverse=True)
+    kind = kind.reshape(-1)
+    _, first = np.unique(kind, return_index=True)
+    merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
+    bound = LowerBound(facts, columns[:, first], merged, price, depth)
+    least = bound.of_root()
+    if least != claim:
+        raise CertificateError(f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
+                               "the root has no such target")
+    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets, _terms(facts, price, scale, weight_scale),
+                 *left_out(dataset, columns))
+
+
+def _terms(facts, price, scale, weight_scale) -> str:
+    """The objective that the certificate is of, where it is not the weight of errors."""
+    costs = {(a, b): value * weight_scale / (scale - price) for a, line in zip(facts["classes"], facts["loss"])
+             for b, value in zip(facts["classes"], line) if a != b}
+    said = [f"lambda {price / scale:.10g}"] if price else []
+    if any(abs(value - 1) > 1e-12 for value in costs.values()):
+        said.append("costs " + ", ".join(f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()))
+    return " and ".join(said)
+
+
+def _whole(value: int, what: str) -> int:
+    if not 0 <= value < EXACT:
+        raise ValueError(f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {said(value)}")
+    return value
+
+
+def _loss(facts, dataset) -> np.ndarray:
+    """float64 of whole numbers (rows, classes): what each label costs on each row."""
+    classes = facts["classes"]
+    if sorted(classes) != sorted(dataset.classes):
+        raise CertificateError(f"the certificate is of the classes {', '.join(classes)}, the data has {', '.join(dataset.classes)}")
+    prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
+    if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or len(classes) > 1 and not prices.any():
+        raise ValueError("its losses are no square table with zeros just where the label is right")
+    place = np.array([classes.index(name) for name in dataset.classes])
+    weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
+    whole = np.rint(weight)
+    if np.abs(weight - whole).max(initial=0) > 1e-6 or ((whole == 0) & (weight > 0)).any():
+        raise CertificateError("the weights of the data are no whole numbers at the certificate's scale; it is of other weights")
+    loss = whole[:, None] * prices[place[dataset.y]]
+    if loss.sum() >= EXACT:
+        raise ValueError("its numbers are too large to be added exactly")
+    return loss
+
+
+def _left(test, dataset) -> np.ndarray:
+    """The rows that a test sends left, bool (rows,)."""
+    names = [feature.name for feature in dataset.features]
+    if test["feature"] not in names:
+        raise CertificateError(f"the certificate asks the column {test['feature']!r}, which the data has not")
+    feature = dataset.features[at := names.index(test["feature"])]
+    cells = dataset.X[:, at]
+    if test["kind"] == "threshold":
+        if not math.isfinite(threshold := float(test["threshold"])):
+            raise ValueError("a threshold is no finite number")
+        return cells <= threshold
+    if test["kind"] == "missing":
+        return np.isnan(cells)
+    if test["kind"] != "subset":
+        raise ValueError(f"a test is of no known kind: {test['kind']!r}")
+    values = [float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
+              for value in test["values"]]
+    return np.isin(cells, values)
+
+
+def _tree_cost(tree, dataset, loss, price, depth) -> int:
+    """The cost of a tree, row by row."""
+    classes = list(dataset.classes)
+
+    def cost(node, rows, left):
+        if "label" in node:
+            return float(loss[rows, classes.index(node["label"])].sum())
+        if not left:
+            raise CertificateError(f"the tree of the certificate is deeper than {depth}")
+        goes = _left(node["split"], dataset)[rows]
+        return price + cost(node["left"], rows[goes], left - 1) + cost(node["right"], rows[~goes], left - 1)
+
+    found = cost(tree["root"], np.arange(dataset.n_rows), depth)
+    if not math.isfinite(found):
+        raise ValueError("the tree costs no number")
+    return int(found)

@@ -1,0 +1,45 @@
+"""Which of all thresholds between neighbouring values, and of all single levels, the tests of a certificate are.
+
+A proof is one over its tests. Whether it is one over all that the data could be asked is counted here from
+the raw data, by how each split parts the rows: two that part them alike are one, whatever their words.
+"""
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC, Dataset
+
+
+def left_out(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[str, tuple[int, int]]]:
+    """(splits, {feature: (left out, splits)}): how many splits by a midpoint, a level, or whether a cell is
+    missing part the rows of the data, each in its own way; and of which features some are not among `columns`,
+    bool (tests, rows), what each test sends left."""
+    have = {_key(column) for column in np.packbits(columns, axis=1)} | {_key(column) for column in np.packbits(~columns, axis=1)}
+    total, lacking = 0, {}
+    for at, feature in enumerate(dataset.features):
+        cells = dataset.X[:, at]
+        known = ~np.isnan(cells)
+        values = np.unique(cells[known])
+        ordered = feature.kind == NUMERIC
+        sides = ((cells <= value) if ordered else (cells == value) for value in (values[:-1] if ordered or len(values) == 2 else values))
+        keys = {key for side in sides if (key := _key(np.packbits(side))) and 0 < side.sum() < len(cells)}
+        if not known.all() and dataset.missing == "separate":
+            keys.add(_key(np.packbits(~known)))
+        total += len(keys)
+        if absent := len(keys - have):
+            lacking[feature.name] = absent, len(keys)
+    return total, lacking
+
+
+def _key(packed: np.ndarray) -> bytes:
+    return packed.tobytes()
+
+
+def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
+    """What the tests of a proof are, in words."""
+    if not lacking:
+        return f"these are all: thresholds between neighbouring values, and single levels, part the rows of the data in {total:,} ways"
+    missing = sum(absent for absent, _ in lacking.values())
+    most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]
+    named = ", ".join(f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most) + (", …" if len(lacking) > 3 else "")
+    return (f"not among them are {missing:,} of the {total:,} ways in which thresholds between neighbouring values, and single levels, "
+            f"part the rows of the data ({named}), so a tree that asks these may cost less")

@@ -1,0 +1,156 @@
+"""The lower bound that the targets of a certificate prove, checked from the last level up.
+
+For every state with a target t no label must cost less than t, and for every test the two sides must cost at least
+t - P together, with P the price of a branch node. A side costs what its own target says, with two levels left what its
+best test does, which is tried out; and at least what the same side of another threshold of the feature does: where that
+side has fewer rows all of that, where it has more all but what these can cost. All of this is counted above what rows
+that answer all tests alike cannot avoid. Sums are of whole numbers, and exact (odtc.verification.certificate).
+"""
+
+import re
+
+import numpy as np
+
+from odtc.base.json_schema import said
+from odtc.errors import CertificateError
+
+FIRST = 6  # thresholds of a feature are tried out first
+ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
+
+
+class LowerBound:
+    """The bound of a certificate over X, bool (tests, rows), of rows that differ in some test, and loss float64 of whole
+    numbers (rows, classes). Raises ValueError where its targets are not written as numbers between commas."""
+
+    def __init__(self, facts, X, loss, price, depth):
+        self.X, self.price, self.depth = X, float(price), depth
+        # Sums of whole numbers are exact below 2^24 in float32, which multiplies twice as fast.
+        real = np.float32 if float(loss.sum()) < 2**24 else np.float64
+        self.floor = loss.min(axis=1)
+        self.tests, self.real, self.loss = facts["tests"], np.ascontiguousarray(X.T).astype(real), (loss - self.floor[:, None]).astype(real)
+        self.most = self.loss.max(axis=1)
+        features = {}
+        for f, test in enumerate(self.tests):
+            if test["kind"] == "threshold":
+                features.setdefault(test["feature"], []).append(f)
+        # The tests of a feature by rising threshold: the left side of one holds that of those before it.
+        self.chains = [np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"]))) for tests in features.values() if len(tests) > 1]
+        self.first = np.ones(len(X), bool)
+        for chain in self.chains:
+            self.first[chain[np.arange(len(chain)) % max(1, len(chain) // FIRST) > 0]] = False
+        self.packed = np.packbits(X, axis=1)
+        self.outside = np.packbits(~X, axis=1)
+        texts = facts["targets"]
+        if len(texts) > max(1, depth - 1):
+            raise ValueError("it has targets below the last level but one")
+        self.levels = [_entries(text, j) for j, text in enumerate(texts)]
+        self.n_targets = sum(map(len, self.levels))
+
+    def of_root(self) -> float:
+        """What no tree costs less than, by the targets; raises CertificateError where one does not follow."""
+        below = {}
+        for j in range(len(self.levels) - 1, -1, -1):
+            here = {}
+            for target, *literals in self.levels[j]:
+                if len(literals) != j or len({at >> 1 for at in literals}) != j or not all(0 <= at < 2 * len(self.X) for at in literals):
+                    raise ValueError(f"a state of level {j} has other than {j} literals of different tests")
+                cover = np.ones(self.X.shape[1], bool)
+                for at in literals:
+                    cover &= self.X[at >> 1] == bool(at & 1)
+                rows = np.flatnonzero(cover)
+                self._hold(target, rows, np.packbits(cover), self.depth - j, below, literals)
+                key = np.packbits(cover).tobytes()
+                here[key] = max(here.get(key, 0.0), target - float(self.floor[rows].sum()))
+            below = here
+        whole = np.packbits(np.ones(self.X.shape[1], bool)).tobytes()
+        return float(self.floor.sum()) + below.get(whole, 0.0)
+
+    def _hold(self, target, rows, packed, height, below, literals) -> None:
+        """Raises where a target does not follow from the data and the targets of the next level."""
+        if not len(rows):
+            raise ValueError("a state holds no rows")
+        floor = float(self.floor[rows].sum())
+        alone = float(self.loss[rows].sum(axis=0).min()) + floor
+        if alone < target:
+            raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, "
+                                   f"but one label alone costs {alone:.0f}")
+        X, loss = self.real[rows], self.loss[rows]  # (rows, tests), (rows, classes)
+        count = X.sum(axis=0)
+        parts = (count > 0) & (count < len(rows))
+        sides = np.zeros((2, len(parts)))  # what the left and the right side of each test cost at least
+        left_out, at = parts.copy(), np.flatnonzero(parts & self.first if height == 2 else parts)
+        while True:
+            left_out[at] = False
+            if height == 1:
+                left = X[:, at].T @ loss
+                sides[:, at] = left.min(axis=1), (loss.sum(axis=0) - left).min(axis=1)
+            elif height == 2:
+                sides[:, at] = self._stumps(X, loss, at)
+            else:
+                for side, column in enumerate((self.packed, self.outside)):
+                    sides[side, at] = [below.get(there.tobytes(), 0.0) for there in packed & column[at]]
+            worth = self._carried(sides, self.most[rows] @ X).sum(axis=0) + self.price + floor
+            short = np.flatnonzero(parts & (worth < target))
+            at = short[left_out[short]][::4]
+            if not len(at):
+                break
+        if len(short):
+            f = int(short[0])
+            raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
+                                   f"asking {words(self.tests[f])} leaves {worth[f]:.0f}")
+
+    def _carried(self, sides, moved) -> np.ndarray:
+        """The bounds of both sides with those that follow from other thresholds of a feature; `moved` is what the
+        rows left of each test can cost at most."""
+        sides, most = sides.copy(), np.maximum.accumulate
+        for chain in self.chains:
+            (left, right), gone = sides[:, chain], moved[chain]
+            sides[0, chain] = np.maximum(most(left), most((left - gone)[::-1])[::-1] + gone)
+            sides[1, chain] = np.maximum(most(right[::-1])[::-1], most(right + gone) - gone)
+        return sides
+
+    def _stumps(self, X, loss, tests) -> tuple[np.ndarray, np.ndarray]:
+        """Per test, the least cost of the left and of the right side, each with one more test or none."""
+        total, ones, Z = loss.sum(axis=0), X.T @ loss, X[:, tests]
+        if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
+            gap = loss[:, 0] - loss[:, 1]
+            both, one, here = (Z * gap[:, None]).T @ X, X.T @ gap, ones[tests]
+            return tuple(self._halves(sums.sum(axis=1), own, table) for sums, own, table in (
+                (here, one[tests], both), (total - here, gap.sum() - one[tests], one - both)))
+        most = [np.full((len(tests), X.shape[1]), np.inf) for _ in range(4)]
+        for k in range(loss.shape[1]):
+            both, here = (Z * loss[:, k, None]).T @ X, ones[tests, k, None]
+            for table, side in zip(most, (both, here - both, ones[:, k] - both, total[k] - here - ones[:, k] + both)):
+                np.minimum(table, side, out=table)
+        one = np.minimum(ones[tests].min(axis=1), (most[0] + most[1]).min(axis=1) + self.price)
+        zero = np.minimum((total - ones[tests]).min(axis=1), (most[2] + most[3]).min(axis=1) + self.price)
+        return one, zero
+
+    def _halves(self, total, gap, table) -> np.ndarray:
+        """Per test, the least cost of one side with one more test or none: `table` holds the gap between the
+        two classes on that side, parted by each other test."""
+        parted = (np.abs(table) + np.abs(gap[:, None] - table)).max(axis=1)
+        return (total - np.maximum(np.abs(gap), parted - 2 * self.price)) / 2
+
+    def _place(self, literals) -> str:
+        said = " and ".join(("" if at & 1 else "not ") + words(self.tests[at >> 1]) for at in literals)
+        return f"where {said}," if said else "at the root"
+
+
+def _entries(text: str, level: int) -> list[list[int]]:
+    """The targets of a level with their literals."""
+    entries = []
+    for at, entry in enumerate(text.split(";"), 1):
+        if not entry:
+            continue
+        if not ENTRY.fullmatch(entry):
+            raise ValueError(f"expected whole numbers of at most 16 digits between commas in entry {at} of targets[{level}], got {said(entry)}")
+        entries.append([int(word) for word in entry.split(",")])
+    return entries
+
+
+def words(test) -> str:
+    """The test of a certificate, as it is read."""
+    if test["kind"] == "threshold":
+        return f"{test['feature']} <= {test['threshold']:.10g}"
+    return f"{test['feature']} is missing" if test["kind"] == "missing" else f"{test['feature']} in {{{', '.join(map(str, test['values']))}}}"

@@ -1,0 +1,207 @@
+"""Everything a solver said, computed again: the point against the model, the tree against the data.
+
+Each check is one line with its numbers. None of them uses a solver; the last routes every row
+of the data file through the tree with a few lines of plain Python, apart from all other code.
+"""
+
+import math
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.data.encoding import Encoded
+from odtc.errors import TreeError
+from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, close
+from odtc.model.milp import Model
+from odtc.model.solution import NO_POINT, Solution, Termination
+from odtc.problem.constraints.constraint import Constraint, complete, on_answers
+from odtc.problem.cuts.cut import arranged
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank
+from odtc.trees.tree import Branch, Tree
+
+
+def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree,
+           dataset: Dataset | None = None) -> list[Check]:
+    """All checks of a solved and decoded model; `dataset` is the data file read anew, if at hand."""
+    module, objective = problem.module, model.objective(solution.x)
+    checks = check_point(model, solution.x) + check_claim(model, solution.x, solution.claimed)
+    # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
+    # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
+    kept = arranged(problem, model, heap)
+    try:
+        exact = complete(problem, model, kept)
+        counted, paid = module.objective(problem, kept), module.objective(problem, heap)
+    except TreeError as refused:  # a solver's tolerance may leave a tree that is just none of the model's
+        return [*checks, Check("tree in model", False, str(refused)), *verify_tree(problem, heap, tree, dataset)]
+    wrong = [check for check in check_point(model, exact) if not check.passed]
+    checks.append(Check(
+        "tree in model", not wrong and close(model.objective(exact), counted),
+        "; ".join(check.text for check in wrong)
+        or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
+    ))
+    # FORMULATIONS §9: better than the solver's objective is a note, worse is an error.
+    worse = paid > objective and not close(paid, objective)
+    note = " (better: the incumbent withheld flow, or the model that was solved has rows of its own)" if paid < objective and not close(paid, objective) else ""
+    checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
+    if hasattr(module, "misrouted"):
+        weight = module.misrouted(problem, model.split(solution.x))
+        note = "; the tree's own count is given, not the solver's" if weight else ""
+        checks.append(Check("routes", True, f"rows of weight {weight:.10g} go elsewhere in the solver's point than its splits send them{note}"))
+    if solution.bound is not None:
+        beyond = solution.bound > paid and not close(solution.bound, paid)
+        checks.append(Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}"))
+    return checks + verify_tree(problem, heap, tree, dataset)
+
+
+def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset | None = None) -> list[Check]:
+    """The checks that need no model: of any tree, also a learner's."""
+    encoded = problem.encoded
+    floor = equivalent_points(encoded)
+    errors, loss = heap.errors(encoded), heap.loss(encoded)
+    checks = [Check(
+        "equivalent points", loss >= floor - TOLERANCE * max(1, floor),
+        f"no tree over these tests loses less than {floor:.10g}, this one loses {loss:.10g}",
+    )]
+    counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
+    labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+    checks.append(Check(
+        "leaf counts", bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
+        f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
+    ))
+    if least := getattr(problem.params, "n_min", 0):
+        fewest = heap.fewest_rows(encoded)
+        checks.append(Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}"))
+    answering = on_answers(problem)
+    rows = None if dataset is None else _routed(encoded, tree, dataset)
+    whole = None if dataset is None or dataset.selected is None or not answering else _routed(encoded, tree, dataset.selected.whole)
+    for given in problem.constraints:
+        value = given.module.value(encoded, given, heap)
+        checks.append(Check("constraint", given.holds(value), given.told(value)))
+        if rows is not None and given in answering:
+            again = rows.value(given)
+            # Where rows were selected, it is a constraint of those that the tree is trained on.
+            where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
+            checks[-1] = Check("constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} {where}")
+    if rows is not None:
+        checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
+    return checks
+
+
+def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
+    """The check of a tree whose leaves hold all rows that its own were selected from: each row of them by itself."""
+    said, label = np.array(_routed(problem.encoded, tree, whole).predicted), whole.y
+    told = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
+    right = float(whole.weight[said == label].sum())
+    return Check("all rows", close(right, told), f"{whole.n_rows} rows that these were selected from: weight {right:.10g} right, {told:.10g} in the leaves")
+
+
+class RowPredictions:
+    """The rows of a data file, each by itself, with the class that a tree predicts of each: int (rows,)."""
+
+    def __init__(self, encoded: Encoded, dataset: Dataset, predicted):
+        self.dataset, self.predicted, self._encoded = dataset, predicted, encoded
+
+    def value(self, given: Constraint) -> float:
+        """The figure of a constraint on answers, of the rows themselves, with the groups that the file tells."""
+        return given.module.value(self._rowwise, given, _Labels(self.predicted))
+
+    def told(self, given: Constraint) -> str:
+        """The figure in words, of all rows that those of the tree were selected from."""
+        value = self.value(given)
+        return f"{value:.10g} on all {self.dataset.n_rows} rows{'' if given.holds(value) else ', where it is broken'}"
+
+    @cached_property
+    def _rowwise(self) -> Encoded:
+        encoded, dataset, n = self._encoded, self.dataset, self.dataset.n_rows
+        X = np.stack([test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1)
+        return replace(encoded, X=X, y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
+                       row_of=np.arange(n), dataset=dataset, groups=())
+
+
+class _Labels:
+    """A tree of which only the class that each row is predicted is known."""
+
+    def __init__(self, label):
+        self.label = np.array(label)
+
+    def reach(self, X):
+        return np.arange(len(self.label))
+
+
+def equivalent_points(encoded) -> float:
+    """What every tree over these tests loses at least: rows that agree on every test are predicted
+    alike, so each such group costs what its cheapest class does."""
+    packed = np.ascontiguousarray(np.packbits(encoded.X, axis=1))
+    _, group = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
+    K = len(encoded.classes)
+    weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
+    return float((weights @ encoded.cost).min(axis=1).sum())
+
+
+def floor(problem: Problem) -> float:
+    """The least objective that equivalent points leave to any tree.
+
+    An objective is a factor times the loss, and on top what only branch nodes or predictions that
+    differ can cost; a tree of one leaf has neither, so it tells the factor.
+    """
+    test, label = blank(problem.topology)
+    label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
+    leaf = HeapTree(test, label)
+    loss = leaf.loss(problem.encoded)
+    return problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
+
+
+def proves(problem: Problem, paid: float) -> bool:
+    """Whether a tree that costs `paid` is optimal whatever a solver says: it costs the least that
+    equivalent points leave."""
+    least = floor(problem)
+    return paid <= least or math.isclose(paid, least, rel_tol=1e-12)
+
+
+def floored(problem: Problem, solution: Solution) -> Solution:
+    """The solution with no bound below the floor: early in a search a solver's own says less."""
+    if solution.termination in NO_POINT or solution.termination == Termination.ERROR and not solution.has_solution:
+        return solution
+    least = floor(problem) if solution.objective is None else min(floor(problem), solution.objective)
+    return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
+
+
+def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:
+    return RowPredictions(encoded, dataset, [_label(tree, cells) for cells in dataset.X.tolist()])
+
+
+def _label(tree: Tree, cells) -> int:
+    node = tree.root
+    while isinstance(node, Branch):
+        node = node.left if _goes_left(node.split, cells) else node.right
+    return node.label
+
+
+def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, loss: float) -> Check:
+    dataset, wrong, lost = rows.dataset, 0.0, 0.0
+    for said, label, weight in zip(rows.predicted, dataset.y.tolist(), dataset.weight.tolist()):
+        if said != label:
+            wrong += weight
+            lost += weight * cost[label][said]
+    return Check(
+        "data", close(wrong, errors) and close(lost, loss),
+        f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"
+        + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
+    )
+
+
+def _goes_left(split, cells) -> bool:
+    if split.kind == "oblique":
+        total = 0.0
+        for term in split.terms:
+            total += term.weight * (cells[term.feature] if term.level is None else cells[term.feature] == term.level)
+        return total <= split.bound
+    value = cells[split.feature]
+    if split.kind == "missing":
+        return math.isnan(value)
+    if split.kind == "subset":
+        return value in split.values
+    return value <= split.threshold

@@ -1,0 +1,283 @@
+"""The files of a run: written by one command, opened again by the next."""
+
+import zlib
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.atomic_write import stem_of, write_text
+from odtc.data.dataset import Dataset
+from odtc.data.reading import fingerprint, read
+from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.fileformats.solution_files import RawPoint, read_point, write_point
+from odtc.model.milp import Model
+from odtc.model.solution import Options, Progress, Solution, Termination, proof
+from odtc.problem.constraints import constraint
+from odtc.problem.cuts import cut
+from odtc.solvers.log_parser import Said
+from odtc.solvers.solve import said_in_log
+from odtc.solvers.solver import SOLVERS, find_solver
+from odtc.workflow import run_facts
+from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
+from odtc.workflow.run_record import read_run, rename_run, write_run
+
+
+def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None,
+                dialect: str | None = None) -> list[Path]:
+    """STEM.mps (.lp; none for format None), STEM.odt.json, and the start; the paths.
+
+    The start goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`), or with a dialect to
+    STEM.start.NAME.SUFFIX in the form of that solver, with "all" in every solver's. Older starts
+    beside a model file written anew are removed: they would be of another model.
+    """
+    files = []
+    if format is not None:
+        suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
+        cuts = dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts
+        files.append(write_model(model, f"{stem}{suffix}", format, cuts))
+    files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
+    if point is not None:
+        # A format that cannot say the model's names has its own, and a start speaks of columns by name.
+        renamed = getattr(FORMATS.get(format), "renamed", None) if format is not None else None
+        model = renamed(model) if renamed else model
+        files += [write_point(model, point, f"{stem}{suffix}", name) for name, suffix in _start_forms(dialect)]
+    if format is not None:
+        endings = {find_solver(name).DIALECT.start_suffix for name in SOLVERS.names()}
+        beside = Path(stem).parent.glob(f"{escape(Path(stem).name)}.start.*")
+        for old in [Path(f"{stem}.mst"), *(path for path in beside if path.suffix in endings)]:
+            if old not in files:
+                old.unlink(missing_ok=True)
+    return files
+
+
+def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -> list[Path]:
+    """A pricing problem as STEM.pricing_N.mps (.lp); its path."""
+    suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
+    return [write_model(model, f"{stem}.{model.name}{suffix}", format)]
+
+
+def write_beside(problem, stem) -> list[Path]:
+    """What a formulation leaves beside its tree (odtc.problem.formulation), in STEM and its suffixes; the paths."""
+    texts = getattr(problem.module, "beside", lambda problem: {})(problem)
+    for suffix, text in texts.items():
+        write_text(f"{stem}{suffix}", text)
+    return [Path(f"{stem}{suffix}") for suffix in texts]
+
+
+def _start_forms(dialect: str | None) -> list[tuple[str, str]]:
+    """(point format, suffix) of the start files to write."""
+    if dialect is None:
+        return [("highs", ".start.sol"), ("name-value", ".mst")]
+    names = SOLVERS.names() if dialect == "all" else (dialect,)
+    chosen = [(name, find_solver(name).DIALECT) for name in names]
+    return [(which.start, f".start.{_file_word(name)}{which.start_suffix}") for name, which in chosen if which.start]
+
+
+def _file_word(solver: str) -> str:
+    """A solver's name in the name of a file: of one that a file describes, that file's."""
+    return Path(solver).stem if solver.endswith(".toml") else solver
+
+
+def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
+    """The solution file (in the form of HiGHS) and STEM.run.json beside it, in the sense of the model's
+    file; the paths.
+
+    Where there is no solution, an older file of this name is removed: it would pass for one.
+    """
+    path, solution = Path(path), in_own_sense(model, solution)
+    model = replace(model, c=-model.c, offset=-model.offset) if model.maximised else model
+    files = []
+    if solution.has_solution:
+        files.append(write_point(model, solution.x, path, "highs", solution.termination))
+    elif path.is_file():
+        path.unlink()
+    if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
+        files.append(write_run(solution, options, files[0] if files else None, path.with_suffix("")))
+    return files
+
+
+def forget_solution(stem) -> None:
+    """Removes the solution of an earlier run of this stem: it would pass for one of this run."""
+    for suffix in (".sol", ".run.json"):
+        Path(f"{stem}{suffix}").unlink(missing_ok=True)
+
+
+def move_run(paths, stem: str, to: str) -> list[Path]:
+    """The files of the run `stem` under another stem, whose own solution goes; where they are then."""
+    forget_solution(to)
+    moved = [Path(f"{to}{str(path).removeprefix(stem)}") for path in paths]
+    for path, target in zip(paths, moved):
+        Path(path).replace(target)
+    rename_run(to)
+    return moved
+
+
+def in_own_sense(model: Model, said: Solution | Progress):
+    """What was said of a model, with every objective and bound as its file has them: every Model
+    minimises, so where the file maximises they are negated back, and the bound is an upper one."""
+    if not model.maximised:
+        return said
+    turned = lambda value: None if value is None else 0.0 - value  # noqa: E731
+    if isinstance(said, Progress):
+        return replace(said, incumbent=turned(said.incumbent), bound=turned(said.bound))
+    history = tuple((seconds, turned(incumbent), turned(bound)) for seconds, incumbent, bound in said.history)
+    racers = tuple(replace(racer, objective=turned(racer.objective), bound=turned(racer.bound)) for racer in said.race)
+    return replace(said, objective=turned(said.objective), bound=turned(said.bound), claimed=turned(said.claimed),
+                   history=history, race=racers)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model file read back, with the start beside it, and the facts of its manifest, if any."""
+
+    model: Model
+    start: np.ndarray | None
+    stem: str
+    facts: dict
+
+
+def open_model(path, start_path=None, solvers=()) -> Opened:
+    """A model file read back, compared with its manifest where that lies beside.
+
+    `start_path` is a start file, None for the one beside (`start_beside`), "none" for no start;
+    `solvers` are the names of those that are to solve it.
+    Raises ModelError for a file that cannot be read or that lost nonzeros on the way,
+    SolutionError for a start of another model.
+    """
+    model = read_model(path)
+    stem = stem_of(path)
+    if not model.n_cols:
+        raise ModelError(f"expected a model in {str(path)!r}, got a file without columns; write it again")
+    facts = dict.fromkeys(("model", "depth", "n_rows", "n_rows_merged", "n_features_encoded"))
+    facts |= {"n_cols": model.n_cols, "n_model_rows": model.n_rows, "nnz": model.nnz}
+    if Path(stem + SUFFIX).exists():
+        manifest = read_manifest(stem + SUFFIX)
+        manifest.expect(model, f"there stands in {str(path)!r}")
+        facts = run_facts.model_facts(
+            manifest.problem, model.n_cols, model.n_rows, model.nnz, manifest.facts["data"]["n_rows_dropped"]
+        )
+    start_path = start_beside(path, solvers) if start_path is None else start_path
+    point = None
+    if start_path is not None and str(start_path) != "none":
+        raw = read_point(start_path)
+        if raw.values is not None:
+            try:
+                point = raw.on(model.columns)
+            except SolutionError as problem:
+                raise SolutionError(f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none") from None
+    return Opened(model, point, stem, facts)
+
+
+def start_beside(path, solvers) -> Path | None:
+    """The start file that `build` wrote beside a model file: that of the first of these solvers which has
+    one in its own form (`build --dialect`), else STEM.start.sol or STEM.mst; None where there is none."""
+    stem = stem_of(path)
+    own = [f".start.{_file_word(name)}{find_solver(name).DIALECT.start_suffix}" for name in solvers]
+    return next((file for ending in (*own, ".start.sol", ".mst") if (file := Path(stem + ending)).exists()), None)
+
+
+def gzip_words(dialect: str | None) -> str:
+    """What is to be said of `--gzip` with a dialect; "" where all is well. Raises ChoiceError where the
+    solver of the dialect cannot read the file."""
+    if dialect == "all":
+        plain = [name for name in SOLVERS.names() if not SOLVERS.get(name).DIALECT.gzip]
+        return f"{', '.join(plain)} read no .gz: unpack the model file for them" if plain else ""
+    if dialect is not None and not find_solver(dialect).DIALECT.gzip:
+        raise ChoiceError(f"--gzip: {dialect} reads no .gz; leave --gzip out, or --dialect")
+    return ""
+
+
+def cut_words(model: Model, dialect: str | None) -> str:
+    """What became of the rows that a solver may leave out at first, in one sentence; "" where there are none."""
+    kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
+    if not kinds:
+        return ""
+    if dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts:
+        stand = " and ".join(f"rows {', '.join(names)} stand in {section}" for names, section in kinds)
+        return f"{stand}, as {dialect} reads them"
+    why = {None: "--dialect names a solver that has sections for cuts", "all": "not every solver has sections for cuts"}
+    return f"rows {', '.join(name for names, _ in kinds for name in names)} are plain rows: {why.get(dialect, f'{dialect} has no sections for cuts')}"
+
+
+def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
+    """The data file that a manifest names, read anew as it was, or None and the reason in words.
+
+    Raises ManifestError where the file is not the one that the model was built from.
+    """
+    facts = manifest.facts["data"]
+    alone = "; its leaves hold and predict by the selected rows alone, not all that these were selected from" if "selection" in facts else ""
+    if facts.get("sha256") is None:
+        return None, f"the model was built from data in memory: checked against the rows in the manifest{alone}"
+    path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
+    if data_path is None and not path.exists():
+        return None, f"the data file {facts['path']!r} is not there: checked against the rows in the manifest{alone} (--data names it)"
+    if fingerprint(path) != facts["sha256"]:
+        raise ManifestError(
+            f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
+            "name that one with --data, or build the model again"
+        )
+    try:
+        how = facts["target"], tuple(facts["categorical"]), tuple(facts["numeric"]), facts["missing"], facts["weights"]
+    except (KeyError, TypeError) as problem:
+        raise ManifestError(
+            f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
+            "build the model again"
+        ) from None
+    try:
+        return reselected(manifest.facts, read(path, *how, aside=tuple(facts.get("aside", ())))), ""
+    except (KeyError, TypeError, ValueError, IndexError, zlib.error) as problem:
+        raise ManifestError(
+            f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: {problem}); build the model again"
+        ) from None
+
+
+def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
+    """`original_data` of a model of selected rows, whose tree is filled by all; (None, "") of another, unless it is asked for."""
+    if data_path is None and "selection" not in manifest.facts["data"]:
+        return None, ""
+    try:
+        return original_data(manifest, data_path)
+    except ManifestError as problem:
+        if data_path is not None:
+            raise
+        return None, f"{problem}; the tree's leaves hold and predict by the selected rows alone"
+
+
+def selection_facts(manifest: Manifest) -> dict:
+    """{"selection": what the manifest says of how rows were selected}; {} where none were."""
+    facts = manifest.facts["data"].get("selection")
+    return {} if facts is None else {"selection": {key: value for key, value in facts.items() if key not in ("rows", "weight")}}
+
+
+def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
+    """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
+    solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
+    called optimal within a gap is `unknown` where no bound is stated.
+
+    Raises SolutionError, ManifestError.
+    """
+    raw: RawPoint = read_point(path)
+    # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+    said = said_in_log(log_path) if log_path is not None else Said()
+    raw = raw.under(said.termination, said.has_point)
+    manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
+    x = manifest.point(raw)
+    problem = manifest.problem
+    model = manifest.with_separated(cut.add(problem, constraint.built(problem), manifest.cuts))
+    manifest.expect(model)
+    record = read_run(path)
+    if record is not None:
+        solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
+    else:
+        objective = model.objective(x) if x is not None else None
+        termination, bound, doubt = raw.termination or Termination.UNKNOWN, said.bound, ""
+        if x is not None:
+            termination, bound, doubt = proof(termination, objective, bound, raw.within_gap or said.within_gap)
+        if doubt and log_path is None:
+            doubt += "; --log FILE names its log, which may"
+        solution = Solution(x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective,
+                            message=doubt)
+    return model, solution, manifest

@@ -1,0 +1,324 @@
+"""STEM.odt.json beside a model: all that decoding needs, anywhere, later, with no other file.
+
+It holds the encoded rows, the tests in original units, the formulation with its parameters and
+the blocks of columns; the data file itself is only named, with its fingerprint. No times and
+no machine names: the same input gives the same bytes.
+"""
+
+import base64
+import json
+import os
+import re
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import odtc
+from odtc.base.atomic_write import write_text
+from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
+from odtc.data.cost_matrix import cost_matrix
+from odtc.data.dataset import Feature, feature_shape
+from odtc.data.encoding import Encoded
+from odtc.data.splits import split_from_json, split_shape
+from odtc.errors import ManifestError, OdtcError, SolutionError
+from odtc.fileformats.solution_files import RawPoint
+from odtc.model.blocks import Block, blocks_from_json
+from odtc.model.milp import Model
+from odtc.model.points import align, point_at
+from odtc.problem.constraints.constraint import parse
+from odtc.problem.constraints.groups import Groups
+from odtc.problem.cuts import separation
+from odtc.problem.parameters import params_to_json, parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow.row_selection.selection import taken
+
+SCHEMA = "odtc.manifest/1"
+SUFFIX = ".odt.json"
+
+BLOCK = {"name": TEXT, "role": TEXT, "axes": [{"name": TEXT, "size": WHOLE, "first": WHOLE}], "members?": TEXT}
+SEPARATED = {"matrix": {"indptr": TEXT, "indices": TEXT, "data": TEXT}, "lower": TEXT, "upper": TEXT, "cut": TEXT}
+
+
+def _rows_shape(value, place):
+    return BLOCK | (SEPARATED if isinstance(value, dict) and "cut" in value else {})
+
+
+def _test_shape(value, place):
+    return split_shape(value, place) | {"ones_left": FLAG, "same": [split_shape], "complement": [split_shape]}
+
+
+# The shape of a manifest (odtc.base.json_schema). "cost" and "constraints" are not in those of the first version.
+SHAPE = {
+    "data": {"name": TEXT, "target": TEXT, "missing": ("drop", "error", "separate"), "n_rows": WHOLE, "n_rows_dropped": WHOLE,
+             "path?": (TEXT, None), "sha256?": (TEXT, None), "categorical?": [TEXT], "numeric?": [TEXT], "weights?": (TEXT, None),
+             "selection?": (None, {"rows": TEXT, "weight": TEXT})},
+    "features": [feature_shape], "classes": [TEXT], "encoding": {"scheme": TEXT, "tests": [_test_shape]},
+    "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT},
+    "cost?": [[NUMBER]], "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
+    "model": {"formulation": TEXT, "depth": WHOLE, "params": {}, "constraints?": [TEXT], "n_cols": WHOLE, "n_rows": WHOLE, "nnz": WHOLE,
+              "cuts?": [TEXT], "columns": [BLOCK], "rows": [_rows_shape]},
+}
+
+FIXED_NAME = re.compile(r"C\d{7}$")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """`facts` is the JSON object; the rest is read from it when a manifest is opened."""
+
+    facts: dict
+    problem: Problem
+    columns: tuple[Block, ...]
+    path: Path | None = None
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """The cut families whose rows the model has."""
+        return tuple(self.facts["model"].get("cuts", ()))
+
+    @property
+    def n_cols(self) -> int:
+        return self.columns[-1].stop
+
+    def with_separated(self, model: Model) -> Model:
+        """A rebuilt model with the rows that the manifest holds themselves, as no build makes them again."""
+        for block in self.facts["model"]["rows"]:
+            if "cut" in block:
+                n, part = block["axes"][0]["size"], block["matrix"]
+                shape = n, model.n_cols
+                A = sp.csr_array((_unpack(part["data"], "<f8"), _unpack(part["indices"], "<i4"), _unpack(part["indptr"], "<i4")), shape=shape)
+                lower, upper = _unpack(block["lower"], "<f8"), _unpack(block["upper"], "<f8")
+                model = separation.append(model, block["cut"], block["name"], A, lower, upper)
+        return replace(model, cuts=self.cuts)
+
+    def point(self, raw: RawPoint) -> np.ndarray | None:
+        """The point of a solution file in the model's column order, None where it holds none.
+
+        Raises SolutionError where the file speaks of other columns.
+        """
+        if raw.values is None:
+            return None
+        if raw.n_columns is not None and raw.n_columns != self.n_cols:
+            raise SolutionError(
+                f"the solution has {raw.n_columns} columns, the model of the manifest {self.n_cols}; "
+                "it belongs to another model: name its manifest with --manifest"
+            )
+        if raw.names is not None and len(raw.names) and FIXED_NAME.match(raw.names[0]):
+            places = raw.names.places("C", [(7, 0, self.n_cols)], mark="")
+            return point_at(places, raw.names, raw.values, self.n_cols)
+        return align(self.columns, raw.names, raw.values)
+
+    def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
+        """Raises ManifestError where a model is not of the size the manifest records: rebuilt by another
+        version, or read from a file of which the reader silently dropped a part (FORMATS §2)."""
+        for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
+            if self.facts["model"][key] != size:
+                raise ManifestError(
+                    f"the manifest {str(self.path)!r} (of odtc {self.facts.get('odtc')}) records {key} = "
+                    f"{self.facts['model'][key]}, {whose} {size}; build the model again"
+                )
+        if model.problem is not None and model.columns != self.columns:
+            raise ManifestError(
+                f"the manifest {str(self.path)!r} records other columns than {whose}; build the model again"
+            )
+
+
+def describe(problem: Problem, model, folder: Path | None = None) -> dict:
+    """The manifest of a model, as a JSON object; data paths are told relative to `folder`."""
+    encoded, dataset = problem.encoded, problem.encoded.dataset
+    source = dict(dataset.source) if dataset is not None else {}
+    if source.get("path") is not None and folder is not None:
+        source["path"] = os.path.relpath(source["path"], folder)
+    return {
+        "schema": SCHEMA,
+        "odtc": odtc.__version__,
+        "data": {
+            "name": encoded.name,
+            **source,
+            "target": encoded.target,
+            "missing": encoded.missing,
+            "n_rows": int(encoded.copies.sum()),
+            "n_rows_dropped": dataset.n_dropped if dataset is not None else 0,
+            **_selection(dataset),
+        },
+        "features": [feature.to_json() for feature in encoded.features],
+        "classes": list(encoded.classes),
+        "encoding": {
+            "scheme": encoded.scheme,
+            "tests": [
+                {
+                    **split.to_json(encoded.features),
+                    "ones_left": bool(ones_left),
+                    "same": [s.to_json(encoded.features) for s, same in merged if same],
+                    "complement": [s.to_json(encoded.features) for s, same in merged if not same],
+                }
+                for split, ones_left, merged in zip(encoded.tests, encoded.ones_left, encoded.stands_for)
+            ],
+        },
+        "rows": {
+            "n": encoded.n_rows,
+            "X": _pack(np.packbits(encoded.X, axis=1)),
+            "y": _pack(encoded.y.astype("<i4")),
+            "weight": _pack(encoded.weight.astype("<f8")),
+            "copies": _pack(encoded.copies.astype("<i8")),
+            **({"values": _pack(encoded.values.astype("<f8"))} if getattr(problem.module, "WEIGHS", False) else {}),
+        },
+        "cost": encoded.cost.tolist(),
+        **({"groups": [{"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))} for of in encoded.groups]}
+           if encoded.groups else {}),
+        "model": {
+            "name": model.name,
+            "formulation": problem.formulation,
+            "depth": int(problem.topology.depth),
+            "params": params_to_json(problem.params),
+            "constraints": [str(given) for given in problem.constraints],
+            "n_cols": model.n_cols,
+            "n_rows": model.n_rows,
+            "nnz": model.nnz,
+            "cuts": list(model.cuts),
+            "columns": [block.to_json() for block in model.columns],
+            "rows": _rows(model),
+            **getattr(problem.module, "notes", lambda problem: {})(problem),
+        },
+    }
+
+
+def _selection(dataset) -> dict:
+    """Which rows of the data file the model is of, where these are not all."""
+    if dataset is None or dataset.selected is None:
+        return {}
+    chosen = dataset.selected
+    return {"selection": chosen.facts | {"rows": _pack(chosen.rows.astype("<i8")), "weight": _pack(dataset.weight.astype("<f8"))}}
+
+
+def reselected(facts: dict, dataset):
+    """The rows that the manifest's `facts` select, of the data set of the file read anew."""
+    told = dict(facts["data"].get("selection") or {})
+    if not told:
+        return dataset
+    rows, weight = _unpack(told.pop("rows"), "<i8"), _unpack(told.pop("weight"), "<f8")
+    return taken(dataset, rows.astype(np.int64), weight.astype(float), told)
+
+
+def _rows(model) -> list[dict]:
+    """The blocks of rows; those that were separated with their matrix and their sides."""
+    families, blocks = dict(model.separated), []
+    for at, block in enumerate(model.rows):
+        blocks.append(block.to_json())
+        if block.name in families:
+            A = separation.rows_of(model, at, at + 1)
+            matrix = {"indptr": _pack(A.indptr.astype("<i4")), "indices": _pack(A.indices.astype("<i4")), "data": _pack(A.data.astype("<f8"))}
+            side = slice(block.start, block.stop)
+            blocks[-1] |= {"cut": families[block.name], "matrix": matrix, "lower": _pack(model.row_lower[side].astype("<f8")),
+                           "upper": _pack(model.row_upper[side].astype("<f8"))}
+    return blocks
+
+
+def write_manifest(problem: Problem, model, path) -> Path:
+    """Writes STEM.odt.json; raises OutputError."""
+    path = Path(path)
+    facts = describe(problem, model, path.resolve().parent)
+    write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    return path
+
+
+def read_manifest(path) -> Manifest:
+    """Raises ManifestError for a file that is absent, no manifest, incomplete, or of another schema."""
+    path = Path(path)
+    facts = read_object(path, "manifest", ManifestError)
+    if facts.get("schema") != SCHEMA:
+        raise ManifestError(
+            f"expected a manifest of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; "
+            "build the model again with this version of odtc"
+        )
+    try:
+        validate(facts, SHAPE)
+        return Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
+    except OdtcError as problem:
+        raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
+    except (SchemaError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError, zlib.error) as problem:
+        raise ManifestError(f"the manifest {str(path)!r} is not whole: {why(problem)}; build the model again") from None
+
+
+def find_manifest(solution_path, raw: RawPoint) -> Manifest:
+    """The manifest beside a solution file: of the same stem, or the only one with these columns.
+
+    Raises ManifestError that says how to name it.
+    """
+    path = Path(solution_path)
+    parts = path.name.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        same = path.with_name(".".join(parts[:end]) + SUFFIX)
+        if same.exists():
+            return read_manifest(same)
+    fitting = []
+    for candidate in sorted(path.parent.glob(f"*{SUFFIX}")):
+        try:
+            manifest = read_manifest(candidate)
+            if raw.values is not None:
+                manifest.point(raw)
+            fitting.append(manifest)
+        except OdtcError:
+            continue
+    if len(fitting) == 1:
+        return fitting[0]
+    found = ", ".join(m.path.name for m in fitting) or "none"
+    raise ManifestError(
+        f"expected one manifest (*{SUFFIX}) beside {str(path)!r} whose columns are those of the solution, "
+        f"found {found}; name it with --manifest FILE{SUFFIX}"
+    )
+
+
+def _problem(facts: dict) -> Problem:
+    features, classes = tuple(Feature.from_json(f) for f in facts["features"]), tuple(facts["classes"])
+    tests = facts["encoding"]["tests"]
+    rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
+    bits = _unpack(rows["X"], np.uint8).reshape(n, -1)
+    encoded = Encoded(
+        name=facts["data"]["name"],
+        X=np.unpackbits(bits, axis=1, count=len(tests)).astype(bool),
+        y=_unpack(rows["y"], "<i4").astype(np.int32),
+        weight=_unpack(rows["weight"], "<f8").astype(float),
+        copies=_unpack(rows["copies"], "<i8").astype(np.int64),
+        row_of=np.arange(n),
+        tests=tuple(split_from_json(test, features) for test in tests),
+        ones_left=np.array([test["ones_left"] for test in tests], dtype=bool),
+        features=features,
+        classes=classes,
+        target=facts["data"]["target"],
+        missing=facts["data"]["missing"],
+        stands_for=tuple(
+            tuple((split_from_json(s, features), same) for key, same in (("same", True), ("complement", False))
+                  for s in test[key])
+            for test in tests
+        ),
+        scheme=facts["encoding"]["scheme"],
+        dataset=None,
+        # Manifests of the first version know no costs: every error is 1.
+        cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
+        cells=_unpack(rows["values"], "<f8").astype(float).reshape(n, len(features)) if "values" in rows else None,
+        groups=tuple(Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
+                     for of in facts.get("groups", ())),
+    )
+    if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
+        raise ValueError("the rows have different lengths")
+    if not n or encoded.y.min() < 0 or encoded.y.max() >= len(encoded.classes):
+        raise ValueError("a row is of no class")
+    params = parse_params(model["formulation"], model["params"])
+    constraints = tuple(parse(text, encoded) for text in model.get("constraints", ()))
+    return Problem(encoded, CompleteTree(int(model["depth"])), model["formulation"], params, constraints)
+
+
+def _pack(array: np.ndarray) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 6)).decode("ascii")
+
+
+def _unpack(text: str, dtype) -> np.ndarray:
+    try:
+        return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
+    except (ValueError, zlib.error):
+        raise ValueError(f"expected packed numbers, got the text {said(text)}") from None

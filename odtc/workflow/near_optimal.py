@@ -1,0 +1,142 @@
+"""The trees that are nearly as good: the best K over the states of the dynamic program, in order.
+
+A tree is in the pool where each of its subtrees costs less than one label alone would, and its leaves
+predict what costs least; so no two say the same in other words by a branch node that nobody needs
+(odtc.algorithms.dp.k_best).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.dp.k_best import Derivations, Found, NoRoom
+from odtc.base import deadline
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate
+from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
+from odtc.formulations.dpflow import program
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.tree import Branch, Tree
+from odtc.workflow.row_selection.selection import filled
+
+SCHEMA = "odtc.pool/1"
+SUFFIX = ".pool.json"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Trees by ascending objective; `complete` where no further tree lies within the bound. Else there
+    are at least so many, and `stopped` says what came first."""
+
+    trees: tuple[Tree, ...]
+    objectives: tuple[float, ...]
+    complete: bool
+    at_least: int
+    stopped: str = ""
+
+    @property
+    def words(self) -> str:
+        """How many trees there are, in words."""
+        if self.complete:
+            return f"{len(self.trees)} trees"
+        return f"{len(self.trees)} of at least {self.at_least} trees: {self.stopped} came first"
+
+    def feature_use(self) -> dict[str, int]:
+        """In how many of the trees each feature is asked, the most used first."""
+        used = Counter()
+        for tree in self.trees:
+            used.update(asked(tree))
+        return dict(used.most_common())
+
+    def to_json(self) -> dict:
+        return {"schema": SCHEMA, "complete": self.complete, "at_least": self.at_least, "stopped": self.stopped,
+                "feature_use": self.feature_use(),
+                "trees": [{"objective": value, "tree": tree.to_json()} for value, tree in zip(self.objectives, self.trees)]}
+
+
+def expect_pool(problem: Problem, most: int, within: float | None = None) -> None:
+    """Raises ChoiceError where there is no such pool: of another model than "dpflow", or under constraints that
+    speak of more than the rows of leaves."""
+    if problem.formulation != "dpflow":
+        raise ChoiceError(f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model dpflow")
+    if others := [given for given in problem.constraints if given.name != "leaf_rows"]:
+        raise ChoiceError(f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; leave out {str(others[0])!r}")
+    if most < 1 or within is not None and not within >= 0:
+        raise ChoiceError(f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}" if within is not None
+                          else f"expected a pool of at least 1 tree, got {most}")
+
+
+def near_optimal(problem: Problem, most: int, within: float | None = None, seconds: float | None = None) -> Pool:
+    """The best trees of a problem of the model "dpflow", at most `most` of them, and none whose objective
+    is more than `within` above the best one; as many as are found in `seconds`, in half of the free memory, or
+    until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
+    expect_pool(problem, most, within)
+    trees, values, least, stopped = [], [], 0, ""
+    chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
+    try:
+        with deadline.within(seconds):
+            best = Derivations(program.rows_of(problem), problem.topology.depth, problem.module.branch_price(problem), *program.states(problem))
+            while (found := best.get(best.root, len(trees))) is not None:
+                heap = _tree(problem, best, found)
+                value = problem.module.objective(problem, heap)
+                if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
+                    break
+                least = max(least, len(trees) + 1)
+                if not trees:
+                    most_cost = np.inf if within is None else found.cost + within / (1 - problem.params.lambda_)
+                    least = max(least, best.first_tests(most_cost))
+                if len(trees) == most:
+                    stopped = f"--pool {most}"
+                    break
+                tree = heap.to_tree(problem.encoded)
+                trees.append(tree if chosen is None else filled(tree, problem, chosen.whole))
+                values.append(value)
+    except TimeLimitReached:
+        stopped = "the time limit"
+    except (NoRoom, MemoryError):
+        stopped = "the memory"
+    except ModelError:  # states that are not there yet, as where the model has intervals in their place, are too many
+        stopped = "the size of the dynamic program"
+    except KeyboardInterrupt:
+        stopped = "an interruption"
+    return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped)
+
+
+def asked(tree: Tree) -> list[str]:
+    """The features that a tree asks, by name, in order."""
+    return sorted({tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features})
+
+
+def _tree(problem: Problem, best: Derivations, found: Found) -> HeapTree:
+    test, _ = blank(problem.topology)
+    stack = [(1, found)]
+    while stack:
+        node, here = stack.pop()
+        if here.test < 0:
+            continue
+        test[node] = here.test
+        stack += [(2 * node + side, best.get(*below)) for side, below in enumerate(here.below) if below is not None]
+    return settle(test, problem.encoded)
+
+
+def read_pool(path) -> Pool | None:
+    """The pool of a file, None where it is no pool; raises TreeError for one that is not whole."""
+    named = str(path).endswith(SUFFIX)
+    try:
+        facts = read_object(path, "pool", TreeError)
+    except TreeError:
+        if named:
+            raise
+        return None
+    if facts.get("schema") != SCHEMA:
+        if named:
+            raise TreeError(f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it again with --pool")
+        return None
+    try:
+        validate(facts, {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT})
+        trees = tuple(Tree.from_json(entry["tree"], f"trees[{at}].tree") for at, entry in enumerate(facts["trees"]))
+    except (SchemaError, TreeError) as problem:
+        raise TreeError(f"the pool {str(path)!r} is not whole: {problem}; make it again with --pool") from None
+    return Pool(trees, tuple(float(entry["objective"]) for entry in facts["trees"]), facts["complete"],
+                facts.get("at_least", len(trees)), facts.get("stopped", ""))

@@ -1,0 +1,112 @@
+"""Algorithm 2 (papers/003, Zhu et al. 2020, supplement B.1): as few points as possible express as many as possible.
+
+    max Σ_i (b_i - a_i)                                                                   (6), f = g = 1
+    b_j x_j = Σ_{i≠j} λ_ji x_i,   Σ_{i≠j} λ_ji = b_j,   0 ≤ λ_ji ≤ a_i,   a_j + b_j ≤ 1
+
+Its relaxation (9) says which points express nothing else and which are expressed whole; these are fixed
+(b = 0, and a = 0 with b = 1), and the 0-1 program is solved for the others. A point that is neither kept
+nor expressed is left out: on its own it stands for nothing. The program has |N|² columns, so a
+cluster of more than `part` points is cut into parts that are near each other first.
+"""
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.workflow.row_selection.selection import Cluster, Kept
+
+NAME = "balanced"
+SUMMARY = "few rows that express many: the balance of both counts (Zhu et al. 2020, Algorithm 2)"
+OPTIONS = {
+    "part": (int, "points of a program at most; larger clusters are cut by their nearness (default 60)"),
+    "seconds": (float, "of a 0-1 program at most; then its best point so far counts (default 10)"),
+}
+PART, SECONDS = 60, 10.0
+SURE = 1e-6
+
+
+def expect(dimensions: int, part: int = PART, seconds: float = SECONDS) -> None:
+    if part < 2 or not seconds > 0:
+        raise ChoiceError(f"expected part of 2 or more and seconds above 0, got part={part}, seconds={seconds:g}")
+
+
+def select(cluster: Cluster, part: int = PART, seconds: float = SECONDS) -> Kept:
+    points, first = np.unique(cluster.Z, axis=0, return_index=True)
+    kept, expressed = [], 0
+    for places in parts(points, part):
+        a, b = balance(points[places], seconds)
+        kept.append(places[a])
+        expressed += int(b.sum())
+    places = np.sort(first[np.concatenate(kept)])
+    return Kept(places, np.zeros(len(places), bool), {"n_expressed": expressed, "n_left_out": len(points) - expressed - len(places)})
+
+
+def parts(points: np.ndarray, most: int) -> list[np.ndarray]:
+    """Places of the points in parts of at most `most`, halved at the median of the widest coordinate."""
+    stack, done = [np.arange(len(points))], []
+    while stack:
+        at = stack.pop()
+        if len(at) <= most:
+            done.append(at)
+            continue
+        order = at[np.argsort(points[at][:, np.ptp(points[at], axis=0).argmax()], kind="stable")]
+        stack += [order[: len(order) // 2], order[len(order) // 2 :]]
+    return done
+
+
+def balance(points: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+    """(a, b), bool (points,): what is kept, and what it expresses, of distinct points (n, d)."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    n = len(points)
+    if n < 3:
+        return np.ones(n, bool), np.zeros(n, bool)
+    c, A, low, high = _program(points)
+    loose = milp(c, constraints=LinearConstraint(A, low, high), bounds=Bounds(0, 1), options={"time_limit": seconds})
+    if loose.x is None:
+        return np.ones(n, bool), np.zeros(n, bool)
+    a, b = loose.x[:n], loose.x[n : 2 * n]
+    upper_a, lower_b, upper_b = np.ones(n), np.zeros(n), np.ones(n)
+    upper_b[b <= SURE] = 0.0
+    whole = b >= 1 - SURE
+    lower_b[whole], upper_a[whole] = 1.0, 0.0
+    m = len(c) - 2 * n
+    bounds = Bounds(np.concatenate([np.zeros(n), lower_b, np.zeros(m)]), np.concatenate([upper_a, upper_b, np.ones(m)]))
+    integrality = np.concatenate([np.ones(2 * n), np.zeros(m)])
+    found = milp(c, constraints=LinearConstraint(A, low, high), bounds=bounds, integrality=integrality, options={"time_limit": seconds})
+    if found.x is None:  # no time for a whole point: all that the relaxation uses
+        a, b = a > SURE, np.zeros(n, bool)
+    else:
+        a, b = found.x[:n] > 0.5, found.x[n : 2 * n] > 0.5
+    return (a, b) if a.any() else (np.ones(n, bool), np.zeros(n, bool))
+
+
+def _program(points: np.ndarray):
+    """(c, A, low, high) of (6) with f = g = 1, as a minimum over a, b and λ (ordered pairs j, i)."""
+    import scipy.sparse as sp
+
+    n, d = points.shape
+    j, i = np.nonzero(~np.eye(n, dtype=bool))
+    m = len(j)
+    at = np.arange(m)
+    lam = 2 * n + at
+    c = np.concatenate([np.ones(n), -np.ones(n), np.zeros(m)])
+    blocks = [
+        # b_j x_jf - Σ λ_ji x_if = 0
+        (np.arange(n * d), n + np.repeat(np.arange(n), d), points.ravel()),
+        ((j[:, None] * d + np.arange(d)).ravel(), np.repeat(lam, d), -points[i].ravel()),
+        # Σ λ_ji - b_j = 0
+        (n * d + j, lam, np.ones(m)),
+        (n * d + np.arange(n), n + np.arange(n), -np.ones(n)),
+        # λ_ji - a_i ≤ 0
+        (n * d + n + at, lam, np.ones(m)),
+        (n * d + n + at, i, -np.ones(m)),
+        # a_j + b_j ≤ 1
+        (n * d + n + m + np.arange(n), np.arange(n), np.ones(n)),
+        (n * d + n + m + np.arange(n), n + np.arange(n), np.ones(n)),
+    ]
+    row, column, value = (np.concatenate([block[k] for block in blocks]) for k in range(3))
+    rows = n * d + 2 * n + m
+    A = sp.csr_array((value, (row, column)), shape=(rows, 2 * n + m))
+    high = np.concatenate([np.zeros(n * d + n + m), np.ones(n)])
+    low = np.concatenate([np.zeros(n * d + n), np.full(m + n, -np.inf)])
+    return c, A, low, high

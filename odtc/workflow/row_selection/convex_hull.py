@@ -1,0 +1,53 @@
+"""Algorithm 1 (papers/000, Zhu et al. 2020, §3.2): the extreme points of each cluster, or what stands for them.
+
+    I  the points that are mixtures of others;  J  those that have 1/(d+1) or more in one of these mixtures
+    |I| ≥ (1-β1) |N|     keep N \\ I, all extreme points
+    else |J| > β2 |N|    keep J
+    else                 keep J and the β2 |N| - |J| points of N \\ (I ∪ J) nearest to a hyperplane of the leaf, and one at least
+
+With β1 = 1, the default, all extreme points are always kept, so that all dropped rows are on the side of
+the kept ones of their cluster wherever these are on one side.
+"""
+
+import numpy as np
+
+from odtc.algorithms.convex_hull import TOLERANCE, hull
+from odtc.errors import ChoiceError
+from odtc.workflow.row_selection.selection import Cluster, Kept
+
+NAME = "convex_hull"
+SUMMARY = "the extreme points of the rows of one class in one leaf of CART (Zhu et al. 2020, Algorithm 1)"
+OPTIONS = {
+    "beta1": (float, "keep all extreme points where they are at most this share of the cluster; 1: always (default)"),
+    "beta2": (float, "else keep the points that weigh in mixtures, filled up to this share of the cluster (default 0.1)"),
+    "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
+}
+
+
+def expect(dimensions: int, beta1: float = 1.0, beta2: float = 0.1, eps: float = TOLERANCE) -> None:
+    if not 0 < beta1 <= 1 or not 0 < beta2 < 1 or not TOLERANCE <= eps < 1:
+        raise ChoiceError(f"expected beta1 in (0, 1], beta2 in (0, 1) and eps in [{TOLERANCE:g}, 1), got beta1={beta1:g}, beta2={beta2:g}, eps={eps:g}")
+    if beta1 < 1 and beta2 >= (dimensions + 1) * (1 - beta1):
+        raise ChoiceError(f"expected beta2 < (d + 1) (1 - beta1) = {(dimensions + 1) * (1 - beta1):.4g} for d = {dimensions} columns, got beta2={beta2:g}")
+
+
+def select(cluster: Cluster, beta1: float = 1.0, beta2: float = 0.1, eps: float = TOLERANCE) -> Kept:
+    found = hull(cluster.Z, tolerance=eps)
+    n, extreme = len(cluster.Z), np.flatnonzero(found.extreme)
+    facts = {"n_inside": n - len(extreme), "n_extreme": len(extreme)}
+    if n - len(extreme) >= (1 - beta1) * n:
+        return Kept(extreme, np.zeros(len(extreme), bool), facts)
+    J = weighty(found, cluster.Z.shape[1])
+    if len(J) <= beta2 * n:
+        K = np.setdiff1d(extreme, J)
+        J = np.union1d(J, K[np.argsort(cluster.near[K], kind="stable")[: max(0, max(1, int(beta2 * n)) - len(J))]])
+    return Kept(J, np.zeros(len(J), bool), facts)
+
+
+def weighty(found, dimensions: int) -> np.ndarray:
+    """J: the points with 1/(d+1) or more in some mixture; and the heaviest of each mixture, should a program's
+    have more than d + 1 points."""
+    share = found.weight >= 1 / (dimensions + 1) - 1e-12
+    if len(share):
+        share[np.arange(len(share)), found.weight.argmax(axis=1)] = True
+    return np.unique(found.of[share])

@@ -1,0 +1,42 @@
+"""Algorithm 3 (papers/003, Zhu et al. 2020, supplement B.2): round after round, on what the last tree left open.
+
+    I  the rows that the last tree has wrong, kept
+    J  of the right rows of a leaf, those with a share in a mixture: an error on one costs |I| + 1
+    K  of the right rows of a leaf, those in no mixture and no mixtures themselves, kept
+
+A tree that has all of J right in one leaf has the mixtures right too. Rows of J may also be right in
+different leaves, and then their mixtures need not be, so Proposition 2 does not hold as stated; `odtc fit`
+keeps the better tree of two rounds. `odtc build` and `odtc select` write the first round.
+"""
+
+import numpy as np
+
+from odtc.algorithms.convex_hull import TOLERANCE, hull
+from odtc.errors import ChoiceError
+from odtc.workflow.row_selection.selection import Cluster, Kept
+
+NAME = "iterative"
+SUMMARY = "what the last tree has wrong and what its right rows are mixtures of, in rounds (Zhu et al. 2020, Algorithm 3)"
+OPTIONS = {
+    "rounds": (int, "of `odtc fit`, at most (default 5), which share the time limit; it ends before where a round finds no better tree"),
+    "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
+}
+SPLITS_RIGHT = True
+ROUNDS = 5
+
+
+def expect(dimensions: int, rounds: int = ROUNDS, eps: float = TOLERANCE) -> None:
+    if rounds < 1 or not TOLERANCE <= eps < 1:
+        raise ChoiceError(f"expected rounds of 1 or more and eps in [{TOLERANCE:g}, 1), got rounds={rounds}, eps={eps:g}")
+
+
+def rounds(rounds: int = ROUNDS, eps: float = TOLERANCE) -> int:
+    expect(1, rounds, eps)
+    return rounds
+
+
+def select(cluster: Cluster, rounds: int = ROUNDS, eps: float = TOLERANCE) -> Kept:
+    found = hull(cluster.Z, tolerance=eps)
+    kept = np.flatnonzero(found.extreme)
+    J = np.unique(found.of[found.weight > 0])
+    return Kept(kept, np.isin(kept, J), {"n_inside": len(found.inner), "n_expressing": len(J)})

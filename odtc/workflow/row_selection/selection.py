@@ -1,0 +1,235 @@
+"""Which rows of a data set a tree is trained on: those that the others are mixtures of, and the like.
+
+Zhu, Murali, Phan, Nguyen & Kalagnanam 2020 ("A scalable MIP-based method for learning optimal multivariate
+decision trees", §3 and supplement B). The rows of one class in one leaf of a first tree are a cluster; of
+each cluster a selection keeps some. What is dropped from a convex hull stays on its side of any hyperplane
+that has the kept rows on one side. A module of `selections/` defines
+
+    NAME, SUMMARY
+    OPTIONS                     name -> (type, help), as of an encoding
+    SPLITS_RIGHT                True where clusters hold only the rows that the first tree has right; the
+                                others are then all kept
+    select(cluster, **options)  -> Kept; clusters are independent, and come to it side by side
+    expect(dimensions, **options)   optional: raises ChoiceError for options that fit no cluster
+    rounds(**options)           optional: how often at most a fit selects anew, by its last tree
+
+Rows with a missing number have no place among the others, so they are always kept.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.base.registry import Registry
+from odtc.base.text import show_number
+from odtc.data.dataset import NUMERIC, Dataset, Selected
+from odtc.data.encoding import encode
+from odtc.errors import NoSolutionError, TimeLimitReached
+from odtc.heuristics.heuristic import grow
+from odtc.problem.constraints.constraint import on_answers
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.tree import Branch, Leaf, Tree
+
+SELECTIONS = Registry("selection", "odtc.workflow.row_selection", ("convex_hull", "balanced", "iterative"), ("NAME", "SUMMARY", "OPTIONS", "select"))
+FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Rows of one class in one leaf: `rows` int64, their places in the data set; `Z` float64 (rows,
+    coordinates), numbers and indicators of levels, scaled to [0, 1] over all data; `near` float64 (rows,),
+    how far in these units each is from the nearest hyperplane above its leaf."""
+
+    rows: np.ndarray
+    Z: np.ndarray
+    near: np.ndarray
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The kept rows of a cluster, as places in it; `heavy`, bool, those of them that must stay right at any
+    price; `facts` are counts for the reader."""
+
+    places: np.ndarray
+    heavy: np.ndarray
+    facts: dict = field(default_factory=dict)
+
+
+def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None, jobs: int | None = None) -> Dataset:
+    """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
+
+    `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the
+    processes (None: as many as cores). Raises ChoiceError for an unknown selection or option. The same
+    data gives the same rows.
+    """
+    from joblib import Parallel, delayed
+
+    module, options = SELECTIONS.parse(scheme)
+    tree = tree or first_tree(dataset, depth)
+    right = tree.predict(dataset.X) == dataset.y if getattr(module, "SPLITS_RIGHT", False) else np.ones(dataset.n_rows, bool)
+    placed = right & ~_unplaced(dataset)
+    Z = coordinates(dataset)
+    getattr(module, "expect", lambda dimensions: None)(Z.shape[1], **options)
+    clusters = clusters_of(dataset, tree, Z, placed)
+    jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
+    kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
+
+    rows = np.concatenate([np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))])
+    heavy = np.concatenate([np.zeros((~placed).sum(), bool), *(part.heavy for part in kept)])
+    order = np.argsort(rows, kind="stable")
+    rows, heavy = rows[order], heavy[order]
+    # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
+    weight = dataset.weight[rows] + np.where(heavy, dataset.weight[~right].sum(), 0.0)
+    total = {key: sum(part.facts.get(key, 0) for part in kept) for part in kept[:1] for key in part.facts}
+    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | ({"n_heavy": int(heavy.sum())} if heavy.any() else {})
+    return taken(dataset, rows, weight, facts)
+
+
+def rounds_of(scheme: str | None) -> int:
+    """How many rounds a fit makes at most with this selection, 1 where it selects once; raises ChoiceError."""
+    if scheme is None:
+        return 1
+    module, options = SELECTIONS.parse(scheme)
+    return module.rounds(**options) if hasattr(module, "rounds") else 1
+
+
+def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Callable[[str], None] = lambda text: None,
+             time_limit: float | None = None):
+    """The best of what `once(selected data, seconds)` hands back, a Fit, in rounds: each selects by the tree of the last,
+    until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over, or the
+    time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the others'."""
+    best, least, began, most = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme)
+    for number in range(most):
+        part = selected(dataset, scheme, depth, best.tree if best else None)
+        left = deadline.after(began, time_limit)
+        if best is not None and left == deadline.MOMENT:
+            tell(f"the time limit came before round {number + 1}: the tree of round {number} is kept")
+            break
+        try:
+            done = once(part, None if left is None else max(deadline.MOMENT, left / (most - number)))
+        except (TimeLimitReached, NoSolutionError) as problem:
+            if best is None:
+                raise
+            tell(f"round {number + 1}: {problem}; the tree of round {number} is kept")
+            break
+        of_all = done.facts["all_rows"]
+        broken, lost = found = len(of_all["breaks"]), of_all["loss"]
+        tell(f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} {'wrong' if done.facts['cost'] is None else 'lost'}"
+             + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
+             + ("" if found < least else f", before {least[1]:.10g}" + (f" and {least[0]} broken" if least[0] else "") + ": that tree is kept"))
+        if found >= least:
+            break
+        best, least = done, found
+    return best
+
+
+def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
+    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also where its own
+    rows were selected before."""
+    before = dataset.selected
+    of = Selected(dataset, rows, facts) if before is None else Selected(before.whole, before.rows[rows], facts)
+    return replace(dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=of)
+
+
+def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
+    """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves. Each
+    predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
+    for few. Where answers are constrained, or those of several leaves priced together, it predicts what it did."""
+    K = len(tree.classes)
+    together = tree.n_leaves > 1 and getattr(problem.module, "prices_answers", lambda problem: False)(problem)
+    relabel = not together and not on_answers(problem)
+    at = tree.apply(whole.X) * K + whole.y
+    counts, rows = (np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, None))
+    loss, places = counts @ problem.encoded.cost, iter(range(tree.n_leaves))
+
+    def fill(node):
+        if isinstance(node, Branch):
+            return Branch(node.split, fill(node.left), fill(node.right))
+        place = next(places)
+        better = relabel and loss[place, node.label] > loss[place].min()
+        return Leaf(int(loss[place].argmin()) if better else node.label, tuple(counts[place].tolist()), tuple(rows[place].tolist()))
+
+    return replace(tree, root=fill(tree.root))
+
+
+def as_csv(dataset: Dataset) -> tuple[str, str | None]:
+    """The rows as the text of a CSV file, the label last, and the name of its column of weights, which it has
+    only where these are not all 1."""
+    import csv
+    import io
+
+    text, weigh = io.StringIO(), bool((dataset.weight != 1).any())
+    taken_names = {feature.name for feature in dataset.features} | {dataset.target}
+    name = next(word for word in ("weight", "weight_", *(f"weight{n}" for n in range(2, 10**6))) if word not in taken_names) if weigh else None
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*(feature.name for feature in dataset.features), *([name] if weigh else []), dataset.target])
+    for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
+        shown = ["" if np.isnan(value) else feature.show(value) for feature, value in zip(dataset.features, cells)]
+        writer.writerow([*shown, *([show_number(weight)] if weigh else []), dataset.classes[label]])
+    return text.getvalue(), name
+
+
+def first_tree(dataset: Dataset, depth: int) -> Tree:
+    """CART's tree of this depth, on quantiles of the numbers."""
+    encoded = encode(dataset, FIRST_ENCODING)
+    return grow("cart", encoded, CompleteTree(depth)).to_tree(encoded)
+
+
+def coordinates(dataset: Dataset) -> np.ndarray:
+    """float64 (rows, coordinates), each in [0, 1]: numbers over their range, and one indicator per level that
+    occurs (of two the second); a missing number is NaN. What is constant is left out."""
+    columns = []
+    for place, feature in enumerate(dataset.features):
+        column = dataset.X[:, place]
+        if feature.kind == NUMERIC:
+            low, high = np.nanmin(column), np.nanmax(column)
+            if high > low:
+                columns.append((column / 2 - low / 2) / (high / 2 - low / 2))  # halves, as the range may be no double
+        else:
+            levels = np.unique(np.where(np.isnan(column), -2.0, column))
+            columns += [(np.where(np.isnan(column), -2.0, column) == level).astype(float) for level in (levels[1:] if len(levels) <= 2 else levels)]
+    return np.column_stack(columns) if columns else np.zeros((dataset.n_rows, 1))
+
+
+def clusters_of(dataset: Dataset, tree: Tree, Z: np.ndarray, placed: np.ndarray) -> list[Cluster]:
+    """The clusters of the rows that `placed` (bool) says, by leaf and then by class."""
+    leaf, near = tree.apply(dataset.X), nearest_split(dataset, tree)
+    number = leaf * len(dataset.classes) + dataset.y
+    found = []
+    for cluster in np.unique(number[placed]):
+        rows = np.flatnonzero(placed & (number == cluster))
+        found.append(Cluster(rows, Z[rows], near[rows]))
+    return found
+
+
+def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
+    """float64 (rows,): how far each row is from the nearest hyperplane on its way through the tree, in units
+    scaled to [0, 1]; infinity where none of its splits compares numbers."""
+    near = np.full(dataset.n_rows, np.inf)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        spread = np.array([np.nanmax(column) - np.nanmin(column) if not np.isnan(column).all() else 0.0 for column in dataset.X.T])
+        stack = [(tree.root, np.arange(dataset.n_rows))]
+        while stack:
+            node, rows = stack.pop()
+            if not isinstance(node, Branch):
+                continue
+            split = node.split
+            if split.kind == "threshold":
+                near[rows] = np.fmin(near[rows], np.abs(dataset.X[rows, split.feature] - split.threshold) / spread[split.feature])
+            elif split.kind == "oblique":
+                sums = sum((term.of(dataset.X[rows]) for term in split.terms), np.zeros(len(rows)))
+                norm = np.sqrt(sum((term.weight * (spread[term.feature] if term.level is None else 1.0)) ** 2 for term in split.terms))
+                near[rows] = np.fmin(near[rows], np.abs(sums - split.bound) / norm)
+            left = split.left(dataset.X[rows])
+            stack += [(node.left, rows[left]), (node.right, rows[~left])]
+    return near
+
+
+def _unplaced(dataset: Dataset) -> np.ndarray:
+    """bool (rows,): rows with a missing number."""
+    numeric = [place for place, feature in enumerate(dataset.features) if feature.kind == NUMERIC]
+    return np.isnan(dataset.X[:, numeric]).any(axis=1)

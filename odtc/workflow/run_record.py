@@ -1,0 +1,98 @@
+"""STEM.run.json beside STEM.sol: what the solver did that a solution file has no place for.
+
+It names the solution file by its SHA-256, so it is never taken for the record of another one.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from odtc.base.atomic_write import write_text
+from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
+from odtc.model.solution import Options, Racer, Solution, Termination
+
+SCHEMA = "odtc.run/1"
+MAYBE = (REAL, None)
+
+
+def _change(value, place: str) -> list:
+    """The shape of a change in a run's history: seconds, incumbent, bound."""
+    if isinstance(value, list) and len(value) != 3:
+        raise SchemaError(f"expected three numbers at {place}, got {len(value)}")
+    return [MAYBE]
+
+
+SHAPE = {"schema": TEXT, "solution_file": (TEXT, None), "sha256": (TEXT, None), "solver": TEXT, "termination": TEXT, "objective": MAYBE,
+         "claimed": MAYBE, "bound": MAYBE, "nodes": MAYBE, "seconds": MAYBE, "start": TEXT, "message": TEXT, "history": [_change],
+         "options?": {"time_limit?": MAYBE, "threads?": (WHOLE, None), "seed?": WHOLE, "gap?": NUMBER},
+         "race?": [{"name": TEXT, "solver": TEXT, "termination": TEXT, "objective": MAYBE, "bound": MAYBE, "seconds": MAYBE,
+                    "gave": [TEXT], "message": TEXT}]}
+
+
+def write_run(solution: Solution, options: Options, solution_path, stem) -> Path:
+    """Writes STEM.run.json for this solution file (None where there is no point)."""
+    path = Path(f"{stem}.run.json")
+    facts = {
+        "schema": SCHEMA,
+        "solution_file": Path(solution_path).name if solution_path else None,
+        "sha256": _digest(solution_path) if solution_path else None,
+        "solver": solution.solver,
+        "options": asdict(options),
+        "termination": str(solution.termination),
+        "objective": solution.objective,
+        "claimed": solution.claimed,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "nodes": solution.nodes,
+        "seconds": solution.seconds,
+        "start": solution.start,
+        "message": solution.message,
+        "history": solution.history,
+    }
+    if solution.race:
+        facts["race"] = [racer.to_json() for racer in solution.race]
+    write_text(path, json.dumps(facts, indent=1) + "\n")
+    return path
+
+
+def rename_run(stem) -> None:
+    """Has STEM.run.json, where there is one, speak of STEM.sol, which its solution file is called now."""
+    path = Path(f"{stem}.run.json")
+    if path.exists():
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        write_text(path, json.dumps(facts | {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name}, indent=1) + "\n")
+
+
+def read_run(solution_path) -> Solution | None:
+    """The record of exactly this solution file, without its point; None where there is none."""
+    path = Path(solution_path)
+    for record in sorted(path.parent.glob("*.run.json")):
+        try:
+            facts = json.loads(record.read_text(encoding="utf-8"))
+            validate(facts, SHAPE)
+            if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
+                continue
+            return Solution(
+                None, Termination(facts["termination"]), facts["objective"], facts["bound"], facts["seconds"],
+                facts["solver"], facts["nodes"], facts["claimed"], facts["start"],
+                tuple(tuple(entry) for entry in facts["history"]), facts["message"],
+                race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
+            )
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):
+            continue  # a record that cannot be read is no record
+    return None
+
+
+def read_options(stem) -> dict:
+    """The options of STEM.run.json; none where there is no such record."""
+    try:
+        facts = json.loads(Path(f"{stem}.run.json").read_text(encoding="utf-8"))
+        validate(facts, SHAPE)
+    except (OSError, ValueError, RecursionError, SchemaError):
+        return {}
+    return facts.get("options", {})
+
+
+def _digest(path) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
