@@ -41,8 +41,10 @@ def main() -> None:
     read_seconds = time.process_time() - began
     began = time.process_time()
     encoded = encode(dataset, "onehot")
-    print(f"{data.name}: {dataset.n_rows} rows, {encoded.n_rows} after merging, {encoded.n_tests} tests; "
-          f"read {read_seconds:.3f} s, encode {time.process_time() - began:.3f} s (CPU)\n")
+    print(
+        f"{data.name}: {dataset.n_rows} rows, {encoded.n_rows} after merging, {encoded.n_tests} tests; "
+        f"read {read_seconds:.3f} s, encode {time.process_time() - began:.3f} s (CPU)\n"
+    )
     peers = PEER if data.name == "kr-vs-kp.csv" else {}
     print("| form | depth | columns | rows | nonzeros | build s | peer s | ratio | build + write s | MPS MB |")
     print("|---|---|---|---|---|---|---|---|---|---|")
@@ -68,8 +70,10 @@ def row(encoded, form, params, depth, rounds, peer) -> None:
             write.append(time.process_time() - began)
         size = path.stat().st_size / 1e6
     ratio = f"{peer / min(build):,.0f}x" if peer else "–"
-    print(f"| {form} | {depth} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {min(build):.3f} | "
-          f"{peer or '–'} | {ratio} | {min(write):.3f} | {size:.1f} |")
+    print(
+        f"| {form} | {depth} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {min(build):.3f} | "
+        f"{peer or '–'} | {ratio} | {min(write):.3f} | {size:.1f} |"
+    )
 
 
 if __name__ == "__main__":

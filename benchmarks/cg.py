@@ -1,4 +1,5 @@
-"""Column generation beside the paper's own figures: training accuracy on the small sets, test accuracy on the large ones.
+"""Column generation beside the paper's own figures: training accuracy on the small sets, test accuracy on the large
+ones.
 
     python -m benchmarks.cg [--part small,large] [--depths 2,3,4] [--sets NAME,…] [--limit 120] [--seeds 2]
                             [--results FILE.jsonl] [--write benchmarks/CG.md] [--quick]
@@ -23,7 +24,10 @@ from benchmarks.data import data_file
 from odtc.workflow import pipeline, run_facts
 
 ROOT = Path(__file__).resolve().parents[1]
-PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning classification trees"
+PAPER = (
+    "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning "
+    "classification trees"
+)
 # Table 6: (CART, CG) in % of training rows, at depth 2, 3 and 4. Banknote-authentication is not at hand.
 TABLE6 = {
     "iris": ((96.0, 96.0), (97.3, 98.0), (99.3, 99.3)),
@@ -94,7 +98,9 @@ def cells(asked, depths):
             for name in table:
                 if asked.sets is None or name in asked.sets.split(","):
                     for depth in depths:
-                        yield from ((part, name, depth, seed) for seed in (range(asked.seeds) if part == "large" else [None]))
+                        yield from (
+                            (part, name, depth, seed) for seed in (range(asked.seeds) if part == "large" else [None])
+                        )
 
 
 def key(line) -> tuple:
@@ -111,14 +117,30 @@ def cell(dataset, name: str, depth: int, seed: int | None, limit: float) -> dict
     if seed is not None:
         order = np.random.default_rng(seed).permutation(dataset.n_rows)
         half, quarter = dataset.n_rows // 2, dataset.n_rows // 4
-        part, test, encoding = rows(dataset, order[:half]), rows(dataset, order[half : half + quarter]), f"sampled:depth={depth + 1}"
+        part, test, encoding = (
+            rows(dataset, order[:half]),
+            rows(dataset, order[half : half + quarter]),
+            f"sampled:depth={depth + 1}",
+        )
     load, began = os.getloadavg()[0], time.monotonic()
     fitted = pipeline.fit(part, "cg", depth, encoding=encoding, time_limit=limit)
     seconds, facts = time.monotonic() - began, fitted.facts
     line = {
-        "set": name, "depth": depth, "seed": seed, "rows": part.n_rows, "tests": facts["n_features_encoded"], "termination": facts["termination"],
-        "train": 100 * facts["train_accuracy"], "objective": facts["objective"], "bound": facts["bound"], "columns": facts["n_cols"],
-        "seconds": round(seconds, 1), "verified": facts["verified"], "commit": head(), "load": round(load, 1), "note": fitted.solution.message,
+        "set": name,
+        "depth": depth,
+        "seed": seed,
+        "rows": part.n_rows,
+        "tests": facts["n_features_encoded"],
+        "termination": facts["termination"],
+        "train": 100 * facts["train_accuracy"],
+        "objective": facts["objective"],
+        "bound": facts["bound"],
+        "columns": facts["n_cols"],
+        "seconds": round(seconds, 1),
+        "verified": facts["verified"],
+        "commit": head(),
+        "load": round(load, 1),
+        "note": fitted.solution.message,
     }
     line["cart"], cart_test = cart(part, test, depth, facts)
     if test is not None:
@@ -142,12 +164,17 @@ def cart(part, test, depth: int, facts: dict) -> tuple[float, float | None]:
 
 
 def said(line: dict) -> str:
-    return (f"{line['set']} depth {line['depth']}: {line['train']:.2f} % (CART {line['cart']:.2f} %), {line['termination']}, errors "
-            f"{line['objective']:g}, bound {line['bound']:g}, {line['columns']} columns, {line['seconds']} s")
+    return (
+        f"{line['set']} depth {line['depth']}: {line['train']:.2f} % (CART {line['cart']:.2f} %), "
+        f"{line['termination']}, errors "
+        f"{line['objective']:g}, bound {line['bound']:g}, {line['columns']} columns, {line['seconds']} s"
+    )
 
 
 def head() -> str:
-    return subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+    ).stdout.strip()
 
 
 def tables(lines: list[dict]) -> str:
@@ -160,41 +187,67 @@ def tables(lines: list[dict]) -> str:
     limits = sorted({f"{line['limit']:g} s" for line in lines})
     text = [
         "# Column generation beside its paper\n",
-        f"Written by `python -m benchmarks.cg --write benchmarks/CG.md` at {commit} from what was run with odtc {', '.join(commits)}: {' or '.join(limits)} a "
-        f"cell (where a cell was run with several limits, with the longest), one process, one thread, on a machine of {os.cpu_count()} cores with a load of up to "
-        f"{load:g} when cells began. The limit holds for the search; encoding and threshold sampling come before it. The paper's figures: {PAPER}, who allow 600 s.\n",
-        "`proved`: no tree over the chosen splits has fewer errors; `all` where these are all midpoints. Seconds are those of the whole fit.\n",
+        f"Written by `python -m benchmarks.cg --write benchmarks/CG.md` at {commit} from what was run with odtc "
+        f"{', '.join(commits)}: {' or '.join(limits)} a "
+        f"cell (where a cell was run with several limits, with the longest), one process, one thread, on a machine "
+        f"of {os.cpu_count()} cores with a load of up to "
+        f"{load:g} when cells began. The limit holds for the search; encoding and threshold sampling come before it. "
+        f"The paper's figures: {PAPER}, who allow 600 s.\n",
+        "`proved`: no tree over the chosen splits has fewer errors; `all` where these are all midpoints. Seconds are "
+        "those of the whole fit.\n",
     ]
     small = {(line["set"], line["depth"]): line for line in lines if line["part"] == "small"}
     if small:
-        text += ["## Small sets: training accuracy, % (Table 6)\n", "| set | depth | CART, paper | CG, paper | CART | cg | errors | proved | s |", "|---|---|---|---|---|---|---|---|---|"]
+        text += [
+            "## Small sets: training accuracy, % (Table 6)\n",
+            "| set | depth | CART, paper | CG, paper | CART | cg | errors | proved | s |",
+            "|---|---|---|---|---|---|---|---|---|",
+        ]
         at_least = above = 0
         for (name, depth), line in small.items():
             theirs = TABLE6[name][DEPTHS.index(depth)]
             at_least += round(line["train"], 1) >= theirs[1]
             above += round(line["train"], 1) > theirs[1]
-            text.append(f"| {name} | {depth} | {theirs[0]} | {theirs[1]} | {line['cart']:.1f} | {line['train']:.1f} | {line['objective']:g} | {proof(line)} | {line['seconds']:g} |")
-        text.append(f"\nAt least the paper's CG in {at_least} of {len(small)} cells, above it in {above}; "
-                    f"below CART in {sum(line['train'] < line['cart'] - 1e-9 for line in small.values())}; "
-                    f"proved over its splits in {sum(line['termination'] == 'optimal' for line in small.values())}.\n")
+            text.append(
+                f"| {name} | {depth} | {theirs[0]} | {theirs[1]} | {line['cart']:.1f} | {line['train']:.1f} | "
+                f"{line['objective']:g} | {proof(line)} | {line['seconds']:g} |"
+            )
+        text.append(
+            f"\nAt least the paper's CG in {at_least} of {len(small)} cells, above it in {above}; "
+            f"below CART in {sum(line['train'] < line['cart'] - 1e-9 for line in small.values())}; "
+            f"proved over its splits in {sum(line['termination'] == 'optimal' for line in small.values())}.\n"
+        )
     large = {}
     for line in lines:
         if line["part"] == "large":
             large.setdefault((line["set"], line["depth"]), []).append(line)
     if large:
-        text += ["## Large sets: half of the rows to train, a quarter to test, means over the splits (Tables 7, 11, 12)\n",
-                 "| set | depth | splits | CART, paper, test | CART*, paper, test | CG, paper, test | CART test | cg test | CART training | cg training | proved | s |",
-                 "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+        text += [
+            "## Large sets: half of the rows to train, a quarter to test, means over the splits (Tables 7, 11, 12)\n",
+            "| set | depth | splits | CART, paper, test | CART*, paper, test | CG, paper, test | CART test | cg test "
+            "| CART training | cg training | proved | s |",
+            "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        ]
         below, behind = 0, 0
         for (name, depth), some in large.items():
             theirs = LARGE[name][DEPTHS.index(depth)]
-            mean = {what: float(np.mean([line[what] for line in some])) for what in ("train", "cart", "test", "cart_test", "seconds")}
+            mean = {
+                what: float(np.mean([line[what] for line in some]))
+                for what in ("train", "cart", "test", "cart_test", "seconds")
+            }
             below += sum(line["train"] < line["cart"] - 1e-9 for line in some)
             behind += mean["test"] < theirs[2] - 0.5
-            text.append(f"| {name} | {depth} | {len(some)} | {theirs[0]} | {theirs[1]} | {theirs[2]} | {mean['cart_test']:.1f} | {mean['test']:.1f} | "
-                        f"{mean['cart']:.1f} | {mean['train']:.1f} | {', '.join(dict.fromkeys(map(proof, some)))} | {mean['seconds']:.1f} |")
-        text.append(f"\nTraining accuracy below CART's in {below} of {sum(map(len, large.values()))} fits; test accuracy more than half a point below "
-                    f"the paper's CG in {behind} of {len(large)} cells.\n")
+            text.append(
+                f"| {name} | {depth} | {len(some)} | {theirs[0]} | {theirs[1]} | {theirs[2]} | "
+                f"{mean['cart_test']:.1f} | {mean['test']:.1f} | "
+                f"{mean['cart']:.1f} | {mean['train']:.1f} | {', '.join(dict.fromkeys(map(proof, some)))} | "
+                f"{mean['seconds']:.1f} |"
+            )
+        text.append(
+            f"\nTraining accuracy below CART's in {below} of {sum(map(len, large.values()))} fits; test accuracy "
+            f"more than half a point below "
+            f"the paper's CG in {behind} of {len(large)} cells.\n"
+        )
     return "\n".join(text)
 
 

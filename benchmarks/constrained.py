@@ -1,6 +1,7 @@
 """Trees under side constraints at depth 3: FlowOCT as printed beside dpflow, the same data, solver and limit.
 
-    python -m benchmarks.constrained -o constrained.jsonl [--only compas,recall] [--models dpflow,flowoct] [--time-limit 60]
+    python -m benchmarks.constrained -o constrained.jsonl [--only compas,recall] [--models dpflow,flowoct]
+    [--time-limit 60]
 
 One line of JSON a cell and model, appended when it is done; what the file has already is not run again, so
 a stopped run goes on, and the table of all that is there is printed at the end. FlowOCT is `literal=true`; where a
@@ -23,17 +24,38 @@ from odtc.workflow import pipeline
 
 RACE, SEX = "race:African-American", "personal_status_sex:A92"  # against the others; A92 are the women in the data
 SETS = {
-    "compas": ("compas_6172", "auto:bins=4", {"aside": ("race",)}, {
-        "recall": "recall[1] >= 0.7", "budget": "features <= 3", "parity": f"statistical_parity[group={RACE},positive=0] <= 0.05",
-        "opportunity": f"equal_opportunity[group={RACE},positive=0] <= 0.05",
-    }),
-    "german": ("german-credit", "auto:bins=4", {"aside": ("personal_status_sex",)}, {
-        "recall": "recall[2] >= 0.6", "budget": "features <= 3", "parity": f"statistical_parity[group={SEX},positive=1] <= 0.05",
-        "opportunity": f"equal_opportunity[group={SEX},positive=1] <= 0.05",
-    }),
-    "balance": ("balance-scale", "onehot", {}, {
-        "recall": f"recall[B] >= {12 / 49!r}", "budget": "tests <= 3", "leaf_rows": "leaf_rows >= 40",
-    }),
+    "compas": (
+        "compas_6172",
+        "auto:bins=4",
+        {"aside": ("race",)},
+        {
+            "recall": "recall[1] >= 0.7",
+            "budget": "features <= 3",
+            "parity": f"statistical_parity[group={RACE},positive=0] <= 0.05",
+            "opportunity": f"equal_opportunity[group={RACE},positive=0] <= 0.05",
+        },
+    ),
+    "german": (
+        "german-credit",
+        "auto:bins=4",
+        {"aside": ("personal_status_sex",)},
+        {
+            "recall": "recall[2] >= 0.6",
+            "budget": "features <= 3",
+            "parity": f"statistical_parity[group={SEX},positive=1] <= 0.05",
+            "opportunity": f"equal_opportunity[group={SEX},positive=1] <= 0.05",
+        },
+    ),
+    "balance": (
+        "balance-scale",
+        "onehot",
+        {},
+        {
+            "recall": f"recall[B] >= {12 / 49!r}",
+            "budget": "tests <= 3",
+            "leaf_rows": "leaf_rows >= 40",
+        },
+    ),
     "tic-tac-toe": ("tic-tac-toe", "onehot", {}, {"budget": "tests <= 3"}),
 }
 MODELS = {"dpflow": {}, "flowoct": {"literal": True}}
@@ -53,7 +75,13 @@ def main() -> None:
             if not only <= {name, cell}:
                 continue
             for model in asked.models.split(","):
-                key = {"data": file, "constraint": constraint, "model": model, "depth": asked.depth, "time_limit": asked.time_limit}
+                key = {
+                    "data": file,
+                    "constraint": constraint,
+                    "model": model,
+                    "depth": asked.depth,
+                    "time_limit": asked.time_limit,
+                }
                 if not any(key.items() <= record.items() for record in found):
                     dataset = read(data_folder() / f"{file}.csv", **reading)
                     found.append(key | run(dataset, encoding, constraint, model, asked.depth, asked.time_limit))
@@ -74,9 +102,27 @@ def run(dataset, encoding: str, constraint: str, model: str, depth: int, limit: 
     """One cell: what `odtc fit` says of it, with the seconds of all of it."""
     began, cpu = time.monotonic(), sum(os.times()[:4])
     try:
-        facts = pipeline.fit(dataset, model, depth, encoding=encoding, params=MODELS[model], constraints=(constraint,),
-                             threads=1, time_limit=limit).facts
-        keys = ("termination", "objective", "bound", "n_cols", "n_model_rows", "nnz", "n_rows_merged", "n_features_encoded", "verified")
+        facts = pipeline.fit(
+            dataset,
+            model,
+            depth,
+            encoding=encoding,
+            params=MODELS[model],
+            constraints=(constraint,),
+            threads=1,
+            time_limit=limit,
+        ).facts
+        keys = (
+            "termination",
+            "objective",
+            "bound",
+            "n_cols",
+            "n_model_rows",
+            "nnz",
+            "n_rows_merged",
+            "n_features_encoded",
+            "verified",
+        )
         result = {key: facts.get(key) for key in keys}
     except OdtcError as problem:
         result = {"termination": type(problem).__name__, "message": str(problem)}
@@ -84,11 +130,24 @@ def run(dataset, encoding: str, constraint: str, model: str, depth: int, limit: 
 
 
 def table(found: list[dict]) -> str:
-    lines = ["| set | constraint | depth | model | columns | rows | ended | objective | bound | s | CPU s |", "|---" * 11 + "|"]
+    lines = [
+        "| set | constraint | depth | model | columns | rows | ended | objective | bound | s | CPU s |",
+        "|---" * 11 + "|",
+    ]
     for record in sorted(found, key=lambda record: (record["data"], record["constraint"], record["model"])):
-        cells = [record["data"], f"`{record['constraint']}`".replace("|", "\\|"), record["depth"], record["model"], show(record.get("n_cols")),
-                 show(record.get("n_model_rows")), record["termination"], show(record.get("objective")), show(record.get("bound")),
-                 f"{record['seconds']:.2f}", f"{record['cpu_seconds']:.2f}"]
+        cells = [
+            record["data"],
+            f"`{record['constraint']}`".replace("|", "\\|"),
+            record["depth"],
+            record["model"],
+            show(record.get("n_cols")),
+            show(record.get("n_model_rows")),
+            record["termination"],
+            show(record.get("objective")),
+            show(record.get("bound")),
+            f"{record['seconds']:.2f}",
+            f"{record['cpu_seconds']:.2f}",
+        ]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 

@@ -35,7 +35,10 @@ def main() -> None:
     asked = words.parse_args()
     folder = data_folder()
     warm(folder / f"{asked.data.split(',')[0]}.csv")
-    print("| data | depth | form | cuts | rows | nonzeros | make s | LP bound | LP s | solve s | nodes | objective | bound |")
+    print(
+        "| data | depth | form | cuts | rows | nonzeros | make s | LP bound | LP s | solve s | nodes | objective | "
+        "bound |"
+    )
     print("|---" * 13 + "|")
     for data in asked.data.split(","):
         dataset = read(folder / f"{data}.csv")
@@ -46,7 +49,9 @@ def main() -> None:
             fitting = [name for name in CUTS.names() if not cut.misfit(name, problem, plain)]
             tried = ["none", *fitting, *([SEPARATED] if "paper4" in fitting else []), "all"]
             for names in asked.families.split(",") if asked.families else tried:
-                if not any(cut.misfit(name, problem, plain) for name in names.split("+") if name not in ("none", "all")):
+                if not any(
+                    cut.misfit(name, problem, plain) for name in names.split("+") if name not in ("none", "all")
+                ):
                     line(data, form, names, problem, asked)
 
 
@@ -67,8 +72,13 @@ def line(data, form, names, problem, asked) -> None:
     solution = pipeline.solve(model, start=start, threads=1, time_limit=asked.time_limit)
     solved = seconds() - began
     show = lambda value: "-" if value is None else f"{value:.6g}"
-    print(f"| {data} | {problem.topology.depth} | {form} | {names} | {model.n_rows:,} | {model.nnz:,} | {made:.2f} | {root.objective:.2f} | "
-          f"{relaxed:.2f} | {solved:.1f} | {show(solution.nodes)} | {show(solution.objective)} | {show(solution.bound)} |", flush=True)
+    print(
+        f"| {data} | {problem.topology.depth} | {form} | {names} | {model.n_rows:,} | {model.nnz:,} | {made:.2f} | "
+        f"{root.objective:.2f} | "
+        f"{relaxed:.2f} | {solved:.1f} | {show(solution.nodes)} | {show(solution.objective)} | "
+        f"{show(solution.bound)} |",
+        flush=True,
+    )
 
 
 def seconds() -> float:

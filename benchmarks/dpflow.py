@@ -18,14 +18,24 @@ import odtc
 from benchmarks import highs
 from benchmarks.data import data_folder
 from odtc.formulations.dpflow.write_certificate import certify
-from odtc.workflow import pipeline
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.verification.certificate import check
+from odtc.workflow import pipeline
 
-SETS = ("monks-1", "monks-2", "monks-3", "hayes-roth", "house-votes-84", "balance-scale", "tic-tac-toe",
-        "car-evaluation_papers", "kr-vs-kp", "soybean-small")
+SETS = (
+    "monks-1",
+    "monks-2",
+    "monks-3",
+    "hayes-roth",
+    "house-votes-84",
+    "balance-scale",
+    "tic-tac-toe",
+    "car-evaluation_papers",
+    "kr-vs-kp",
+    "soybean-small",
+)
 
 
 def main() -> None:
@@ -35,7 +45,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
     folder = data_folder()
-    print("| set | depth | errors | pystreed s | proof s | LP s | file s | proof / pystreed | LP / pystreed | file / pystreed | bytes | check s |")
+    print(
+        "| set | depth | errors | pystreed s | proof s | LP s | file s | proof / pystreed | LP / pystreed | file / "
+        "pystreed | bytes | check s |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     ratios = {}
     for depth in map(int, chosen.depths.split(",")):
@@ -48,11 +61,18 @@ def main() -> None:
             row = cell(dataset, depth, chosen.rounds)
             for key in ("proof", "lp", "file"):
                 ratios.setdefault((depth, key), []).append(row[key] / row["peer"])
-            print(f"| {name} | {depth} | {row['errors']:g} | {row['peer']:.4f} | {row['proof']:.4f} | {row['lp']:.4f} | {row['file']:.4f} | "
-                  + " | ".join(f"{row[key] / row['peer']:.2f}" for key in ("proof", "lp", "file"))
-                  + f" | {row['bytes']:,} | {row['check']:.2f} |", flush=True)
+            print(
+                f"| {name} | {depth} | {row['errors']:g} | {row['peer']:.4f} | {row['proof']:.4f} | {row['lp']:.4f} "
+                f"| {row['file']:.4f} | "
+                + " | ".join(f"{row[key] / row['peer']:.2f}" for key in ("proof", "lp", "file"))
+                + f" | {row['bytes']:,} | {row['check']:.2f} |",
+                flush=True,
+            )
     for (depth, key), values in ratios.items():
-        print(f"geometric mean at depth {depth}, {key} / pystreed: {math.exp(sum(map(math.log, values)) / len(values)):.2f}")
+        print(
+            f"geometric mean at depth {depth}, {key} / pystreed: "
+            f"{math.exp(sum(map(math.log, values)) / len(values)):.2f}"
+        )
 
 
 def cell(dataset, depth, rounds) -> dict:

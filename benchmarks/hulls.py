@@ -2,7 +2,8 @@
 
     python -m benchmarks.hulls [--data skin-segmentation,statlog-shuttle,…] [--depth 2] [--jobs 2] [--sample 20]
 
-"select s" is the whole of `odtc.workflow.row_selection.selection.selected` with convex_hull, in wall seconds on `--jobs` processes (which
+"select s" is the whole of `odtc.workflow.row_selection.selection.selected` with convex_hull, in wall seconds on
+`--jobs` processes (which
 are started before); "LP ms" is the mean of (7) of Zhu et al. 2020 for rows drawn at random (seed 0), each against
 all others of its cluster, by HiGHS on one thread; "all LPs s" is that mean times the rows: extrapolated, not
 run. "off by" is the largest error of a dropped row's mixture of kept rows, in units of its column's
@@ -52,12 +53,18 @@ def line(name: str, dataset, asked) -> None:
     began = time.perf_counter()
     part = selected(dataset, "convex_hull", asked.depth, jobs=asked.jobs)
     seconds = time.perf_counter() - began
-    clusters = clusters_of(dataset, first_tree(dataset, asked.depth), coordinates(dataset), np.ones(dataset.n_rows, bool))
+    clusters = clusters_of(
+        dataset, first_tree(dataset, asked.depth), coordinates(dataset), np.ones(dataset.n_rows, bool)
+    )
     error = max(hull(cluster.Z).error for cluster in clusters)
     each = np.mean([program(*drawn) for drawn in draw(clusters, asked.sample)])
     everything = each * dataset.n_rows
-    print(f"| {name} | {dataset.n_rows:,} | {clusters[0].Z.shape[1]} | {len(clusters)} | {part.n_rows:,} ({100 * part.n_rows / dataset.n_rows:.1f} %) | "
-          f"{seconds:.2f} | {error:.1e} | {1000 * each:.1f} | {everything:,.0f} | {everything / seconds:,.0f} |", flush=True)
+    print(
+        f"| {name} | {dataset.n_rows:,} | {clusters[0].Z.shape[1]} | {len(clusters)} | {part.n_rows:,} "
+        f"({100 * part.n_rows / dataset.n_rows:.1f} %) | "
+        f"{seconds:.2f} | {error:.1e} | {1000 * each:.1f} | {everything:,.0f} | {everything / seconds:,.0f} |",
+        flush=True,
+    )
 
 
 def draw(clusters, sample: int):
@@ -74,7 +81,12 @@ def program(Z: np.ndarray, place: int) -> float:
     if not len(others):
         return 0.0
     began = time.perf_counter()
-    linprog(np.zeros(len(others)), A_eq=np.vstack([others.T, np.ones(len(others))]), b_eq=np.append(Z[place], 1.0), method="highs")
+    linprog(
+        np.zeros(len(others)),
+        A_eq=np.vstack([others.T, np.ones(len(others))]),
+        b_eq=np.append(Z[place], 1.0),
+        method="highs",
+    )
     return time.perf_counter() - began
 
 

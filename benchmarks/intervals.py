@@ -3,7 +3,8 @@
     python -m benchmarks.intervals [--cells iris:3,wine:3,…]
 
 CPU seconds of this process on one thread: `compile` from encoded rows to the model, `LP` for the embedded HiGHS;
-`pycontree` is the fit of that package (extra `peers`) on the same numbers, in this process too. The errors of both are compared.
+`pycontree` is the fit of that package (extra `peers`) on the same numbers, in this process too. The errors of both
+are compared.
 """
 
 import argparse
@@ -22,7 +23,9 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--cells", default=CELLS)
     asked = words.parse_args()
-    pipeline.solve(pipeline.build(data_folder() / "iris.csv", "dpflow", 2), threads=1)  # what is loaded at first is not measured
+    pipeline.solve(
+        pipeline.build(data_folder() / "iris.csv", "dpflow", 2), threads=1
+    )  # what is loaded at first is not measured
     print("| set | depth | thresholds | errors | rows | columns | nonzeros | compile s | LP s | pycontree s |")
     print("|---" * 10 + "|")
     for word in asked.cells.split(","):
@@ -36,8 +39,12 @@ def main() -> None:
         solved = time.process_time() - began - compiled
         heap = pipeline.decode(model, solution).heap
         theirs = peer(dataset, int(depth), int(heap.errors(problem.encoded)))
-        print(f"| {name} | {depth} | {problem.encoded.n_tests:,} | {heap.errors(problem.encoded):g} | {model.n_rows:,} | {model.n_cols:,} | {model.nnz:,} | "
-              f"{compiled:.2f} | {solved:.2f} | {theirs} |", flush=True)
+        print(
+            f"| {name} | {depth} | {problem.encoded.n_tests:,} | {heap.errors(problem.encoded):g} | {model.n_rows:,} "
+            f"| {model.n_cols:,} | {model.nnz:,} | "
+            f"{compiled:.2f} | {solved:.2f} | {theirs} |",
+            flush=True,
+        )
 
 
 def peer(dataset, depth: int, errors: int) -> str:

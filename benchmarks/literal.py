@@ -3,7 +3,8 @@
     python -m benchmarks.literal [--sets NAME,…] [--depths 2,3] [--time-limit 60]
 
 One-hot tests, λ = 0, the embedded HiGHS on one thread. CPU seconds of this process from encoded rows to the
-solver's proof, so both include the compiler, and neither the file between; FlowOCT is solved once, dpflow three times, the best of which
+solver's proof, so both include the compiler, and neither the file between; FlowOCT is solved once, dpflow three
+times, the best of which
 counts (it takes milliseconds, where a clock tick shows). FlowOCT has CART as its MIP start. "ratio" is
 FlowOCT's time by dpflow's; where the limit came first it is what the ratio is above.
 """
@@ -35,18 +36,27 @@ def main() -> None:
     for depth in map(int, asked.depths.split(",")):
         for name in asked.sets.split(","):
             dataset = read(data_folder() / f"{name}.csv")
-            ours = min((run(dataset, "dpflow", depth, {}, asked.time_limit) for _ in range(3)), key=lambda found: found[0])
+            ours = min(
+                (run(dataset, "dpflow", depth, {}, asked.time_limit) for _ in range(3)), key=lambda found: found[0]
+            )
             theirs = run(dataset, "flowoct", depth, {"literal": True}, asked.time_limit)
             ended = theirs[2] is not None and abs(theirs[1] - theirs[2]) < 1e-6
             if ended and abs(theirs[1] - ours[1]) > 1e-6:
                 raise SystemExit(f"{name} depth {depth}: optima differ, {theirs[1]} and {ours[1]}")
             ratio = theirs[0] / ours[0]
             ratios += [ratio] if ended else []
-            print(f"| {name} | {depth} | {ours[1]:g} | {ours[0]:.4f} | {f'{theirs[0]:.2f}' if ended else f'not in {asked.time_limit:g}'} | {show(theirs[1])} | "
-                  f"{show(theirs[2])} | {'' if ended else '> '}{ratio:,.0f} |", flush=True)
+            print(
+                f"| {name} | {depth} | {ours[1]:g} | {ours[0]:.4f} | "
+                f"{f'{theirs[0]:.2f}' if ended else f'not in {asked.time_limit:g}'} | {show(theirs[1])} | "
+                f"{show(theirs[2])} | {'' if ended else '> '}{ratio:,.0f} |",
+                flush=True,
+            )
     if ratios:
-        print(f"\ngeometric mean of the {len(ratios)} cells where it ends: {math.exp(sum(map(math.log, ratios)) / len(ratios)):,.0f}; "
-              f"least {min(ratios):,.0f}")
+        print(
+            f"\ngeometric mean of the {len(ratios)} cells where it ends: "
+            f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):,.0f}; "
+            f"least {min(ratios):,.0f}"
+        )
 
 
 def run(dataset, model: str, depth: int, params: dict, limit: float) -> tuple[float, float | None, float | None]:

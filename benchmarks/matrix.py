@@ -26,8 +26,11 @@ from odtc.workflow import artifacts, pipeline
 from tests.laws.problems import COMPILED, FORMS, form_id
 
 ROOT = Path(__file__).resolve().parents[1]
-LEGEND = ("`–`: the solver does not read the format (odtc writes it another); `size`: refused without a licence; what stopped at "
-          "its time limit says so, with the cost of its tree.")
+LEGEND = (
+    "`–`: the solver does not read the format (odtc writes it another); `size`: refused without a licence; what "
+    "stopped at "
+    "its time limit says so, with the cost of its tree."
+)
 
 
 def main() -> None:
@@ -47,8 +50,11 @@ def main() -> None:
     failed = False
     for name in asked.form or COMPILED:
         began, unequal = time.monotonic(), []
-        print(f"## {name}\n\n`{command}`, {datetime.date.today()}, {platform.machine()}, {platform.system()}; "
-              + ", ".join(f"{solver} {text}" for solver, text in found.items()) + ".\n")
+        print(
+            f"## {name}\n\n`{command}`, {datetime.date.today()}, {platform.machine()}, {platform.system()}; "
+            + ", ".join(f"{solver} {text}" for solver, text in found.items())
+            + ".\n"
+        )
         print(f"| form | format | {' | '.join(found)} |\n|---|---|{'---|' * len(found)}")
         for params in FORMS[name][:1] if asked.first else FORMS[name]:
             # The protected column of the laws' own data is another one here.
@@ -61,8 +67,11 @@ def main() -> None:
                 print(f"| {form_id((name, posed))} | {format} | {' | '.join(cells)} |", flush=True)
             unequal += [form_id((name, posed))] if len(costs) != 1 else []
         failed |= bool(unequal)
-        print(f"\n{'All solved cells of a form are equal' if not unequal else 'NOT EQUAL: ' + ', '.join(unequal)}, "
-              f"after {time.monotonic() - began:.0f} s. {LEGEND}\n", flush=True)
+        print(
+            f"\n{'All solved cells of a form are equal' if not unequal else 'NOT EQUAL: ' + ', '.join(unequal)}, "
+            f"after {time.monotonic() - began:.0f} s. {LEGEND}\n",
+            flush=True,
+        )
     sys.exit(failed)
 
 

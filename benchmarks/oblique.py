@@ -1,6 +1,7 @@
 """Oblique trees as in the tables of papers/000 and 003: training and test accuracy beside S1O and OCT-H of the papers.
 
-    python -m benchmarks.oblique -o oblique.jsonl [--sets iris,avila@3] [--models svm1_odt,cart] [--seeds 0,1,2] [--jobs 2]
+    python -m benchmarks.oblique -o oblique.jsonl [--sets iris,avila@3] [--models svm1_odt,cart] [--seeds 0,1,2]
+    [--jobs 2]
                                  [--time-limit 60] [--cv-limit 5]
 
 One line of JSON a cell (set, depth, seed, model and limits), appended when it is done; what the file has already is
@@ -10,14 +11,17 @@ complete rows train, drawn by class with the seed (scikit-learn's train_test_spl
 stand for categories are numbers, as in the paper (OBLIQUE.md).
 
 Fixed before the first run, for all sets alike: of each model's grid the point with the best mean accuracy over 3
-folds of the training rows (odtc.evaluation.cross_validation.deal, seed of the split; of equals the first; a fold without a tree counts as 0
+folds of the training rows (odtc.evaluation.cross_validation.deal, seed of the split; of equals the first; a fold
+without a tree counts as 0
 right) is fitted to all training rows. Each fit has --cv-limit seconds in the folds and --time-limit at the end:
 
-    svm1_odt        margin=hard with alpha2 in {0, 0.1} and ε by the compiler, whose search for it takes up to 3 s beyond
+    svm1_odt        margin=hard with alpha2 in {0, 0.1} and ε by the compiler, whose search for it takes up to 3 s
+    beyond
                     the limit; margin=soft with alpha1=1000, alpha2=0.1 and ε in {0.01, 0.1}
     oct_h           mu in {0.005, 0.05} x alpha in {0, 0.01}
     oblique_search  leaves of 1 row, or of 5 % of the rows, at least
-    dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows, from --start local_search
+    dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows, from --start
+    local_search
     cart            nothing to choose: the greedy tree of the depth, on all rows
 
 svm1_odt and oct_h start from --start oblique, whose search has a quarter of the limit, as has that of the encoding;
@@ -52,7 +56,10 @@ from odtc.workflow.row_selection.selection import selected, taken
 
 FOLDS = 3
 MODELS = ("cart", "oblique_search", "dpflow", "svm1_odt", "oct_h")
-FREE = {"oblique_search": "leaves of 1 row", "svm1_odt": "hard margins and alpha2 = 0"}  # the first point of the grid, whatever the folds say
+FREE = {
+    "oblique_search": "leaves of 1 row",
+    "svm1_odt": "hard margins and alpha2 = 0",
+}  # the first point of the grid, whatever the folds say
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,8 @@ class Paper:
 
 
 def _sets() -> dict[str, Paper]:
-    """By NAME@DEPTH. Zhu, Murali, Phan, Nguyen & Kalagnanam (2020): Tables 1 and 2 as papers/000 has them, the others as
+    """By NAME@DEPTH. Zhu, Murali, Phan, Nguyen & Kalagnanam (2020): Tables 1 and 2 as papers/000 has them, the
+    others as
     in papers/003, which holds them column by column out of order: see benchmarks/OBLIQUE.md."""
     return {
         "iris@2": Paper("2", (98.9, 98.6), (96.4, 92.4), (99.5, 94.4), 8.17),
@@ -124,10 +132,15 @@ def main() -> None:
     limits = {"time_limit": asked.time_limit, "cv_limit": asked.cv_limit}
     named = [cell for word in asked.sets.split(",") for cell in known(word, SETS, words)]
     models = [model for word in asked.models.split(",") for model in known(word, MODELS, words)]
-    keys = [{"set": cell, "seed": int(seed), "model": model} | limits for seed, cell, model in product(asked.seeds.split(","), named, models)]
+    keys = [
+        {"set": cell, "seed": int(seed), "model": model} | limits
+        for seed, cell, model in product(asked.seeds.split(","), named, models)
+    ]
     found = [record for record in had(asked.out) if any(key.items() <= record.items() for key in keys)]
     todo = [] if asked.table else [key for key in keys if not any(key.items() <= record.items() for record in found)]
-    for record in Parallel(asked.jobs, return_as="generator_unordered", batch_size=1)(delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo):
+    for record in Parallel(asked.jobs, return_as="generator_unordered", batch_size=1)(
+        delayed(run)(key, asked.out.with_suffix(".rows")) for key in todo
+    ):
         found.append(record)
         with asked.out.open("a") as stream:
             stream.write(json.dumps(record) + "\n")
@@ -149,12 +162,24 @@ def grid(model: str, n: int, limit: float, large: bool) -> list[dict]:
         return [{"params": {"seconds": limit, "restarts": 10**6}, "constraints": least} for least in leaves]
     if model == "dpflow":
         bins = ",bins=32" if large else ""
-        return [{"encoding": f"oblique:pool={pool},seconds={limit / 4:g}{bins}", "start_from": "local_search", "constraints": least} for pool, least in product((25, 100), leaves)]
+        return [
+            {
+                "encoding": f"oblique:pool={pool},seconds={limit / 4:g}{bins}",
+                "start_from": "local_search",
+                "constraints": least,
+            }
+            for pool, least in product((25, 100), leaves)
+        ]
     start = {"start_from": f"oblique:seconds={limit / 4:g}"}
     if model == "oct_h":
         return [start | {"params": {"mu": mu, "alpha": alpha}} for mu, alpha in product((0.005, 0.05), (0.0, 0.01))]
     soft = {"margin": "soft", "alpha1": 1000.0, "alpha2": 0.1}
-    points = [{"margin": "hard", "alpha2": 0.0}, {"margin": "hard", "alpha2": 0.1}, soft | {"epsilon": 0.01}, soft | {"epsilon": 0.1}]
+    points = [
+        {"margin": "hard", "alpha2": 0.0},
+        {"margin": "hard", "alpha2": 0.1},
+        soft | {"epsilon": 0.01},
+        soft | {"epsilon": 0.1},
+    ]
     return [start | {"params": point} for point in points]
 
 
@@ -162,7 +187,13 @@ def run(key: dict, folder: Path) -> dict:
     """One cell: the grid by cross-validation, the best point on the training rows, and both accuracies."""
     warnings.simplefilter("ignore")
     name, model, seed, depth = key["set"], key["model"], key["seed"], int(key["set"].partition("@")[2])
-    dataset = read(next(path for ending in (".csv", ".csv.gz") if (path := data_folder() / f"{name.partition('@')[0]}{ending}").exists()))
+    dataset = read(
+        next(
+            path
+            for ending in (".csv", ".csv.gz")
+            if (path := data_folder() / f"{name.partition('@')[0]}{ending}").exists()
+        )
+    )
     inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=seed)
     train, test = part(dataset, np.sort(inside)), part(dataset, np.sort(outside))
     large = SETS[name].beta is not None
@@ -176,19 +207,36 @@ def run(key: dict, folder: Path) -> dict:
             for k in range(FOLDS):
                 rows, held = part(train, np.flatnonzero(fold != k)), part(train, np.flatnonzero(fold == k))
                 kept, _ = chosen(rows, scheme, depth, folder / f"{name}-{seed}-{k}.json")
-                scores.append([right(fitted(kept, model, depth, point, key["cv_limit"], seed), held)
-                               for point in grid(model, kept.n_rows, key["cv_limit"], large)])
+                scores.append(
+                    [
+                        right(fitted(kept, model, depth, point, key["cv_limit"], seed), held)
+                        for point in grid(model, kept.n_rows, key["cv_limit"], large)
+                    ]
+                )
             place = int(np.argmax(np.round(np.mean(scores, axis=0), 12)))
             facts["cv_scores"] = np.mean(scores, axis=0).round(4).tolist()
         facts["cv_seconds"] = round(time.monotonic() - began, 2)
         kept, selecting = chosen(train, scheme, depth, folder / f"{name}-{seed}.json")
         point, began = grid(model, kept.n_rows, key["time_limit"], large)[place], time.monotonic()
         done = fitted(kept, model, depth, point, key["time_limit"], seed, must=True)
-        facts |= {"seconds": round(selecting + time.monotonic() - began, 2), "select_seconds": round(selecting, 2), "n_kept": kept.n_rows,
-                  "point": place, "words": {name: value for name, value in point.items() if value}, "train": right(done, train), "test": right(done, test)}
+        facts |= {
+            "seconds": round(selecting + time.monotonic() - began, 2),
+            "select_seconds": round(selecting, 2),
+            "n_kept": kept.n_rows,
+            "point": place,
+            "words": {name: value for name, value in point.items() if value},
+            "train": right(done, train),
+            "test": right(done, test),
+        }
         facts |= {name: done.facts.get(name) for name in ("termination", "objective", "bound", "verified")}
         if model in FREE:
-            free = done if place == 0 else fitted(kept, model, depth, grid(model, kept.n_rows, key["time_limit"], large)[0], key["time_limit"], seed)
+            free = (
+                done
+                if place == 0
+                else fitted(
+                    kept, model, depth, grid(model, kept.n_rows, key["time_limit"], large)[0], key["time_limit"], seed
+                )
+            )
             facts["train_free"] = right(free, train)
     except OdtcError as problem:
         facts |= {"termination": type(problem).__name__, "message": str(problem)}
@@ -196,7 +244,9 @@ def run(key: dict, folder: Path) -> dict:
 
 
 def part(dataset, rows):
-    return replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows])
+    return replace(
+        dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows]
+    )
 
 
 def chosen(dataset, scheme: str | None, depth: int, file: Path):
@@ -232,41 +282,98 @@ def right(done, dataset) -> float:
 def tables(found: list[dict]) -> str:
     """Accuracies, where they meet the papers', and seconds with the selected share."""
     models = [model for model in MODELS if any(record["model"] == model for record in found)]
-    cells = {(name, model): [record for record in found if (record["set"], record["model"]) == (name, model)] for name in SETS for model in models}
+    cells = {
+        (name, model): [record for record in found if (record["set"], record["model"]) == (name, model)]
+        for name in SETS
+        for model in models
+    }
     names = [name for name in SETS if any(cells[name, model] for model in models)]
-    lines = ["Training / test accuracy, %, means over the seeds (how many, where not the same for all):", "",
-             f"| set@depth | table | {' | '.join(models)} | paper S1O | paper OCT-H | paper CART |", "|---" * (5 + len(models)) + "|"]
+    lines = [
+        "Training / test accuracy, %, means over the seeds (how many, where not the same for all):",
+        "",
+        f"| set@depth | table | {' | '.join(models)} | paper S1O | paper OCT-H | paper CART |",
+        "|---" * (5 + len(models)) + "|",
+    ]
     most = max((len(records) for records in cells.values()), default=0)
     for name in names:
         paper = SETS[name]
-        printed = [" / ".join("–" if value is None else f"{value:.1f}" for value in pair) for pair in (paper.s1o, paper.oct_h, paper.cart)]
-        lines.append(f"| {name} | {paper.table} | {' | '.join([accuracy(cells[name, model], most) for model in models] + printed)} |")
+        printed = [
+            " / ".join("–" if value is None else f"{value:.1f}" for value in pair)
+            for pair in (paper.s1o, paper.oct_h, paper.cart)
+        ]
+        lines.append(
+            f"| {name} | {paper.table} | "
+            f"{' | '.join([accuracy(cells[name, model], most) for model in models] + printed)} |"
+        )
     shared = [name for name in names if all(any("test" in record for record in cells[name, model]) for model in models)]
-    lines += ["", f"Means of test accuracy over the {len(shared)} sets that all models have: "
-              + ", ".join(f"{model} {100 * np.mean([mean(cells[name, model], 'test') for name in shared]):.1f}" for model in models) + "; paper "
-              + ", ".join(f"{title} {np.mean(values):.1f}" for title, values in printed_tests(shared).items() if None not in values) + "."] if shared else []
-    for model, fact, words in [(model, "train", "") for model in models] + [(model, "train_free", f" with {words}") for model, words in FREE.items()]:
+    lines += (
+        [
+            "",
+            f"Means of test accuracy over the {len(shared)} sets that all models have: "
+            + ", ".join(
+                f"{model} {100 * np.mean([mean(cells[name, model], 'test') for name in shared]):.1f}"
+                for model in models
+            )
+            + "; paper "
+            + ", ".join(
+                f"{title} {np.mean(values):.1f}"
+                for title, values in printed_tests(shared).items()
+                if None not in values
+            )
+            + ".",
+        ]
+        if shared
+        else []
+    )
+    for model, fact, words in [(model, "train", "") for model in models] + [
+        (model, "train_free", f" with {words}") for model, words in FREE.items()
+    ]:
         having = [name for name in names if any(fact in record for record in cells.get((name, model), ()))]
         if not having:
             continue
         reached = {name: 100 * mean(cells[name, model], fact) for name in having}
-        least = [f"{name} ({reached[name]:.1f}, S1O {SETS[name].s1o[0]})" for name in having if reached[name] < SETS[name].s1o[0] - 0.05]  # the paper has one decimal
-        lines += ["", f"Training accuracy of {model}{words} at least S1O's on {len(having) - len(least)} of {len(having)}"
-                  + (f"; below it: {', '.join(least)}" if least else "") + "."]
-    lines += ["", "Seconds of the last fit (of cross-validation), and the rows that it was trained on:", "",
-              f"| set@depth | {' | '.join(models)} | paper S1O s | kept % | paper kept % |", "|---" * (4 + len(models)) + "|"]
+        least = [
+            f"{name} ({reached[name]:.1f}, S1O {SETS[name].s1o[0]})"
+            for name in having
+            if reached[name] < SETS[name].s1o[0] - 0.05
+        ]  # the paper has one decimal
+        lines += [
+            "",
+            f"Training accuracy of {model}{words} at least S1O's on {len(having) - len(least)} of {len(having)}"
+            + (f"; below it: {', '.join(least)}" if least else "")
+            + ".",
+        ]
+    lines += [
+        "",
+        "Seconds of the last fit (of cross-validation), and the rows that it was trained on:",
+        "",
+        f"| set@depth | {' | '.join(models)} | paper S1O s | kept % | paper kept % |",
+        "|---" * (4 + len(models)) + "|",
+    ]
     for name in names:
         records = [record for model in models if model != "cart" for record in cells[name, model] if "n_kept" in record]
         share = f"{100 * np.mean([record['n_kept'] / record['n_train'] for record in records]):.2f}" if records else "–"
-        printed = [f"{SETS[name].seconds:g}" if SETS[name].seconds else "–", share, f"{SETS[name].kept:g}" if SETS[name].kept else "100"]
+        printed = [
+            f"{SETS[name].seconds:g}" if SETS[name].seconds else "–",
+            share,
+            f"{SETS[name].kept:g}" if SETS[name].kept else "100",
+        ]
         lines.append(f"| {name} | {' | '.join([spent(cells[name, model]) for model in models] + printed)} |")
-    failed = [f"- {record['set']}, {record['model']}, seed {record['seed']}: {record['termination']}: {record['message']}" for record in found if "message" in record]
+    failed = [
+        f"- {record['set']}, {record['model']}, seed {record['seed']}: {record['termination']}: {record['message']}"
+        for record in found
+        if "message" in record
+    ]
     return "\n".join([*lines, *(["", "Without a tree:", "", *failed] if failed else [])])
 
 
 def printed_tests(names: list[str]) -> dict[str, list]:
     """The paper's test accuracies of these sets."""
-    return {"S1O": [SETS[name].s1o[1] for name in names], "OCT-H": [SETS[name].oct_h[1] for name in names], "CART": [SETS[name].cart[1] for name in names]}
+    return {
+        "S1O": [SETS[name].s1o[1] for name in names],
+        "OCT-H": [SETS[name].oct_h[1] for name in names],
+        "CART": [SETS[name].cart[1] for name in names],
+    }
 
 
 def mean(records: list[dict], name: str) -> float:
@@ -277,7 +384,9 @@ def accuracy(records: list[dict], most: int) -> str:
     having = [record for record in records if "test" in record]
     if not having:
         return "no tree" if records else "–"
-    return f"{100 * mean(having, 'train'):.1f} / {100 * mean(having, 'test'):.1f}" + (f" ({len(having)})" if len(having) < most else "")
+    return f"{100 * mean(having, 'train'):.1f} / {100 * mean(having, 'test'):.1f}" + (
+        f" ({len(having)})" if len(having) < most else ""
+    )
 
 
 def spent(records: list[dict]) -> str:

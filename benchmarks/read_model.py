@@ -9,6 +9,7 @@ The data file is looked for in $ODTC_DATA or ../shared/data.
 import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from benchmarks.data import data_folder
@@ -23,14 +24,21 @@ def main() -> None:
     words.add_argument("--depth", type=int, default=5)
     asked = words.parse_args()
     model = pipeline.build(asked.data, "flowoct", asked.depth, encoding="onehot")
-    print(f"{asked.data.name}, depth {asked.depth}: {model.n_cols:,} columns, {model.n_rows:,} rows, {model.nnz:,} nonzeros\n")
+    print(
+        f"{asked.data.name}, depth {asked.depth}: {model.n_cols:,} columns, {model.n_rows:,} rows, {model.nnz:,} "
+        f"nonzeros\n"
+    )
     print("| file | MB | ours, s | HiGHS, s | ratio |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for format in FORMATS.names():
             for packed in ("", ".gz"):
                 path = write_model(model, Path(folder) / f"model{FORMATS.get(format).SUFFIX}{packed}", format)
-                ours, theirs = fastest(lambda: read_model(path)), fastest(lambda: opened(path))
-                print(f"| {format}{packed} | {path.stat().st_size / 1e6:.0f} | {ours:.2f} | {theirs:.2f} | {theirs / ours:.1f}x |", flush=True)
+                ours, theirs = fastest(partial(read_model, path)), fastest(partial(opened, path))
+                print(
+                    f"| {format}{packed} | {path.stat().st_size / 1e6:.0f} | {ours:.2f} | {theirs:.2f} | "
+                    f"{theirs / ours:.1f}x |",
+                    flush=True,
+                )
 
 
 def fastest(read) -> float:

@@ -19,9 +19,14 @@ from odtc.workflow import pipeline
 
 # Data set, optimal training errors (PEERS §4a), the peer's file.
 CELLS = [
-    ("monks-1", 22, "monk1"), ("monks-2", 57, "monk2"), ("monks-3", 8, "monk3"), ("hayes-roth", 52, "hayes-roth"),
-    ("house-votes-84", 7, "house-votes-84"), ("balance-scale", 199, "balance-scale"),
-    ("soybean-small", 0, "soybean-small"), ("tic-tac-toe", 282, "tic-tac-toe"),
+    ("monks-1", 22, "monk1"),
+    ("monks-2", 57, "monk2"),
+    ("monks-3", 8, "monk3"),
+    ("hayes-roth", 52, "hayes-roth"),
+    ("house-votes-84", 7, "house-votes-84"),
+    ("balance-scale", 199, "balance-scale"),
+    ("soybean-small", 0, "soybean-small"),
+    ("tic-tac-toe", 282, "tic-tac-toe"),
 ]
 FORMS = {"default": {}, "bottom=flow": {"bottom": "flow"}, "literal": {"literal": True}}
 
@@ -55,8 +60,11 @@ def line(name, errors, what, model, start, limit) -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     show = lambda value: "–" if value is None else f"{value:.4g}"  # noqa: E731
-    print(f"| {name} | {errors} | {what} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {found.termination} | "
-          f"{show(found.objective)} | {show(found.bound)} | {found.nodes} | {seconds:.1f} |", flush=True)
+    print(
+        f"| {name} | {errors} | {what} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {found.termination} | "
+        f"{show(found.objective)} | {show(found.bound)} | {found.nodes} | {seconds:.1f} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> None:
     model = pipeline.build(ROOT / "examples" / "monks" / "monks-1.csv", "flowoct", 2, encoding="onehot")
     _, point = pipeline.start(model)
-    print(f"Start with objective {model.objective(point):g}.\n\n| solver | version | form | start | line of its log |\n|---|---|---|---|---|")
+    print(
+        f"Start with objective {model.objective(point):g}.\n\n| solver | version | form | start | line of its log "
+        f"|\n|---|---|---|---|---|"
+    )
     for name in SOLVERS.names():
         module = find_solver(name)
         if (found := version(module)) is None:

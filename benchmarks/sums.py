@@ -1,6 +1,7 @@
 """FlowOCT's sums over tests, written by tests and by features: size, writing, root relaxation and time to optimum.
 
-    python -m benchmarks.sums [--small] [--limit 60] [--depths 2,3] [--only wine,iris:thresholds,…] [--forms sums=tests,sums=features]
+    python -m benchmarks.sums [--small] [--limit 60] [--depths 2,3] [--only wine,iris:thresholds,…] [--forms
+    sums=tests,sums=features]
 
 λ = 0, start from CART, HiGHS on one thread. All seconds are CPU seconds, the limit too, so a busy machine
 measures the same; a solve that meets the limit has its bound in the column "optimum or bound". The model is
@@ -30,11 +31,23 @@ from odtc.solvers.messages import Job
 from odtc.trees.complete_tree import CompleteTree
 
 CELLS = [
-    ("iris", "thresholds"), ("iris", "thresholds:bins=8"), ("wine", "thresholds"), ("wine", "thresholds:bins=16"),
-    ("wine", "thresholds:bins=8"), ("pima-diabetes", "thresholds"), ("pima-diabetes", "thresholds:bins=16"),
-    ("pima-diabetes", "thresholds:bins=8"), ("ionosphere", "thresholds"), ("ionosphere", "thresholds:bins=8"),
-    ("german-credit", "auto"), ("german-credit", "auto:bins=8"), ("balance-scale", "thresholds"),
-    ("balance-scale", "onehot"), ("tic-tac-toe", "onehot"), ("car-evaluation_papers", "onehot"), ("kr-vs-kp", "onehot"),
+    ("iris", "thresholds"),
+    ("iris", "thresholds:bins=8"),
+    ("wine", "thresholds"),
+    ("wine", "thresholds:bins=16"),
+    ("wine", "thresholds:bins=8"),
+    ("pima-diabetes", "thresholds"),
+    ("pima-diabetes", "thresholds:bins=16"),
+    ("pima-diabetes", "thresholds:bins=8"),
+    ("ionosphere", "thresholds"),
+    ("ionosphere", "thresholds:bins=8"),
+    ("german-credit", "auto"),
+    ("german-credit", "auto:bins=8"),
+    ("balance-scale", "thresholds"),
+    ("balance-scale", "onehot"),
+    ("tic-tac-toe", "onehot"),
+    ("car-evaluation_papers", "onehot"),
+    ("kr-vs-kp", "onehot"),
 ]
 SMALL = [("iris", "thresholds:bins=8"), ("monks-1", "onehot")]
 
@@ -47,8 +60,11 @@ def main() -> None:
     words.add_argument("--only", default="")
     words.add_argument("--forms", default="sums=tests,sums=features", help="parameters of flowoct, joined by colons")
     asked = words.parse_args()
-    print("| data | encoding | depth | form | columns | rows | nonzeros | MPS MB | build + write s | root LP | LP s | ended | "
-          "optimum or bound | nodes | MIP s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print(
+        "| data | encoding | depth | form | columns | rows | nonzeros | MPS MB | build + write s | root LP | LP s | "
+        "ended | "
+        "optimum or bound | nodes | MIP s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    )
     for name, scheme in SMALL if asked.small else CELLS:
         if asked.only and not {name, f"{name}:{scheme}"} & set(asked.only.split(",")) or data_file(name) is None:
             continue
@@ -69,7 +85,10 @@ def line(name, scheme, depth, form, problem, limit) -> None:
         size = path.stat().st_size / 1e6
     model = module.build(problem)
     start = model.join(module.start(problem, grow("cart", problem.encoded, problem.topology)))
-    words = f"| {name} | {scheme} | {depth} | {form} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | {size:.2f} | {min(seconds):.3f} |"
+    words = (
+        f"| {name} | {scheme} | {depth} | {form} | {model.n_cols:,} | {model.n_rows:,} | {model.nnz:,} | "
+        f"{size:.2f} | {min(seconds):.3f} |"
+    )
     if not limit:
         print(f"{words} – | – | – | – | – | – |", flush=True)
         return
@@ -79,14 +98,27 @@ def line(name, scheme, depth, form, problem, limit) -> None:
         return
     found, mip = solved(model, start, limit)
     ended = "optimal" if found.termination == Termination.OPTIMAL else "limit"
-    print(f"{words} {bound.objective + 0.0:.2f} | {lp:.2f} | {ended} | {found.bound:.6g} | {found.nodes} | {mip:.1f} |", flush=True)
+    print(
+        f"{words} {bound.objective + 0.0:.2f} | {lp:.2f} | {ended} | {found.bound:.6g} | {found.nodes} | {mip:.1f} |",
+        flush=True,
+    )
 
 
 def solved(model, start, limit):
     """(Outcome, CPU seconds) of HiGHS in a process of its own; without a start, of the relaxation."""
     integrality = model.integrality if start is not None else np.zeros_like(model.integrality)
-    job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower, model.col_upper,
-              integrality, Options(threads=1), start)
+    job = Job(
+        model.c,
+        model.offset,
+        model.A,
+        model.row_lower,
+        model.row_upper,
+        model.col_lower,
+        model.col_upper,
+        integrality,
+        Options(threads=1),
+        start,
+    )
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.Process(target=_solve, args=(job, limit, theirs))
     child.start()

@@ -16,13 +16,18 @@ def models() -> str:
     """A section per formulation: what `odtc info` says."""
     from odtc.cli.catalogue import describe, members
 
-    return "\n\n".join(f"## {name}\n\n{summary}\n\n```text\n{describe(name).partition(chr(10))[2].strip()}\n```" for name, summary in members("models"))
+    return "\n\n".join(
+        f"## {name}\n\n{summary}\n\n```text\n{describe(name).partition(chr(10))[2].strip()}\n```"
+        for name, summary in members("models")
+    )
 
 
 def members_of(kind: str) -> str:
     from odtc.cli.catalogue import members
 
-    return "\n".join(["| name | what it is |", "|---|---|", *(f"| `{name}` | {_cell(summary)} |" for name, summary in members(kind))])
+    return "\n".join(
+        ["| name | what it is |", "|---|---|", *(f"| `{name}` | {_cell(summary)} |" for name, summary in members(kind))]
+    )
 
 
 def solvers() -> str:
@@ -33,7 +38,12 @@ def solvers() -> str:
     for name in SOLVERS.names():
         module = SOLVERS.get(name)
         template = ROOT / "templates" / "command" / f"{name}.jinja"
-        lines = [f"## {name}", "", f"{module.SUMMARY[:1].upper()}{module.SUMMARY[1:]}. It {module.DIALECT.words()}.", ""]
+        lines = [
+            f"## {name}",
+            "",
+            f"{module.SUMMARY[:1].upper()}{module.SUMMARY[1:]}. It {module.DIALECT.words()}.",
+            "",
+        ]
         if template.exists():
             lines += ["```text", template.read_text(encoding="utf-8").strip(), "```", ""]
         lines += ["```text", f"odtc fit DATA --solver {name}", f"odtc solve STEM.mps --solver {name} --dry-run", "```"]
@@ -50,7 +60,9 @@ def commands() -> str:
     sections, stack = [], [(get_command(app), None, ("odtc",))]
     while stack:
         command, parent, words = stack.pop()
-        context = command.make_context(words[-1], [], parent=parent, resilient_parsing=True, terminal_width=110, max_content_width=110)
+        context = command.make_context(
+            words[-1], [], parent=parent, resilient_parsing=True, terminal_width=110, max_content_width=110
+        )
         sections.append((words, command.get_help(context).strip()))
         if hasattr(command, "commands"):
             stack += [(below, context, (*words, name)) for name, below in command.commands.items()]

@@ -9,8 +9,12 @@ from odtc.model.milp import Model
 
 def solved(model: Model, whole: bool = True) -> OptimizeResult:
     """What scipy says of it; with `whole` False of its relaxation."""
-    return milp(model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-                bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality if whole else None)
+    return milp(
+        model.c,
+        constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+        bounds=Bounds(model.col_lower, model.col_upper),
+        integrality=model.integrality if whole else None,
+    )
 
 
 def optimum(model: Model) -> tuple[float, dict | None]:

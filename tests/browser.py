@@ -1,8 +1,8 @@
 """Headless Chromium, driven over a pipe in its own protocol (DevTools): no package stands between.
 
-    with Browser() as browser:
-        page = browser.open("file:///…/page.html", width=390, dark=True)
-        page.evaluate("document.title"); page.key("Enter"); page.screenshot("page.png")
+with Browser() as browser:
+    page = browser.open("file:///…/page.html", width=390, dark=True)
+    page.evaluate("document.title"); page.key("Enter"); page.screenshot("page.png")
 """
 
 import base64
@@ -21,12 +21,26 @@ class Browser:
         read, self._write = os.pipe()
         self._read, write = os.pipe()
         # The protocol's pipes are numbers 3 and 4 of the browser; other shells read only one digit behind the &.
-        line = 'exec "$0" "$@" 3<&%d 4>&%d' % (read, write)
-        words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars", "--no-first-run",
-                 "--disable-dev-shm-usage", "--allow-file-access-from-files", "--disable-background-networking", "about:blank"]
+        line = f'exec "$0" "$@" 3<&{read} 4>&{write}'
+        words = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-pipe",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--allow-file-access-from-files",
+            "--disable-background-networking",
+            "about:blank",
+        ]
         self._folder = tempfile.mkdtemp(prefix="odtc-browser-")
-        self.process = subprocess.Popen(["bash", "-c", line, CHROMIUM, f"--user-data-dir={self._folder}", *words], pass_fds=(read, write),
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            ["bash", "-c", line, CHROMIUM, f"--user-data-dir={self._folder}", *words],
+            pass_fds=(read, write),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(read)
         os.close(write)
         self._number, self._left, self.events = 0, b"", []
@@ -73,8 +87,17 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
         phone = width < 600
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
-        self.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2 if phone else 1,
+            mobile=phone,
+        )
+        self.send(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
         self.send("Page.navigate", url=url)
         until = time.monotonic() + 30
         while self.evaluate("document.readyState") != "complete" or self.evaluate("location.href") == "about:blank":
@@ -93,15 +116,34 @@ class Page:
     def key(self, key: str) -> None:
         for kind in ("keyDown", "keyUp"):
             extra = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
-            code = {"Enter": 13, "Tab": 9, "ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36}[key]
+            code = {
+                "Enter": 13,
+                "Tab": 9,
+                "ArrowUp": 38,
+                "ArrowDown": 40,
+                "ArrowLeft": 37,
+                "ArrowRight": 39,
+                "Home": 36,
+            }[key]
             self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **extra)
 
     def mouse(self, kind: str, x: float, y: float) -> None:
-        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1 if kind != "mouseReleased" else 0, clickCount=1)
+        self.send(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=x,
+            y=y,
+            button="left",
+            buttons=1 if kind != "mouseReleased" else 0,
+            clickCount=1,
+        )
 
     def click(self, selector: str) -> None:
-        x, y = self.evaluate(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect();"
-                             " return [b.x + b.width / 2, b.y + b.height / 2]; })()")
+        x, y = self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: "
+            f"'center'}}); const b = e.getBoundingClientRect();"
+            " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
+        )
         self.mouse("mousePressed", x, y)
         self.mouse("mouseReleased", x, y)
 
@@ -109,8 +151,13 @@ class Page:
         """What the console, the log and the network told: errors, and any request that left the page."""
         self.evaluate("1")
         mine = [event for event in self.browser.events if event.get("sessionId") == self.session]
-        bad = [event for event in mine if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
-               or event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in ("error", "warning")]
+        bad = [
+            event
+            for event in mine
+            if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
+            or event["method"] == "Runtime.consoleAPICalled"
+            and event["params"]["type"] in ("error", "warning")
+        ]
         asked = [event["params"]["request"]["url"] for event in mine if event["method"] == "Network.requestWillBeSent"]
         return bad + [url for url in asked if not url.startswith(("file:", "data:", "about:"))]
 

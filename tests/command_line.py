@@ -10,9 +10,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import odtc as package
 from odtc.cli.app import app
 
-CHECKOUT = Path(app.__file__).resolve().parents[1]
+CHECKOUT = Path(package.__file__).resolve().parents[1]
 MONKS = CHECKOUT / "examples" / "monks"
 
 

@@ -6,7 +6,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 
-def cheapest(X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0, cost=None) -> float:
+def cheapest(
+    X, y, weight, depth: int, price: float = 0.0, share: float = 1.0, copies=None, least: int = 0, cost=None
+) -> float:
     """min share · (loss) + price · (branch nodes) over all trees of this depth at most that ask the
     0/1 columns of X, and whose leaves stand for no row of the data or for `least`. The loss is the
     weight of the errors, or what `cost[true][predicted]` says of a unit of it."""
@@ -62,7 +64,9 @@ def every_split(dataset):
         if feature.kind == "numeric":
             columns += [values > number for number in found[:-1]]
         else:
-            columns += [np.isin(values, chosen) for size in range(1, len(found)) for chosen in combinations(found, size)]
+            columns += [
+                np.isin(values, chosen) for size in range(1, len(found)) for chosen in combinations(found, size)
+            ]
     return np.unique(np.array(columns), axis=0).T
 
 
@@ -159,8 +163,12 @@ def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
     if kind == "false_positive_rate":
         return share(weight, said, others)
     gaps = []
-    for among in {"statistical_parity": (every,), "equal_opportunity": (is_class,), "predictive_equality": (others,),
-                  "equalised_odds": (is_class, others)}[kind]:
+    for among in {
+        "statistical_parity": (every,),
+        "equal_opportunity": (is_class,),
+        "predictive_equality": (others,),
+        "equalised_odds": (is_class, others),
+    }[kind]:
         rates = [share(weight, said, [a and g == one for a, g in zip(among, group)]) for one in set(group)]
         gaps += [a - b for a in rates for b in rates if None not in (a, b)]
     return max(gaps)

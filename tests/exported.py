@@ -41,12 +41,32 @@ def unseen(feature) -> str:
 def run_c(tree, text: str, X, folder) -> list:
     (folder / "tree.c").write_text(text, encoding="utf-8")
     library = folder / f"tree{abs(hash((text, X.tobytes())))}.so"
-    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC", "-o", library, folder / "tree.c", "-lm"], check=True)
+    subprocess.run(
+        [
+            "gcc",
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pedantic",
+            "-shared",
+            "-fPIC",
+            "-o",
+            library,
+            folder / "tree.c",
+            "-lm",
+        ],
+        check=True,
+    )
     asked = [part.feature for place in places(tree) if place.question for part in place.question.parts]
     columns = list(dict.fromkeys(asked))
     types = {"number": ctypes.c_double, "numeral": ctypes.c_double, "boolean": ctypes.c_int, "text": ctypes.c_char_p}
     missing = {"number": math.nan, "numeral": math.nan, "boolean": -1, "text": None}
-    row_type = type("Row", (ctypes.Structure,), {"_fields_": [(f"x{j}", types[kind_of_cell(f)]) for j, f in enumerate(columns)] or [("none", ctypes.c_char)]})
+    row_type = type(
+        "Row",
+        (ctypes.Structure,),
+        {"_fields_": [(f"x{j}", types[kind_of_cell(f)]) for j, f in enumerate(columns)] or [("none", ctypes.c_char)]},
+    )
     loaded = ctypes.CDLL(str(library))
     names = (ctypes.c_char_p * len(tree.classes)).in_dll(loaded, "classes")
     assert [name.decode() for name in names] == list(tree.classes)
@@ -67,8 +87,10 @@ def run_sql(tree, text: str, X) -> list:
     kinds = ["REAL" if kind_of_cell(feature) == "numeral" else types[feature.kind] for feature in tree.features]
     with sqlite3.connect(":memory:") as base:
         base.execute(f"CREATE TABLE data ({', '.join(f'{name} {kind}' for name, kind in zip(quoted, kinds))})")
-        base.executemany(f"INSERT INTO data VALUES ({', '.join('?' * len(quoted))})",
-                         [[typed(feature, value) for feature, value in zip(tree.features, row)] for row in X])
+        base.executemany(
+            f"INSERT INTO data VALUES ({', '.join('?' * len(quoted))})",
+            [[typed(feature, value) for feature, value in zip(tree.features, row)] for row in X],
+        )
         found = [row[-1] for row in base.execute(text)]
     base.close()
     return found
@@ -93,7 +115,9 @@ class Node:
     """One process of Node.js for many trees."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["node", "-e", NODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self.process = subprocess.Popen(
+            ["node", "-e", NODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        )
 
     def run(self, text: str, rows: list[dict]) -> list:
         self.process.stdin.write(json.dumps({"source": text, "rows": rows}) + "\n")

@@ -25,13 +25,25 @@ def read_model(path) -> Model:
         raise ModelError(f"HiGHS cannot read {path!r} as a model: {words or 'is it an MPS or LP file?'}")
     lp = h.getLp()
     matrix = sp.csc_array(
-        (np.array(lp.a_matrix_.value_), np.array(lp.a_matrix_.index_, np.int32), np.array(lp.a_matrix_.start_, np.int32)),
+        (
+            np.array(lp.a_matrix_.value_),
+            np.array(lp.a_matrix_.index_, np.int32),
+            np.array(lp.a_matrix_.start_, np.int32),
+        ),
         shape=(lp.num_row_, lp.num_col_),
     )
     sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
     whole = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_] or [0] * lp.num_col_, np.uint8)
     return Model(
-        Path(path).name, sign * np.array(lp.col_cost_, float), sign * lp.offset_, np.array(lp.row_lower_, float),
-        np.array(lp.row_upper_, float), np.array(lp.col_lower_, float), np.array(lp.col_upper_, float), whole,
-        (NamedBlock(tuple(lp.col_names_)),), (NamedBlock(tuple(lp.row_names_)),), matrix=matrix,
+        Path(path).name,
+        sign * np.array(lp.col_cost_, float),
+        sign * lp.offset_,
+        np.array(lp.row_lower_, float),
+        np.array(lp.row_upper_, float),
+        np.array(lp.col_lower_, float),
+        np.array(lp.col_upper_, float),
+        whole,
+        (NamedBlock(tuple(lp.col_names_)),),
+        (NamedBlock(tuple(lp.row_names_)),),
+        matrix=matrix,
     )

@@ -25,8 +25,10 @@ def text(model, x: np.ndarray, format: str) -> bytes:
 def highs_table(columns, rows, objective) -> str:
     return (
         "Columns\n    Index Status        Lower        Upper       Primal         Dual  Type        Name\n"
-        + "".join(f"{at:9d}        {0:12g} {'inf':>12} {v:12g}               Integer     {n}\n"
-                  for at, (n, v) in enumerate(columns))
+        + "".join(
+            f"{at:9d}        {0:12g} {'inf':>12} {v:12g}               Integer     {n}\n"
+            for at, (n, v) in enumerate(columns)
+        )
         + "Rows\n    Index Status        Lower        Upper       Primal         Dual  Name\n"
         + "".join(f"{at:9d}        {0:12g} {'inf':>12} {v:12g}               {n}\n" for at, (n, v) in enumerate(rows))
         + f"\nModel status: Optimal\n\nObjective value: {objective!r}\n"
@@ -36,7 +38,8 @@ def highs_table(columns, rows, objective) -> str:
 def glpk_table(columns, rows, objective) -> str:
     def part(cells, star):
         return "".join(
-            (f"{at:6d} {n:<12s} " if len(n) <= 12 else f"{at:6d} {n}\n{'':20s}") + f"{star} {v:13.6g} {0:13g}               \n"
+            (f"{at:6d} {n:<12s} " if len(n) <= 12 else f"{at:6d} {n}\n{'':20s}")
+            + f"{star} {v:13.6g} {0:13g}               \n"
             for at, (n, v) in enumerate(cells, 1)
         )
 
@@ -63,13 +66,16 @@ def symphony(columns, rows, objective) -> str:
         "* Now displaying stats and best solution found...  *\n****************************************************\n\n"
         f"Solution Found: Node 0, Level 0\nSolution Cost: {objective:.10f}\n{'+' * 51}\n"
         f"Column names and values of nonzeros in the solution\n{'+' * 51}\n"
-        + "".join(f"{n:<50s} {v:.10f}\n" for n, v in columns if v) + "\n"
+        + "".join(f"{n:<50s} {v:.10f}\n" for n, v in columns if v)
+        + "\n"
     )
 
 
 def lp_solve(columns, rows, objective) -> str:
     return (
         f"\nValue of objective function: {objective:.8f}\n\nActual values of the variables:\n"
-        + "".join(f"{n:<20s} {v:12g}\n" for n, v in columns) + "\nActual values of the constraints:\n"
-        + "".join(f"{n:<20s} {v:12g}\n" for n, v in rows) + "\nDual value\n"
+        + "".join(f"{n:<20s} {v:12g}\n" for n, v in columns)
+        + "\nActual values of the constraints:\n"
+        + "".join(f"{n:<20s} {v:12g}\n" for n, v in rows)
+        + "\nDual value\n"
     )

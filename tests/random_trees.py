@@ -1,8 +1,8 @@
 """Random trees and rows for hypothesis: every kind of split and column, hostile names, ties, missing cells.
 
-    tree = draw(trees())                 a Tree with counts in its leaves
-    X = draw(rows_for(tree))             rows coded like Dataset.X, near the edges of its splits
-    cells(tree, X[0])                    the same row as a dict of cells in the words of a data file
+tree = draw(trees())                 a Tree with counts in its leaves
+X = draw(rows_for(tree))             rows coded like Dataset.X, near the edges of its splits
+cells(tree, X[0])                    the same row as a dict of cells in the words of a data file
 """
 
 from math import inf, isfinite, nextafter
@@ -23,7 +23,7 @@ HOSTILE = (
 )  # fmt: skip
 
 # Doubles that a careless exporter rounds, writes as an integer or does not read back.
-NUMBERS = (0.0, 0.1, 0.1 + 0.2, 1 / 3, -1.5, 1.0, 2.0, 3.0, 5e-324, 1e22, 123456789.123456789, -2.0**53, 1e-7)
+NUMBERS = (0.0, 0.1, 0.1 + 0.2, 1 / 3, -1.5, 1.0, 2.0, 3.0, 5e-324, 1e22, 123456789.123456789, -(2.0**53), 1e-7)
 
 names = st.sampled_from(HOSTILE) | st.text(
     st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=8
@@ -105,7 +105,11 @@ def rows_for(draw, tree: Tree, max_rows: int = 12) -> np.ndarray:
     """float64 of shape (rows, features) for `tree.predict`: on and next to its thresholds, unseen, missing."""
     edges = {place: [] for place in range(len(tree.features))}
     for node, _ in tree.walk():
-        if isinstance(node, Branch) and node.split.kind != "oblique" and tree.features[node.split.feature].kind == NUMERIC:
+        if (
+            isinstance(node, Branch)
+            and node.split.kind != "oblique"
+            and tree.features[node.split.feature].kind == NUMERIC
+        ):
             split = node.split
             for value in getattr(split, "values", ()) or [getattr(split, "threshold", 0.0)]:
                 near = (value, nextafter(value, -inf), nextafter(value, inf))

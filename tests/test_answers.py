@@ -18,7 +18,11 @@ from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from tests.arrays import relaxed
 
-SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much], "derandomize": True}
+SLOW = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
+    "derandomize": True,
+}
 NODES, CLASSES = 2, 3
 
 
@@ -50,8 +54,10 @@ def measured(encoded, by):
     sends.add(m, m.columns("b", node, test), node)
     right.add(m, m.columns("p", node, test, side, klass), node)
     defined = sum(block.size for block in m._rows)
-    blocks = [(m.rows(name, row, node), entries) for name, entries in
-              (("left", sends.entries(0, t)), ("right", sends.entries(1, t)), ("hit", right.entries(t)))]
+    blocks = [
+        (m.rows(name, row, node), entries)
+        for name, entries in (("left", sends.entries(0, t)), ("right", sends.entries(1, t)), ("hit", right.entries(t)))
+    ]
     for block, entries in blocks:
         for at, cells, coef in entries:
             m.add(block[at, t], cells, coef)
@@ -61,7 +67,9 @@ def measured(encoded, by):
     assert model.A.has_canonical_format and model.A.nnz == model.nnz and (model.A.data != 0).all()
     np.testing.assert_allclose(activity[:defined], 0, atol=1e-9)
     X, y = encoded.X.astype(int), encoded.y
-    plain = np.stack([(1 - X) @ b.T, X @ b.T, np.array([p[:, np.arange(len(x)), x, k].sum(axis=1) for x, k in zip(X, y)])])
+    plain = np.stack(
+        [(1 - X) @ b.T, X @ b.T, np.array([p[:, np.arange(len(x)), x, k].sum(axis=1) for x, k in zip(X, y)])]
+    )
     return activity[defined:].reshape(3, encoded.n_rows, NODES), plain, model
 
 

@@ -30,7 +30,11 @@ def small(tmp_path_factory) -> Path:
     """A folder with 30 rows of a data set, and a model of it that is called a peer's."""
     folder = tmp_path_factory.mktemp("bench")
     pl.read_csv(MONKS / "monks-2.csv", infer_schema=False).head(30).write_csv(folder / "few.csv")
-    write_model(pipeline.build(folder / "few.csv", "flowoct", 1, encoding="onehot", params={"literal": True}), folder / "peer_few_d1.lp.gz", "lp")
+    write_model(
+        pipeline.build(folder / "few.csv", "flowoct", 1, encoding="onehot", params={"literal": True}),
+        folder / "peer_few_d1.lp.gz",
+        "lp",
+    )
     return folder
 
 
@@ -38,7 +42,10 @@ def small(tmp_path_factory) -> Path:
 def measured(small) -> tuple[list[dict], Path]:
     """All forms at depth 1, and the peer."""
     path = small / "all.jsonl"
-    forms = [benchmark.Form.parse(text) for text in ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct")]
+    forms = [
+        benchmark.Form.parse(text)
+        for text in ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct")
+    ]
     data = [small / "few.csv"]
     cells = benchmark.lay_out(data, [1], forms, benchmark.found_peers(str(small / "peer_*.lp.gz"), data))
     return benchmark.run(cells, QUICK, path), path
@@ -83,11 +90,19 @@ def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
     assert again == [results[5], results[0]] and path.read_bytes() == before
 
 
-@pytest.mark.parametrize("other", [
-    {"options": Options(time_limit=31, threads=1)}, {"options": Options(time_limit=30, threads=1, seed=1)}, {"start": "none"},
-    {"encoding": "thresholds"}, {"lp_limit": 1.0}, {"solver": "highs-cli"}, {"reading": {"target": "a1"}},
-    {"constraints": ("leaf_rows >= 2",)},
-])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"options": Options(time_limit=31, threads=1)},
+        {"options": Options(time_limit=30, threads=1, seed=1)},
+        {"start": "none"},
+        {"encoding": "thresholds"},
+        {"lp_limit": 1.0},
+        {"solver": "highs-cli"},
+        {"reading": {"target": "a1"}},
+        {"constraints": ("leaf_rows >= 2",)},
+    ],
+)
 def test_whatever_a_figure_depends_on_is_in_the_key(small, other):
     cell = benchmark.Cell(small / "few.csv", 1, benchmark.Form("flowoct"))
     try:
@@ -120,8 +135,16 @@ def test_the_order_is_depth_then_first_form_then_peers_then_the_rest():
     data, peer = [Path("a.csv"), Path("b.csv")], {(Path("b.csv"), 2): [Path("x_b_d2.lp")]}
     cells = benchmark.lay_out(data, [2, 3], [benchmark.Form("flowoct"), benchmark.Form("oct")], peer)
     assert [(c.depth, c.what, c.data.stem) for c in cells] == [
-        (2, "flowoct", "a"), (2, "flowoct", "b"), (2, "peer x_b_d2.lp", "b"), (2, "oct", "a"), (2, "oct", "b"),
-        (3, "flowoct", "a"), (3, "flowoct", "b"), (3, "oct", "a"), (3, "oct", "b")]
+        (2, "flowoct", "a"),
+        (2, "flowoct", "b"),
+        (2, "peer x_b_d2.lp", "b"),
+        (2, "oct", "a"),
+        (2, "oct", "b"),
+        (3, "flowoct", "a"),
+        (3, "flowoct", "b"),
+        (3, "oct", "a"),
+        (3, "oct", "b"),
+    ]
 
 
 def test_peers_are_found_by_their_names(tmp_path):
@@ -130,12 +153,18 @@ def test_peers_are_found_by_their_names(tmp_path):
     data = Path("data/monks-1.csv.gz")
     found = benchmark.found_peers(str(tmp_path / "*"), [data])
     assert {place: [f.name for f in files] for place, files in found.items()} == {
-        (data, 2): ["odtlearn_flow_monk1_d2.lp.gz"], (data, 3): ["flow_monks-1_d3.mps"]}
+        (data, 2): ["odtlearn_flow_monk1_d2.lp.gz"],
+        (data, 3): ["flow_monks-1_d3.mps"],
+    }
 
 
 def test_refusals_are_results(small, tmp_path):
-    [result] = benchmark.run([benchmark.Cell(small / "few.csv", 2, benchmark.Form.parse("oct:n_min=31"))], QUICK, tmp_path / "r.jsonl")
-    assert result["termination"] == "refused" and "at most the 30 rows" in result["message"] and result["nonzeros"] is None
+    [result] = benchmark.run(
+        [benchmark.Cell(small / "few.csv", 2, benchmark.Form.parse("oct:n_min=31"))], QUICK, tmp_path / "r.jsonl"
+    )
+    assert (
+        result["termination"] == "refused" and "at most the 30 rows" in result["message"] and result["nonzeros"] is None
+    )
     assert result["message"] in markdown([result])
 
 
@@ -153,73 +182,152 @@ def test_constraints_hold_for_every_form(small, tmp_path):
 
 def test_geometric_means_are_over_the_pairs_that_both_solve():
     def cell(form, data, cpu, termination="optimal", nonzeros=100):
-        key = {"data": data, "reading": {}, "depth": 2, "form": form, "solver": "S 1", "time_limit": 60, "lp_limit": 20, "threads": 1,
-               "gap": 0, "odtc": "0"}
-        return {"key": key, "data": data, "depth": 2, "form": form, "peer": form == "peer p", "n_rows": 50, "columns": 1, "rows": 1,
-                "nonzeros": nonzeros, "build_seconds": 0.1, "lp_bound": 1.0, "lp_termination": "optimal", "termination": termination,
-                "objective": -40.0 if form == "peer p" else 10.0, "bound": 0.0, "gap": 0.0, "nodes": 1, "seconds": cpu,
-                "cpu_seconds": cpu, "verified": True, "message": ""}
+        key = {
+            "data": data,
+            "reading": {},
+            "depth": 2,
+            "form": form,
+            "solver": "S 1",
+            "time_limit": 60,
+            "lp_limit": 20,
+            "threads": 1,
+            "gap": 0,
+            "odtc": "0",
+        }
+        return {
+            "key": key,
+            "data": data,
+            "depth": 2,
+            "form": form,
+            "peer": form == "peer p",
+            "n_rows": 50,
+            "columns": 1,
+            "rows": 1,
+            "nonzeros": nonzeros,
+            "build_seconds": 0.1,
+            "lp_bound": 1.0,
+            "lp_termination": "optimal",
+            "termination": termination,
+            "objective": -40.0 if form == "peer p" else 10.0,
+            "bound": 0.0,
+            "gap": 0.0,
+            "nodes": 1,
+            "seconds": cpu,
+            "cpu_seconds": cpu,
+            "verified": True,
+            "message": "",
+        }
 
-    results = [cell("f", "a", 1.0, nonzeros=50), cell("f", "b", 2.0), cell("f", "c", 3.0),
-               cell("peer p", "a", 2.0), cell("peer p", "b", 16.0, nonzeros=200), cell("peer p", "c", 60.0, "time_limit", 800)]
+    results = [
+        cell("f", "a", 1.0, nonzeros=50),
+        cell("f", "b", 2.0),
+        cell("f", "c", 3.0),
+        cell("peer p", "a", 2.0),
+        cell("peer p", "b", 16.0, nonzeros=200),
+        cell("peer p", "c", 60.0, "time_limit", 800),
+    ]
     row = next(line for line in markdown(results).splitlines() if line.startswith("| f | 2 |"))
     cells = [text.strip() for text in row.strip("|").split("|")]
     assert cells == ["f", "2", "3", "3", "3", "3", "2", "2", f"{(2 * 2 * 8) ** (1 / 3):.2f}", f"{math.sqrt(2 * 8):.2f}"]
     assert "time_limit (had" not in markdown(results)
-    assert "time_limit (had 25 % of a core)" in markdown([*results, cell("f", "d", 60.0, "time_limit") | {"cpu_seconds": 15.0}])
+    assert "time_limit (had 25 % of a core)" in markdown(
+        [*results, cell("f", "d", 60.0, "time_limit") | {"cpu_seconds": 15.0}]
+    )
     results[3]["objective"] = -41.0
     assert "OPTIMA DIFFER" in markdown(results)
 
 
 def test_the_command_line_goes_on_where_it_was(small):
-    words = ("bench", "models", "--data", "few.csv", "--depths", "1", "--forms", "flowoct,binoct", "--time-limit", "30", "--results", "r.jsonl")
+    words = (
+        "bench",
+        "models",
+        "--data",
+        "few.csv",
+        "--depths",
+        "1",
+        "--forms",
+        "flowoct,binoct",
+        "--time-limit",
+        "30",
+        "--results",
+        "r.jsonl",
+    )
     first = odtc(*words, folder=small)
     assert first.code == 0 and first.err.count("CPU s") == 2 and "| few | 1 | binoct |" in first.out
     second = odtc(*words, folder=small)
     assert second.code == 0 and second.err == "" and second.out == first.out
     assert odtc("bench", "table", "r.jsonl", folder=small).out == first.out
-    assert odtc("bench", "table", "r.jsonl", "-o", "t.md", folder=small).out == "" and (small / "t.md").read_text() == first.out
+    assert (
+        odtc("bench", "table", "r.jsonl", "-o", "t.md", folder=small).out == ""
+        and (small / "t.md").read_text() == first.out
+    )
     facts = odtc(*words, "--json", folder=small).facts
     assert [cell["form"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     # A shell's background job ignores SIGINT, and so would its children.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
-    words = ["bench", "models", "--data", str(MONKS / "monks-1.csv"), "--depths", "1,4", "--forms", "flowoct:bottom=flow", "--results", "r.jsonl"]
-    with subprocess.Popen([sys.executable, "-c", hear, *words], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8") as process:
+    hear = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
+    )
+    words = [
+        "bench",
+        "models",
+        "--data",
+        str(MONKS / "monks-1.csv"),
+        "--depths",
+        "1,4",
+        "--forms",
+        "flowoct:bottom=flow",
+        "--results",
+        "r.jsonl",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-c", hear, *words], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, encoding="utf-8"
+    ) as process:
         path, until = tmp_path / "r.jsonl", time.monotonic() + 60
         while not path.exists() and time.monotonic() < until:
             time.sleep(0.1)
         time.sleep(1)
         os.kill(process.pid, signal.SIGINT)
         said = process.communicate(timeout=60)[1]
-    assert process.returncode == 1 and "Traceback" not in said and "interrupted; the finished cells stand in r.jsonl" in said
+    assert (
+        process.returncode == 1
+        and "Traceback" not in said
+        and "interrupted; the finished cells stand in r.jsonl" in said
+    )
     assert [result["depth"] for result in benchmark.read_results(path)] == [1]
 
 
-@pytest.mark.parametrize(("words", "sentence"), [
-    (("--data", "no.csv"), "--data: expected a data file, or the name of one in"),
-    (("--forms", "flowact"), "did you mean 'flowoct'"),
-    (("--forms", "cart"), "learns its tree without one"),
-    (("--forms", "flowoct:lamda=1"), "did you mean 'lambda'"),
-    (("--forms", "flowoct:fit"), "NAME:fit for a loop"),
-    (("--depths", "2,x"), "--depths: expected whole numbers between commas, got '2,x'"),
-    (("--depths", "0"), "expected a depth from 1"),
-    (("--solver", "hihgs"), "did you mean 'highs'"),
-    (("--start", "kart"), "did you mean 'cart'"),
-    (("--encoding", "onehat"), "did you mean 'onehot'"),
-    (("--time-limit", "-1"), "--time-limit: expected seconds above 0"),
-    (("--peer-files", "nothing*.lp"), "--peer-files: expected model files, found none for 'nothing*.lp'"),
-    (("--peer-files", "few.csv"), "--peer-files: expected names that end in DATA_dDEPTH.lp"),
-    (("--results", "few.csv"), "one JSON object a line, in 'few.csv', got another line 1"),
-    (("--target", "nosuch"), "expected --target to name a column"),
-    (("--constraint", "leafrows >= 2"), "did you mean 'leaf_rows'"),
-    (("--constraint", "leaf_rows >= 2", "--peer-files", "peer_*.lp.gz"), "leave out one of the two"),
-])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--data", "no.csv"), "--data: expected a data file, or the name of one in"),
+        (("--forms", "flowact"), "did you mean 'flowoct'"),
+        (("--forms", "cart"), "learns its tree without one"),
+        (("--forms", "flowoct:lamda=1"), "did you mean 'lambda'"),
+        (("--forms", "flowoct:fit"), "NAME:fit for a loop"),
+        (("--depths", "2,x"), "--depths: expected whole numbers between commas, got '2,x'"),
+        (("--depths", "0"), "expected a depth from 1"),
+        (("--solver", "hihgs"), "did you mean 'highs'"),
+        (("--start", "kart"), "did you mean 'cart'"),
+        (("--encoding", "onehat"), "did you mean 'onehot'"),
+        (("--time-limit", "-1"), "--time-limit: expected seconds above 0"),
+        (("--peer-files", "nothing*.lp"), "--peer-files: expected model files, found none for 'nothing*.lp'"),
+        (("--peer-files", "few.csv"), "--peer-files: expected names that end in DATA_dDEPTH.lp"),
+        (("--results", "few.csv"), "one JSON object a line, in 'few.csv', got another line 1"),
+        (("--target", "nosuch"), "expected --target to name a column"),
+        (("--constraint", "leafrows >= 2"), "did you mean 'leaf_rows'"),
+        (("--constraint", "leaf_rows >= 2", "--peer-files", "peer_*.lp.gz"), "leave out one of the two"),
+    ],
+)
 def test_bad_input_is_one_sentence(small, words, sentence):
     given = dict(zip(words[::2], words[1::2]))
-    words = [text for pair in ({"--data": "few.csv", "--depths": "1", "--results": "none.jsonl"} | given).items() for text in pair]
+    words = [
+        text
+        for pair in ({"--data": "few.csv", "--depths": "1", "--results": "none.jsonl"} | given).items()
+        for text in pair
+    ]
     assert sentence in refused(odtc("bench", "models", *words, folder=small))
     assert not (small / "none.jsonl").exists()
 

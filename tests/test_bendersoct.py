@@ -1,4 +1,5 @@
-"""BendersOCT: its cuts against all cuts of small trees and against a max-flow code, its loop against exhaustive search."""
+"""BendersOCT: its cuts against all cuts of small trees and against a max-flow code, its loop against exhaustive
+search."""
 
 from dataclasses import replace
 from itertools import pairwise, product
@@ -202,7 +203,9 @@ def test_the_loop_has_the_optimum_of_exhaustive_search(form, data):
         begun = problem.module.build(problem).join(problem.module.start(problem, heap))
     lines = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bendersoct, "MANY", data.draw(st.sampled_from([0, bendersoct.MANY])))  # 0: never all walks at once
+        patch.setattr(
+            bendersoct, "MANY", data.draw(st.sampled_from([0, bendersoct.MANY]))
+        )  # 0: never all walks at once
         model, solution = problem.module.fit(pipeline.compile_model(problem), solve, begun, lines.append)
     assert solution.termination == "optimal" and len(lines) == len(asked) == len(solution.history)
     assert solution.objective == pytest.approx(best, abs=1e-6)
@@ -282,14 +285,23 @@ def test_lazy_rows_stand_in_their_section_where_the_dialect_has_one(tmp_path):
     assert bare.module.build(bare).lazy == ()
 
 
-@pytest.mark.parametrize(("dialect", "format", "word"), [("gurobi", "mps", "LAZYCONS"), ("gurobi", "lp", "Lazy Constraints"), ("copt", "mps", "LAZYCONS")])
+@pytest.mark.parametrize(
+    ("dialect", "format", "word"),
+    [("gurobi", "mps", "LAZYCONS"), ("gurobi", "lp", "Lazy Constraints"), ("copt", "mps", "LAZYCONS")],
+)
 def test_build_marks_the_path_rows_where_the_dialect_reads_lazy_rows(dialect, format, word, tmp_path):
     words = ["build", MONKS / "monks-3.csv", "--model", "bendersoct", "--encoding", "onehot", "--format", format]
     said = command(*words, "--dialect", dialect, "-o", "m", folder=tmp_path)
-    assert said.err == f"rows path stand in LAZYCONS, as {dialect} reads them\n" and word in (tmp_path / f"m.{format}").read_text()
+    assert (
+        said.err == f"rows path stand in LAZYCONS, as {dialect} reads them\n"
+        and word in (tmp_path / f"m.{format}").read_text()
+    )
     for other, why in (("cbc", "cbc has no sections for cuts"), (None, "--dialect names"), ("all", "not every solver")):
         said = command(*words, *(["--dialect", other] if other else []), "-o", "n", folder=tmp_path)
-        assert said.err.startswith(f"rows path are plain rows: {why}") and word not in (tmp_path / f"n.{format}").read_text()
+        assert (
+            said.err.startswith(f"rows path are plain rows: {why}")
+            and word not in (tmp_path / f"n.{format}").read_text()
+        )
 
 
 def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
@@ -304,14 +316,18 @@ def test_the_loop_is_what_fit_runs_and_the_file_what_build_writes():
     assert solution.objective <= cost and solution.termination == "optimal"
     assert [one.number for one in rounds] == list(range(1, len(rounds) + 1)) and rounds[0].rows == 0 < rounds[0].added
     assert [one.phase for one in rounds] == sorted(one.phase for one in rounds) and rounds[-1].phase == "whole"
-    grows = [after.rows == before.rows + before.added for before, after in pairwise(rounds) if after.phase == before.phase]
+    grows = [
+        after.rows == before.rows + before.added for before, after in pairwise(rounds) if after.phase == before.phase
+    ]
     assert grows and all(grows)
     assert rounds[-1].incumbent == pytest.approx(rounds[-1].bound) == pytest.approx(solution.objective)
 
 
 def test_the_rounds_stand_in_the_log_and_progress_gets_records():
     lines, records = [], []
-    fitted = odtc.fit(MONKS / "monks-3.csv", "bendersoct", 2, encoding="onehot", log=lines.append, progress=records.append, threads=1)
+    fitted = odtc.fit(
+        MONKS / "monks-3.csv", "bendersoct", 2, encoding="onehot", log=lines.append, progress=records.append, threads=1
+    )
     assert fitted.facts["verified"] and all(isinstance(record, Progress) for record in records)
     ended = [record.round for record in records if record.round]
     assert [str(one) + "\n" for one in ended] == [line for line in lines if line.startswith("round")]
@@ -323,7 +339,19 @@ def test_the_rounds_stand_in_the_log_and_progress_gets_records():
 
 
 def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):
-    words = ["fit", MONKS / "monks-3.csv", "--model", "bendersoct", "--encoding", "onehot", "--threads", "1", "--json", "-o", "m"]
+    words = [
+        "fit",
+        MONKS / "monks-3.csv",
+        "--model",
+        "bendersoct",
+        "--encoding",
+        "onehot",
+        "--threads",
+        "1",
+        "--json",
+        "-o",
+        "m",
+    ]
     (tmp_path / "m.round77.sol").write_text("of an earlier run")
     said = command(*words, "--keep", folder=tmp_path)
     shown = [line for line in said.err.splitlines() if line.startswith("round")]
@@ -337,7 +365,9 @@ def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):
         again = command("solve", path, "--threads", "1", "--json", "-o", tmp_path / "again.sol", folder=tmp_path).facts
         assert again["termination"] == "optimal"
     assert again["objective"] == pytest.approx(said.facts["objective"], abs=1e-6) and again["start"] == "accepted"
-    assert not command(*words, folder=tmp_path).err.startswith("odtc") and len(list(tmp_path.glob("m.round*.mps"))) == len(kept)
+    assert not command(*words, folder=tmp_path).err.startswith("odtc") and len(
+        list(tmp_path.glob("m.round*.mps"))
+    ) == len(kept)
 
 
 def test_what_no_loop_can_keep_is_refused(tmp_path):

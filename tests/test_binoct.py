@@ -1,4 +1,5 @@
-"""BinOCT: the same trees as exhaustive search, a tree part that rows do not enlarge, and codes that route as thresholds do."""
+"""BinOCT: the same trees as exhaustive search, a tree part that rows do not enlarge, and codes that route as
+thresholds do."""
 
 from pathlib import Path
 
@@ -22,8 +23,12 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 def pose(X, y, depth=1) -> Problem:
     X = np.asarray(X, float)
     features = tuple(Feature(f"x{j}", "numeric") for j in range(X.shape[1]))
-    return Problem(encode(Dataset("d", X, np.asarray(y, np.int32), features, ("a", "b"), np.ones(len(X)))), CompleteTree(depth), "binoct",
-                   parse_params("binoct", {}))
+    return Problem(
+        encode(Dataset("d", X, np.asarray(y, np.int32), features, ("a", "b"), np.ones(len(X)))),
+        CompleteTree(depth),
+        "binoct",
+        parse_params("binoct", {}),
+    )
 
 
 def test_iris_in_four_bins_is_exhaustive_search():
@@ -71,7 +76,9 @@ def test_whole_codes_leave_each_row_its_leaf_alone(cuts):
         routing = np.asarray(point["l"], float).ravel()
         wish = np.zeros(model.n_cols)
         wish[blocks["l"].start : blocks["l"].stop] = routing  # the point farthest from the routing is the routing
-        found = linprog(wish, A[~equal], model.row_upper[~equal], A[equal], model.row_upper[equal], np.stack([lower, upper], 1))
+        found = linprog(
+            wish, A[~equal], model.row_upper[~equal], A[equal], model.row_upper[equal], np.stack([lower, upper], 1)
+        )
         assert found.status == 0, found.message
         assert found.fun == pytest.approx(problem.encoded.n_rows, abs=1e-7)
 
@@ -90,8 +97,15 @@ def test_codes_beyond_the_thresholds_of_a_feature_are_cut_off():
 
 
 def test_missing_cells_lie_above_all_thresholds():
-    dataset = Dataset("d", np.array([[1.0], [2.0], [np.nan], [3.0]]), np.array([0, 1, 0, 1], np.int32), (Feature("x", "numeric"),), ("a", "b"),
-                      np.ones(4), missing="separate")
+    dataset = Dataset(
+        "d",
+        np.array([[1.0], [2.0], [np.nan], [3.0]]),
+        np.array([0, 1, 0, 1], np.int32),
+        (Feature("x", "numeric"),),
+        ("a", "b"),
+        np.ones(4),
+        missing="separate",
+    )
     problem = Problem(encode(dataset), CompleteTree(2), "binoct", parse_params("binoct", {}))
     model = pipeline.compile_model(problem)
     decoded = pipeline.decode(model, pipeline.solve(model, threads=1))

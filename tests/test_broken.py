@@ -28,8 +28,19 @@ X = np.array([0.0, 1, 10, -5, 8, 9, 0.25])
 
 
 def model(A, lower, upper) -> Model:
-    return Model("OPT", np.array([3.0, -1.5, -2, 1, 0.5, 0.75, 1.25]), 0.0, lower, upper, np.full(7, -9.0), np.full(7, 19.0),
-                 np.array([1, 1, 1, 1, 1, 1, 0], np.uint8), (NamedBlock(NAMES),), (NamedBlock(("c1", "c2")),), matrix=sp.csc_array(A))
+    return Model(
+        "OPT",
+        np.array([3.0, -1.5, -2, 1, 0.5, 0.75, 1.25]),
+        0.0,
+        lower,
+        upper,
+        np.full(7, -9.0),
+        np.full(7, 19.0),
+        np.array([1, 1, 1, 1, 1, 1, 0], np.uint8),
+        (NamedBlock(NAMES),),
+        (NamedBlock(("c1", "c2")),),
+        matrix=sp.csc_array(A),
+    )
 
 
 # Its rows hold for nearly any point, so that it is the stated objective that tells a wrong one …
@@ -77,8 +88,15 @@ def crlf(data):
     return data.replace(b"\n", b"\r\n")
 
 
-DAMAGE = {"cut": cut, "cut-at-line": cut_at_line, "twice": twice, "foreign": foreign, "nan": nan,
-          "reordered": reordered, "crlf": crlf}
+DAMAGE = {
+    "cut": cut,
+    "cut-at-line": cut_at_line,
+    "twice": twice,
+    "foreign": foreign,
+    "nan": nan,
+    "reordered": reordered,
+    "crlf": crlf,
+}
 PLACED = {"highs-table", "glpk-table", "xpress-ascii"}  # their lines are counted
 READS = {("crlf", format) for format in FORMATS} | {("reordered", format) for format in FORMATS if format not in PLACED}
 # Without names there are no foreign ones; a zero left out and a line cut off look the same, and only the
@@ -153,8 +171,22 @@ def mutate(data: bytes, draw: np.random.Generator, other: bytes) -> tuple[bytes,
         case 6:
             return b"".join(draw.permutation(np.array(lines, object)).tolist()), False
         case 7:
-            words = [b"nan", b"-inf", b"1e400", b"", b"--1", b"1_0", b"0x1", b"#", b'"', b"<", b"&", b",", b"-0",
-                     b"99999999999999999999"]
+            words = [
+                b"nan",
+                b"-inf",
+                b"1e400",
+                b"",
+                b"--1",
+                b"1_0",
+                b"0x1",
+                b"#",
+                b'"',
+                b"<",
+                b"&",
+                b",",
+                b"-0",
+                b"99999999999999999999",
+            ]
             return data[: one.start()] + words[draw.integers(len(words))] + data[one.end() :], False
         case 8:
             return data.replace(b"\n", b"\r\n"), True

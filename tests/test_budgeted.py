@@ -37,7 +37,11 @@ def test_what_is_left_are_the_vectors_that_none_dominates(drawn, two_sided):
     def over(a, b):
         return state[a] == state[b] and (values[a] <= values[b]).all() and (values[a][both] == values[b][both]).all()
 
-    wanted = {(int(state[b]), *values[b]) for b in range(len(state)) if not any(over(a, b) and not over(b, a) for a in range(len(state)))}
+    wanted = {
+        (int(state[b]), *values[b])
+        for b in range(len(state))
+        if not any(over(a, b) and not over(b, a) for a in range(len(state)))
+    }
     assert len(found) == len(wanted) and {(int(s), *v) for s, v in zip(found.state, found.vector)} == wanted
 
 
@@ -50,7 +54,9 @@ def test_a_code_is_a_subtree_in_heap_order():
 @settings(max_examples=15, **SLOW)
 def test_leaving_out_columns_changes_no_optimum(data):
     """With and without, with every tail; what the manifest says of it holds."""
-    drawn = data.draw(problems(("dpflow", {"lambda": data.draw(st.sampled_from([0.0, 0.1]))}), depths=(2, 3), most_rows=10))
+    drawn = data.draw(
+        problems(("dpflow", {"lambda": data.draw(st.sampled_from([0.0, 0.1]))}), depths=(2, 3), most_rows=10)
+    )
     text = f"branch_nodes <= {data.draw(st.integers(0, 4))}"
     values, lam = [], drawn.params.lambda_
     for fix in ("true", "false"):
@@ -64,10 +70,16 @@ def test_leaving_out_columns_changes_no_optimum(data):
             values.append(problem.module.objective(problem, decoded.heap))
             if fix == "true":
                 said = problem.module.notes(problem)["fixed"]
-                assert said["bound"] <= values[-1] + 1e-6 and said["incumbent"] is None or said["incumbent"] >= values[-1] - 1e-9
+                assert (
+                    said["bound"] <= values[-1] + 1e-6
+                    and said["incumbent"] is None
+                    or said["incumbent"] >= values[-1] - 1e-9
+                )
                 assert said["of"] - said["columns"] == model.n_cols
     encoded = drawn.encoded
-    found = least_losses(encoded.X, encoded.y, encoded.weight, drawn.topology.depth, encoded.cost.tolist(), encoded.copies)
+    found = least_losses(
+        encoded.X, encoded.y, encoded.weight, drawn.topology.depth, encoded.cost.tolist(), encoded.copies
+    )
     best = min((1 - lam) * loss + lam * n for (n, _), loss in found.items() if n <= int(text[-1]))
     assert values == pytest.approx([best] * len(values), abs=1e-6)
 
@@ -78,23 +90,40 @@ def test_folded_leaves_have_enough_rows(data):
     """A linear program in every tail, whose optimum is that of exhaustive search."""
     drawn = data.draw(problems(("dpflow", {"lambda": 0.25}), depths=(2, 3), most_rows=12))
     encoded, least = drawn.encoded, data.draw(st.integers(1, 4))
-    best = cheapest(encoded.X, encoded.y, encoded.weight, drawn.topology.depth, 0.25, 0.75, encoded.copies, least, encoded.cost.tolist())
+    best = cheapest(
+        encoded.X,
+        encoded.y,
+        encoded.weight,
+        drawn.topology.depth,
+        0.25,
+        0.75,
+        encoded.copies,
+        least,
+        encoded.cost.tolist(),
+    )
     for tail in ("0", "1", "2"):
         params = odtc.problem.parameters.parse_params("dpflow", {"lambda": 0.25, "tail": tail})
         problem = odtc.problem.problem.Problem(encoded, drawn.topology, "dpflow", params)
         assume(least <= encoded.copies.sum())
         model = pipeline.compile_model(posed(problem, [f"leaf_rows >= {least}"]))
         assert not model.integrality.any()
-        found = linprog(model.c, A_eq=model.A, b_eq=model.row_lower, bounds=np.stack([model.col_lower, model.col_upper], axis=1))
+        found = linprog(
+            model.c, A_eq=model.A, b_eq=model.row_lower, bounds=np.stack([model.col_lower, model.col_upper], axis=1)
+        )
         assert found.fun + model.offset == pytest.approx(best, abs=1e-6)
         heap = model.problem.module.decode(model.problem, model.split(found.x))
-        assert not broken(model.problem, heap) and model.problem.module.objective(model.problem, heap) == pytest.approx(best, abs=1e-6)
+        assert not broken(model.problem, heap) and model.problem.module.objective(model.problem, heap) == pytest.approx(
+            best, abs=1e-6
+        )
 
 
 def test_branch_nodes_of_real_data(tmp_path, shared_data):
     """balance-scale, depth 3: fewer branch nodes than 7; the file from the manifest alone."""
     data = shared_data / "balance-scale.csv"
-    fitted = [odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=(f"branch_nodes <= {most}",)) for most in (2, 3, 5)]
+    fitted = [
+        odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=(f"branch_nodes <= {most}",))
+        for most in (2, 3, 5)
+    ]
     assert all(one.facts["verified"] and one.facts["termination"] == "optimal" for one in fitted)
     assert [one.tree.n_branch_nodes for one in fitted] == [2, 3, 5]
     path = tmp_path / "m.odt.json"
@@ -108,7 +137,9 @@ def test_branch_nodes_of_real_data(tmp_path, shared_data):
 
 def test_known_optimum_under_recall(shared_data):
     """balance-scale, depth 3: 12 of the 49 rows of class B right, and 433 in all (issue 5)."""
-    fitted = odtc.fit(shared_data / "balance-scale.csv", "auto", 3, encoding="onehot", threads=1, constraints=("recall[B] >= 0.2448",))
+    fitted = odtc.fit(
+        shared_data / "balance-scale.csv", "auto", 3, encoding="onehot", threads=1, constraints=("recall[B] >= 0.2448",)
+    )
     assert fitted.facts["model"] == "dpflow" and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
     assert fitted.facts["train_correct"] == 433 and "flow of subtrees" in fitted.model.problem.memo["choice"].why
 
@@ -117,7 +148,14 @@ def test_known_optimum_under_recall(shared_data):
 def test_the_file_means_the_same_to_others(solver, shared_data):
     if version(find_solver(solver)) is None:
         pytest.skip(f"{solver} is not on this machine")
-    fitted = odtc.fit(shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", solver=solver, constraints=("recall[B] >= 0.2448",))
+    fitted = odtc.fit(
+        shared_data / "balance-scale.csv",
+        "dpflow",
+        3,
+        encoding="onehot",
+        solver=solver,
+        constraints=("recall[B] >= 0.2448",),
+    )
     assert fitted.facts["objective"] == 192 and fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
 
 
@@ -131,7 +169,9 @@ def test_a_fair_tree_of_real_data_is_proved():
 
 
 def test_what_no_tree_keeps_is_said():
-    model = odtc.build("examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=("recall[0] >= 1", "recall[1] >= 1"))
+    model = odtc.build(
+        "examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=("recall[0] >= 1", "recall[1] >= 1")
+    )
     assert model.n_cols <= 2 and pipeline.start(model, "cart") is None
     with pytest.raises(NoSolutionError, match="infeasible"):
         pipeline.decode(model, pipeline.solve(model, threads=1))
@@ -146,17 +186,23 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
             test, label = blank(model.problem.topology)
             test[1], label[2], label[3] = f, swap, 1 - swap
             heap = settle(test, model.problem.encoded, label)
-            if not broken(model.problem, heap) and (worst is None or heap.loss(model.problem.encoded) > worst.loss(model.problem.encoded)):
+            if not broken(model.problem, heap) and (
+                worst is None or heap.loss(model.problem.encoded) > worst.loss(model.problem.encoded)
+            ):
                 worst = heap
     (tmp_path / "own.json").write_text(json.dumps(worst.to_tree(model.problem.encoded).to_json()))
     with pytest.raises(TreeError, match="fix=false"):
         pipeline.start(model, tmp_path / "own.json")
-    whole = odtc.build("examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=constraints, fix="false")
+    whole = odtc.build(
+        "examples/monks/monks-1.csv", "dpflow", 2, encoding="onehot", constraints=constraints, fix="false"
+    )
     with pytest.raises(TreeError, match="keeps the constraints no less"):
         pipeline.start(whole, tmp_path / "own.json")
     better = whole.problem.module.trimmed(whole.problem, worst)
     assert better.loss(whole.problem.encoded) < worst.loss(whole.problem.encoded) and not broken(whole.problem, better)
-    assert whole.objective(whole.join(whole.problem.module.start(whole.problem, better))) == better.loss(whole.problem.encoded)
+    assert whole.objective(whole.join(whole.problem.module.start(whole.problem, better))) == better.loss(
+        whole.problem.encoded
+    )
 
 
 def test_what_cannot_be_proved_is_refused(tmp_path):
@@ -173,7 +219,9 @@ def test_what_cannot_be_proved_is_refused(tmp_path):
 @settings(max_examples=40, **SLOW)
 def test_the_incumbent_of_a_bound_that_holds_is_the_optimum(data):
     """All trees near the bound are gone through: what is said to be the best is, on data with weights and ties."""
-    problem = data.draw(constrained(("dpflow", data.draw(st.sampled_from([{}, {"lambda": 0.25}]))), "answers", depths=(1, 2, 3)))
+    problem = data.draw(
+        constrained(("dpflow", data.draw(st.sampled_from([{}, {"lambda": 0.25}]))), "answers", depths=(1, 2, 3))
+    )
     said, best = problem.module.notes(problem)["fixed"], least_kept(problem)
     assert said["bound"] <= best + 1e-6
     if said["incumbent"] is not None and said["bound"] >= said["incumbent"] - 1e-9:
@@ -184,20 +232,47 @@ def test_the_incumbent_of_a_bound_that_holds_is_the_optimum(data):
 @pytest.mark.parametrize("fix", ["true", "false"])
 def test_a_sum_that_is_bounded_on_both_sides_is_two_rows_of_a_file(tmp_path, fix):
     """The difference of two groups' rates is at least -D and at most D."""
-    rows = "a,b,g,y\n" + "".join(f"{i % 2},{i // 2 % 2},{'u' if i % 3 else 'v'},{'yes' if i % 5 < 2 else 'no'}\n" for i in range(24))
+    rows = "a,b,g,y\n" + "".join(
+        f"{i % 2},{i // 2 % 2},{'u' if i % 3 else 'v'},{'yes' if i % 5 < 2 else 'no'}\n" for i in range(24)
+    )
     (tmp_path / "d.csv").write_text(rows)
-    model = odtc.build(tmp_path / "d.csv", "dpflow", 2, encoding="onehot", reading={"aside": ("g",)}, params={"fix": fix},
-                       constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",))
+    model = odtc.build(
+        tmp_path / "d.csv",
+        "dpflow",
+        2,
+        encoding="onehot",
+        reading={"aside": ("g",)},
+        params={"fix": fix},
+        constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",),
+    )
     ends = np.isfinite(model.row_lower) & np.isfinite(model.row_upper)
     assert (model.row_lower[ends] == model.row_upper[ends]).all()
     write_model(model, tmp_path / "d.mps", "mps")
     heap = model.problem.module.decode(model.problem, model.split(odtc.solve(model).x))
-    peer = odtc.fit(tmp_path / "d.csv", "flowoct", 2, encoding="onehot", reading={"aside": ("g",)},
-                    constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",))
+    peer = odtc.fit(
+        tmp_path / "d.csv",
+        "flowoct",
+        2,
+        encoding="onehot",
+        reading={"aside": ("g",)},
+        constraints=("statistical_parity[group=g:u,positive=yes] <= 0.1",),
+    )
     assert model.problem.module.objective(model.problem, heap) == peer.facts["objective"]
 
 
 @pytest.mark.parametrize("words", ["proof=true", "intervals=true"])
 def test_a_parameter_that_hinders_a_constraint_is_named(tmp_path, words):
-    said = command("build", MONKS / "monks-1.csv", "--model", "dpflow", "--encoding", "onehot", "-p", words, "--constraint", "accuracy >= 0.5", folder=tmp_path)
+    said = command(
+        "build",
+        MONKS / "monks-1.csv",
+        "--model",
+        "dpflow",
+        "--encoding",
+        "onehot",
+        "-p",
+        words,
+        "--constraint",
+        "accuracy >= 0.5",
+        folder=tmp_path,
+    )
     assert refused(said).endswith(f"drop -p {words}, with which it is not kept, or the constraint")

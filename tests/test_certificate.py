@@ -34,14 +34,32 @@ def test_the_claim_is_the_optimum(form, data):
     proof = check(json.loads(json.dumps(certify(problem))), problem.encoded.dataset)
     price = form.get("lambda", 0)
     encoded = problem.encoded
-    best = cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price, cost=encoded.cost.tolist())
+    best = cheapest(
+        encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price, cost=encoded.cost.tolist()
+    )
     assert proof.objective == pytest.approx(best, abs=1e-9)
 
 
 def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
     """A copy with one thing changed: a target, a literal, an entry, the tree, the claim, a cell or a label."""
     facts = copy.deepcopy(facts)
-    kind = rnd.choice(["target", "target", "target", "literal", "entry", "label", "split", "claim", "cell", "y", "loss", "depth", "text"])
+    kind = rnd.choice(
+        [
+            "target",
+            "target",
+            "target",
+            "literal",
+            "entry",
+            "label",
+            "split",
+            "claim",
+            "cell",
+            "y",
+            "loss",
+            "depth",
+            "text",
+        ]
+    )
     level = rnd.randrange(len(facts["targets"]))
     entries = facts["targets"][level].split(";")
     at = rnd.randrange(len(entries))
@@ -63,7 +81,9 @@ def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
         leaf["label"] = rnd.choice(facts["classes"])
     if kind == "split":
         branch = rnd.choice([node for node in nodes if "split" in node])
-        branch["split"] = {key: value for key, value in rnd.choice(facts["tests"]).items() if key not in ("same", "complement")}
+        branch["split"] = {
+            key: value for key, value in rnd.choice(facts["tests"]).items() if key not in ("same", "complement")
+        }
     if kind in ("claim", "depth"):
         facts[kind] += rnd.choice([-2, -1, 1, 2])
     if kind == "loss":
@@ -114,7 +134,9 @@ def test_thresholds_that_no_target_names_are_bounded_by_others(classes, seed, de
     random = np.random.default_rng(seed)
     X, y = random.integers(0, 30, (25, 2)).astype(float), random.integers(0, classes, 25).astype(np.int32)
     weight = random.choice([1.0, 1.0, 2.5], 25)
-    dataset = Dataset("numbers", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), tuple("xyz"[:classes]), weight)
+    dataset = Dataset(
+        "numbers", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), tuple("xyz"[:classes]), weight
+    )
     problem = pipeline.pose(dataset, "dpflow", depth, params={"intervals": "true", "lambda": price})
     facts = json.loads(json.dumps(certify(problem)))
     plain = pipeline.pose(dataset, "dpflow", depth, params={"intervals": "false", "lambda": price})
@@ -134,7 +156,11 @@ def _best(facts, rows) -> float:
     X = np.stack([split_from_json(test, rows.features).left(rows.X) for test in facts["tests"]], axis=1)
     loss = np.array(facts["loss"], float)[rows.y]
     gain = loss.max() - loss
-    return float(gain.max() * len(X) + (loss.max() - gain.max()) * len(X) - ShallowTreeSearch(X, gain).best(np.arange(len(X)), facts["depth"])[0])
+    return float(
+        gain.max() * len(X)
+        + (loss.max() - gain.max()) * len(X)
+        - ShallowTreeSearch(X, gain).best(np.arange(len(X)), facts["depth"])[0]
+    )
 
 
 def test_command_line(tmp_path):
@@ -159,12 +185,17 @@ def test_balanced_classes_are_certified():
     problem = pipeline.pose(EXAMPLES / "monks-3.csv", "dpflow", 2, encoding="onehot", class_weight="balanced")
     facts = certify(problem)
     proof = check(facts, problem.encoded.dataset)
-    assert proof.objective == pytest.approx(odtc.fit(problem.encoded.dataset, "flowoct", 2, encoding="onehot", class_weight="balanced").facts["objective"])
+    assert proof.objective == pytest.approx(
+        odtc.fit(problem.encoded.dataset, "flowoct", 2, encoding="onehot", class_weight="balanced").facts["objective"]
+    )
     assert facts["loss"][0][1] != facts["loss"][1][0]
 
 
 FORGERIES = [
-    {"weight_scale": 0, "claim": 0, "targets": [""]}, {"loss": [[0, 0], [0, 0]], "claim": 0, "targets": [""]}, {"price": 1000}, {"scale": 0},
+    {"weight_scale": 0, "claim": 0, "targets": [""]},
+    {"loss": [[0, 0], [0, 0]], "claim": 0, "targets": [""]},
+    {"price": 1000},
+    {"scale": 0},
     {"tests": [{"kind": "threshold", "feature": "a1", "threshold": float("nan")}]},
 ]
 
@@ -187,7 +218,9 @@ def test_the_terms_are_told(tmp_path):
     assert check(priced, dataset).terms == "lambda 0.25 and costs 0:1=3, 1:0=1"
 
 
-@pytest.mark.parametrize("weights", [(1e10, 2, 1, 7, 1), (1e12, 2, 0.1, 0.7, 1), (3e-7, 1e-7, 2e-7, 3e-7, 1e-7)], ids=str)
+@pytest.mark.parametrize(
+    "weights", [(1e10, 2, 1, 7, 1), (1e12, 2, 0.1, 0.7, 1), (3e-7, 1e-7, 2e-7, 3e-7, 1e-7)], ids=str
+)
 def test_weights_far_apart_lose_no_error(weights):
     """A tolerance relative to the whole would swallow the errors of all rows but one."""
     X, y = np.array([[0, 1], [1, 0], [1, 1], [0, 0], [0, 0]], float), np.array([0, 1, 0, 1, 0], np.int32)
@@ -198,24 +231,56 @@ def test_weights_far_apart_lose_no_error(weights):
     fitted = odtc.fit(dataset, "dpflow", 2, start_from="none")
     assert fitted.tree is not None and fitted.decoded.heap.errors(encoded) == pytest.approx(best, rel=1e-9)
     if weights[0] > 1:
-        assert check(json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2)))), dataset).objective == pytest.approx(best)
+        assert check(
+            json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 2)))), dataset
+        ).objective == pytest.approx(best)
 
 
 def test_certify_says_what_a_fit_does_and_writes_the_tree(tmp_path):
     """DESIGN §6, and the tree beside the certificate."""
     said = command("certify", MONKS, "--depth", 2, "--encoding", "onehot", "--json", folder=tmp_path)
     facts = said.facts
-    fitted = command("fit", MONKS, "--depth", 2, "--encoding", "onehot", "--model", "dpflow", "--json", "-o", "m", folder=tmp_path).facts
-    for key in ("model", "depth", "termination", "n_rows", "n_rows_merged", "n_features_encoded", "objective", "bound", "gap", "verified", "train_correct", "n_leaves"):
+    fitted = command(
+        "fit", MONKS, "--depth", 2, "--encoding", "onehot", "--model", "dpflow", "--json", "-o", "m", folder=tmp_path
+    ).facts
+    for key in (
+        "model",
+        "depth",
+        "termination",
+        "n_rows",
+        "n_rows_merged",
+        "n_features_encoded",
+        "objective",
+        "bound",
+        "gap",
+        "verified",
+        "train_correct",
+        "n_leaves",
+    ):
         assert facts[key] == fitted[key], key
-    assert facts["seconds"] >= 0 and facts["tree"] == "monks-1_d2.tree.json" and facts["files"] == ["monks-1_d2.certificate.json", facts["tree"]]
+    assert (
+        facts["seconds"] >= 0
+        and facts["tree"] == "monks-1_d2.tree.json"
+        and facts["files"] == ["monks-1_d2.certificate.json", facts["tree"]]
+    )
     proved = json.loads((tmp_path / facts["files"][0]).read_text())
     assert json.loads((tmp_path / facts["tree"]).read_text()) == proved["tree"]
     assert command("show", facts["tree"], folder=tmp_path).code == 0
 
 
-NUMBERS = "x,y,kind,label\n" + "".join(f"{x},{y},{kind},{label}\n" for x, y, kind, label in [
-    (1, 5, "a", "p"), (2, 5, "b", "q"), (3, 7, "c", "p"), (4, 9, "a", "q"), (5, 9, "b", "p"), (6, 5, "c", "q"), (7, 7, "a", "p"), (8, 9, "b", "p")])
+NUMBERS = "x,y,kind,label\n" + "".join(
+    f"{x},{y},{kind},{label}\n"
+    for x, y, kind, label in [
+        (1, 5, "a", "p"),
+        (2, 5, "b", "q"),
+        (3, 7, "c", "p"),
+        (4, 9, "a", "q"),
+        (5, 9, "b", "p"),
+        (6, 5, "c", "q"),
+        (7, 7, "a", "p"),
+        (8, 9, "b", "p"),
+    ]
+)
 
 
 @pytest.mark.parametrize(("encoding", "left_out"), [("auto", {}), ("auto:bins=3", {"x": 5}), ("onehot", {"x": 5})])
@@ -246,10 +311,14 @@ def test_numbers_of_very_many_digits_are_refused_in_a_sentence(tmp_path):
 
 
 def test_a_column_aside_is_no_test_of_a_certificate(tmp_path):
-    rows = "a,b,g,y\n" + "".join(f"{i % 4},{i % 3},{'u' if i % 2 else 'v'},{'yes' if i % 2 else 'no'}\n" for i in range(24))
+    rows = "a,b,g,y\n" + "".join(
+        f"{i % 4},{i % 3},{'u' if i % 2 else 'v'},{'yes' if i % 2 else 'no'}\n" for i in range(24)
+    )
     (tmp_path / "d.csv").write_text(rows)
-    with_it, without = (command("certify", "d.csv", "--depth", 1, "--json", "-o", f"{name}.certificate.json", *words, folder=tmp_path)
-                        for name, words in (("g", ()), ("no", ("--aside", "g"))))
+    with_it, without = (
+        command("certify", "d.csv", "--depth", 1, "--json", "-o", f"{name}.certificate.json", *words, folder=tmp_path)
+        for name, words in (("g", ()), ("no", ("--aside", "g")))
+    )
     assert with_it.facts["objective"] == 0 < without.facts["objective"]
     said = command("verify", "--certificate", "no.certificate.json", folder=tmp_path)
     assert said.code == 0 and "these are all" in said.out, said.out + said.err
@@ -266,6 +335,13 @@ def test_data_of_another_certificate_are_told_so(tmp_path):
 
 def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
     monkeypatch.setattr(FORMULATIONS.get("dpflow"), "optimal", lambda problem: pytest.fail("searched first"))
-    (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{i % 5},{i % 7},{'u' if i % 5 + i % 7 > 5 else 'v'}\n" for i in range(35)))
+    (tmp_path / "d.csv").write_text(
+        "a,b,y\n" + "".join(f"{i % 5},{i % 7},{'u' if i % 5 + i % 7 > 5 else 'v'}\n" for i in range(35))
+    )
     said = command("certify", "d.csv", "--encoding", "oblique", folder=tmp_path)
-    assert said.code == 1 and "a certificate holds tests of one column each" in said.err and "--encoding" in said.err and "'oblique" in said.err
+    assert (
+        said.code == 1
+        and "a certificate holds tests of one column each" in said.err
+        and "--encoding" in said.err
+        and "'oblique" in said.err
+    )

@@ -1,4 +1,5 @@
-"""cg: the loop ends at the optimum that exhaustive search and flowoct have, prices are what they say, and any end leaves a tree."""
+"""cg: the loop ends at the optimum that exhaustive search and flowoct have, prices are what they say, and any end
+leaves a tree."""
 
 import json
 from dataclasses import replace
@@ -33,15 +34,24 @@ from tests.laws.test_optimum import exhaustive_cost
 
 MONKS = Path(__file__).parents[1] / "examples" / "monks"
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-LOOPS = [{"tail": "0"}, {"tail": "1"}, {"tail": "2"}, {"tail": "0", "reward": 0.25}, {"tail": "1", "n_min": 2, "reward": 0.25}, {"tail": "2", "n_min": 2},
-         {"tail": "2", "reward": 0.25}]
+LOOPS = [
+    {"tail": "0"},
+    {"tail": "1"},
+    {"tail": "2"},
+    {"tail": "0", "reward": 0.25},
+    {"tail": "1", "n_min": 2, "reward": 0.25},
+    {"tail": "2", "n_min": 2},
+    {"tail": "2", "reward": 0.25},
+]
 
 
 @pytest.mark.parametrize("params", LOOPS, ids=str)
 @given(data=st.data())
 @settings(max_examples=12, **SLOW)
 def test_the_loop_proves_the_optimum_of_exhaustive_search(params, data):
-    problem = data.draw(problems(("cg", params | {"columns": "start", "exact": True, "splits": "all"}), depths=(1, 2, 3), most_rows=10))
+    problem = data.draw(
+        problems(("cg", params | {"columns": "start", "exact": True, "splits": "all"}), depths=(1, 2, 3), most_rows=10)
+    )
     check(*fitted(problem), exhaustive_cost(problem))
 
 
@@ -94,7 +104,10 @@ def test_the_loop_proves_what_flowoct_and_dpflow_do(name, depth):
     assert found.facts["termination"] == "optimal" and found.facts["verified"]
     assert found.facts["objective"] == found.facts["bound"] == known.facts["objective"]
     if depth == 2:
-        assert odtc.fit(data, "flowoct", depth, encoding="onehot", threads=1).facts["objective"] == known.facts["objective"]
+        assert (
+            odtc.fit(data, "flowoct", depth, encoding="onehot", threads=1).facts["objective"]
+            == known.facts["objective"]
+        )
 
 
 @st.composite
@@ -106,7 +119,10 @@ def priced(draw, **objective):
     numbers = st.integers(-4, 4)
     cover = np.array(sorted(draw(st.sets(st.integers(0, paths.n_groups - 1), max_size=3))), int)
     dual = lambda n: np.array(draw(st.lists(numbers, min_size=n, max_size=n)), float)  # noqa: E731
-    gamma = {e: [dual(len(paths.splits[e >> paths.depth - level]) + 1) for level in range(paths.depth)] for e in paths.ends.tolist()}
+    gamma = {
+        e: [dual(len(paths.splits[e >> paths.depth - level]) + 1) for level in range(paths.depth)]
+        for e in paths.ends.tolist()
+    }
     return problem, paths, Duals(dual(len(paths.ends)), gamma, dual(len(cover)), cover)
 
 
@@ -119,7 +135,7 @@ def test_reduced_costs_are_those_of_the_columns(objective, data):
     columns = Columns(paths)
     columns.add_all()
     bits, cost = paths.bits(columns.rows()), columns.cost()
-    least = {e: np.inf for e in paths.ends.tolist()}
+    least = dict.fromkeys(paths.ends.tolist(), np.inf)
     for at, (e, t, number) in enumerate(columns.keys):
         way = paths.reached[t].places[number].tolist()
         reduced = cost[at] - duals.alpha[e - paths.ends[0]] - bits[at, duals.cover] @ duals.beta
@@ -136,7 +152,9 @@ def test_reduced_costs_are_those_of_the_columns(objective, data):
 @given(data=st.data())
 @settings(max_examples=20, **SLOW)
 def test_the_dynamic_program_over_all_paths_is_the_optimum_and_through_each_path_a_bound(data):
-    problem = data.draw(problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1"])), "splits": "all"}), depths=(2,)))
+    problem = data.draw(
+        problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1"])), "splits": "all"}), depths=(2,))
+    )
     columns = cg.columns_of(replace(problem, params=replace(problem.params, columns="all")))
     paths = columns.paths
     found = values(paths, paths.cost)
@@ -192,7 +210,9 @@ def test_the_same_seed_makes_the_same_columns_and_the_tree():
 @given(data=st.data())
 @settings(max_examples=15, **SLOW)
 def test_a_pool_is_text_and_back(data):
-    problem = data.draw(problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1", "2"]))}), depths=(2, 3), most_rows=8))
+    problem = data.draw(
+        problems(("cg", {"tail": data.draw(st.sampled_from(["0", "1", "2"]))}), depths=(2, 3), most_rows=8)
+    )
     columns = cg.columns_of(problem)
     pool = columns.to_pool()
     again = ColumnPool.from_text(pool.to_text(), problem.topology.depth, tail_of(problem), problem.encoded)
@@ -235,17 +255,30 @@ OTHERS = [{}, {"n_min": 3}, {"reward": 1.5}]
 @settings(max_examples=8, **SLOW)
 def test_columns_of_another_objective_or_with_other_subtrees_prove_nothing_false(tail, data, tmp_path_factory):
     first, then = data.draw(st.permutations(OTHERS))[:2]
-    problem = data.draw(problems(("cg", {"tail": tail, "splits": "all", "columns": "start"} | first), depths=(2,), most_rows=12))
+    problem = data.draw(
+        problems(("cg", {"tail": tail, "splits": "all", "columns": "start"} | first), depths=(2,), most_rows=12)
+    )
     facts = json.loads(cg.beside(fitted(problem)[0].problem)[".columns.json"])
     if data.draw(st.booleans()):
         for column in facts["columns"]:
             column[3] = [-1] * len(column[3])
     path = tmp_path_factory.mktemp("columns") / "m.columns.json"
     path.write_text(json.dumps(facts))
-    weights = np.array(data.draw(st.lists(st.sampled_from([1.0, 5.0, 20.0]), min_size=len(problem.encoded.classes), max_size=len(problem.encoded.classes))))
+    weights = np.array(
+        data.draw(
+            st.lists(
+                st.sampled_from([1.0, 5.0, 20.0]),
+                min_size=len(problem.encoded.classes),
+                max_size=len(problem.encoded.classes),
+            )
+        )
+    )
     n_min = min(then.get("n_min", 0), int(problem.encoded.copies.sum()))
-    other = replace(problem, params=cg.Params(splits="all", exact=True, tail=tail, columns=str(path), **then | {"n_min": n_min}),
-                    encoded=replace(problem.encoded, cost=problem.encoded.cost * weights[:, None]))
+    other = replace(
+        problem,
+        params=cg.Params(splits="all", exact=True, tail=tail, columns=str(path), **then | {"n_min": n_min}),
+        encoded=replace(problem.encoded, cost=problem.encoded.cost * weights[:, None]),
+    )
     check(*fitted(cg.prepared(other)), exhaustive_cost(other))
     # The text of a manifest is believed no more than that.
     text = cg.prepared(other).params.columns
@@ -256,7 +289,10 @@ def test_a_resumed_leaf_has_the_rows_that_are_asked_for(tmp_path):
     model, _ = fitted(pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits="all"))
     path = tmp_path / "m.columns.json"
     path.write_text(cg.beside(model.problem)[".columns.json"])
-    anew, resumed = (odtc.fit(MONKS / "monks-1.csv", "cg", 2, splits="all", exact=True, n_min=35, **words) for words in ({}, {"columns": str(path)}))
+    anew, resumed = (
+        odtc.fit(MONKS / "monks-1.csv", "cg", 2, splits="all", exact=True, n_min=35, **words)
+        for words in ({}, {"columns": str(path)})
+    )
     assert anew.facts["objective"] == resumed.facts["objective"] > 0 and resumed.facts["termination"] == "optimal"
     assert min(sum(leaf.rows) for leaf in resumed.tree.leaves()) >= 35
 
@@ -294,10 +330,30 @@ def damage(facts, how):
         facts["tests"].pop()
 
 
-@pytest.mark.parametrize("how", ["end", "negative", "subtree", "way", "twice", "none", "huge", "leaf", "nodes", "three", "text", "object", "ones_left", "tests"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "end",
+        "negative",
+        "subtree",
+        "way",
+        "twice",
+        "none",
+        "huge",
+        "leaf",
+        "nodes",
+        "three",
+        "text",
+        "object",
+        "ones_left",
+        "tests",
+    ],
+)
 def test_damaged_columns_are_refused_in_a_sentence(how, tmp_path):
     words = {"fitting": True, "tail": "1", "splits": "all"}
-    facts = json.loads(cg.beside(fitted(pipeline.pose(MONKS / "monks-2.csv", "cg", 2, **words))[0].problem)[".columns.json"])
+    facts = json.loads(
+        cg.beside(fitted(pipeline.pose(MONKS / "monks-2.csv", "cg", 2, **words))[0].problem)[".columns.json"]
+    )
     damage(facts, how)
     path = tmp_path / "damaged.columns.json"
     path.write_text(json.dumps(facts))
@@ -340,23 +396,33 @@ def test_the_pricing_program_finds_the_least_reduced_cost(objective, data):
 
 
 def test_build_writes_master_and_pricing_problem(tmp_path):
-    """From files alone: at the duals of the master's relaxation the pricing problem says whether a column is worth it."""
+    """From files alone: at the duals of the master's relaxation the pricing problem says whether a column is worth
+    it."""
     few = ["build", MONKS / "monks-2.csv", "--model", "cg", "-p", "tail=0", "-p", "splits=all", "-o", "m"]
     done = run(*few, "-p", "columns=start", "--pricing", "leaf=6", "--json", folder=tmp_path)
     assert done.code == 0, done.err
     assert [Path(name).name for name in done.facts["files"]][-1] == "m.pricing_6.mps"
     priced = run("solve", "m.pricing_6.mps", "--json", "--threads", "1", folder=tmp_path).facts
     problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 2, tail="0", splits="all", columns="start")
-    least = {leaf: pipeline.solve(pipeline.pricing(problem, f"leaf={leaf}"), threads=1).objective for leaf in range(4, 8)}
+    least = {
+        leaf: pipeline.solve(pipeline.pricing(problem, f"leaf={leaf}"), threads=1).objective for leaf in range(4, 8)
+    }
     assert priced["termination"] == "optimal" and priced["objective"] == pytest.approx(least[6], abs=1e-6)
     assert min(least.values()) < -1e-6  # so that the tree of CART is not all that is worth it
     assert run("solve", "m.mps", "--threads", "1", folder=tmp_path).code == 0
     assert run("verify", "m.sol", "--json", folder=tmp_path).facts["verified"]
-    for words, said in ((("--pricing", "leaf=3"), "expected leaf=N with a leaf from 4 to 7, got 'leaf=3'"), (("--pricing", "8"), "got '8'")):
+    for words, said in (
+        (("--pricing", "leaf=3"), "expected leaf=N with a leaf from 4 to 7, got 'leaf=3'"),
+        (("--pricing", "8"), "got '8'"),
+    ):
         wrong = run(*few, *words, folder=tmp_path)
         assert wrong.code == 1 and said in wrong.err
     other = run("build", MONKS / "monks-2.csv", "--pricing", "leaf=4", "-o", "n", folder=tmp_path)
-    assert other.code == 1 and "'flowoct' has no pricing problems; use --model cg" in other.err and not list(tmp_path.glob("n.*"))
+    assert (
+        other.code == 1
+        and "'flowoct' has no pricing problems; use --model cg" in other.err
+        and not list(tmp_path.glob("n.*"))
+    )
 
 
 def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
@@ -365,12 +431,28 @@ def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
     assert facts["termination"] == "optimal" and facts["verified"] and "round  1 (columns): " in done.err
     assert {"m.odt.json", "m.columns.json", "m.sol", "m.tree.json"} <= {Path(name).name for name in facts["files"]}
     assert run("verify", "m.sol", folder=tmp_path).code == 0
-    kept = run("fit", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-o", "kept", "--format", "lp", folder=tmp_path)
+    kept = run(
+        "fit", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-o", "kept", "--format", "lp", folder=tmp_path
+    )
     assert kept.code == 0, kept.err
-    assert run("solve", "kept.lp", "--json", "--threads", "1", folder=tmp_path).facts["objective"] == pytest.approx(facts["objective"])
+    assert run("solve", "kept.lp", "--json", "--threads", "1", folder=tmp_path).facts["objective"] == pytest.approx(
+        facts["objective"]
+    )
     wrong = run("fit", MONKS / "monks-2.csv", "--model", "cg", "--keep", folder=tmp_path)
     assert wrong.code == 1 and "keeps its columns in STEM.columns.json" in wrong.err
-    again = run("build", MONKS / "monks-2.csv", "--model", "cg", "--depth", "3", "-p", "columns=m.columns.json", "-o", "again", folder=tmp_path)
+    again = run(
+        "build",
+        MONKS / "monks-2.csv",
+        "--model",
+        "cg",
+        "--depth",
+        "3",
+        "-p",
+        "columns=m.columns.json",
+        "-o",
+        "again",
+        folder=tmp_path,
+    )
     assert again.code == 0, again.err
     solved = run("solve", "again.mps", "--json", "--threads", "1", folder=tmp_path).facts
     assert solved["objective"] == pytest.approx(facts["objective"])
@@ -398,7 +480,10 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
     problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits=splits)
     model, solution = fitted(problem)
     assert solution.termination == "optimal"
-    encoded, asked = problem.encoded, ColumnPool.from_text(problem.params.columns, 2, tail_of(problem), problem.encoded).splits
+    encoded, asked = (
+        problem.encoded,
+        ColumnPool.from_text(problem.params.columns, 2, tail_of(problem), problem.encoded).splits,
+    )
 
     def least(t, rows):
         best = encoded.loss[rows].sum(axis=0).min() if len(rows) else 0.0
@@ -409,7 +494,11 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
 
     assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
     whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_tests}
-    assert whole or ("tests that were chosen" if splits == "pooled" else "over the tests chosen for each node") in solution.message
+    assert (
+        whole
+        or ("tests that were chosen" if splits == "pooled" else "over the tests chosen for each node")
+        in solution.message
+    )
 
 
 @pytest.mark.parametrize("tail", ["0", "1", "2"])
@@ -418,7 +507,9 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
 @settings(max_examples=15, **SLOW)
 def test_splits_in_any_order_make_the_tree_of_their_tests(tail, objective, data):
     """As threshold sampling lists them, the most frequent first, each node its own."""
-    problem = data.draw(problems(("cg", {"tail": tail, "splits": "sampled", "exact": True} | objective), depths=(2, 3), most_rows=12))
+    problem = data.draw(
+        problems(("cg", {"tail": tail, "splits": "sampled", "exact": True} | objective), depths=(2, 3), most_rows=12)
+    )
     ask, F = range(1, 2**problem.topology.depth), problem.encoded.n_tests
     order = {t: data.draw(st.permutations(range(F))) for t in ask}
     if not data.draw(st.booleans()):
@@ -434,7 +525,9 @@ def test_splits_in_any_order_make_the_tree_of_their_tests(tail, objective, data)
 
 
 def test_sampled_splits_of_a_small_table(tmp_path):
-    (tmp_path / "s.csv").write_text("a,b,c,y\n1,0,0,0\n1,0,0,1\n1,1,1,0\n1,0,0,1\n1,0,0,0\n0,0,0,1\n1,0,1,1\n0,1,0,0\n0,0,0,1\n0,1,1,0\n1,0,0,1\n0,0,1,0\n")
+    (tmp_path / "s.csv").write_text(
+        "a,b,c,y\n1,0,0,0\n1,0,0,1\n1,1,1,0\n1,0,0,1\n1,0,0,0\n0,0,0,1\n1,0,1,1\n0,1,0,0\n0,0,0,1\n0,1,1,0\n1,0,0,1\n0,0,1,0\n"
+    )
     found, best = (odtc.fit(tmp_path / "s.csv", "cg", 3, splits=splits, exact=True) for splits in ("sampled", "all"))
     assert found.facts["verified"] and found.facts["objective"] >= best.facts["objective"]
 
@@ -464,7 +557,11 @@ def test_constraints_are_refused_without_the_columns_themselves():
     problem = pipeline.pose(MONKS / "monks-2.csv", "cg", 3, columns="start", constraints=("leaf_rows >= 5",))
     with pytest.raises(ChoiceError, match="; cg has path") as refused:
         pipeline.compile_model(problem)
-    assert len(str(refused.value)) < 400 and "columns=" not in str(refused.value) and "-p n_min=5 asks for the same" in str(refused.value)
+    assert (
+        len(str(refused.value)) < 400
+        and "columns=" not in str(refused.value)
+        and "-p n_min=5 asks for the same" in str(refused.value)
+    )
 
 
 def test_leaves_of_too_few_rows_are_found_by_the_checks():

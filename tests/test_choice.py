@@ -25,10 +25,16 @@ def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
     graph = generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(40)), levels, fold=False)
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
     assert columns <= sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
-    assert f"{sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels)):,} columns" in choose(n_tests, depth).why
+    assert (
+        f"{sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels)):,} columns"
+        in choose(n_tests, depth).why
+    )
 
 
-@pytest.mark.parametrize(("n_tests", "depth", "name"), [(38, 5, "dpflow"), (2000, 2, "dpflow"), (20_000, 3, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")])
+@pytest.mark.parametrize(
+    ("n_tests", "depth", "name"),
+    [(38, 5, "dpflow"), (2000, 2, "dpflow"), (20_000, 3, "flowoct"), (500, 4, "flowoct"), (3, 9, "dpflow")],
+)
 def test_the_choice(n_tests, depth, name):
     assert choose(n_tests, depth).formulation == name
 
@@ -37,11 +43,25 @@ def test_many_thresholds_are_chosen_by_the_search_over_intervals(tmp_path):
     """Almost three thousand tests at depth 3 are too many for single arcs, but not for intervals of them."""
     random = np.random.default_rng(1)
     X, y = random.normal(size=(900, 3)), random.integers(0, 2, 900)
-    encoded = encode(Dataset("many", X, y.astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(3)), ("x", "y"), np.ones(900)))
+    encoded = encode(
+        Dataset(
+            "many",
+            X,
+            y.astype(np.int32),
+            tuple(Feature(f"f{j}", "numeric") for j in range(3)),
+            ("x", "y"),
+            np.ones(900),
+        )
+    )
     n_tests = encoded.n_tests
-    assert choose(n_tests, 3, (), encoded).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), encoded).why
+    assert (
+        choose(n_tests, 3, (), encoded).formulation == "dpflow" and "intervals" in choose(n_tests, 3, (), encoded).why
+    )
     assert choose(n_tests, 3).formulation == "flowoct" == choose(n_tests, 3, ("leaf_rows",), encoded).formulation
-    assert choose(n_tests, 5, (), encoded).formulation == "flowoct" and "half a minute" in choose(n_tests, 5, (), encoded).why
+    assert (
+        choose(n_tests, 5, (), encoded).formulation == "flowoct"
+        and "half a minute" in choose(n_tests, 5, (), encoded).why
+    )
 
 
 def test_a_search_over_intervals_that_ends_at_once_is_chosen_whatever_its_size():
@@ -66,9 +86,15 @@ def test_a_constraint_that_dpflow_does_not_take():
     assert choose(20, 3, ("leaf_rows",)).formulation == "dpflow"
     # At depth 2 no level is folded where leaves must have some rows.
     assert choose(15_131, 2).formulation == "dpflow" and choose(15_131, 2, ("leaf_rows",)).formulation == "flowoct"
-    assert "a linear program" in choose(300, 3, ("leaf_rows",)).why and choose(20_000, 3, ("leaf_rows",)).formulation == "flowoct"
+    assert (
+        "a linear program" in choose(300, 3, ("leaf_rows",)).why
+        and choose(20_000, 3, ("leaf_rows",)).formulation == "flowoct"
+    )
 
 
 def test_the_size_of_bounded_sums():
-    assert choose(110, 3, ("branch_nodes",)).formulation == "dpflow" and choose(60, 5, ("branch_nodes",)).formulation == "flowoct"
+    assert (
+        choose(110, 3, ("branch_nodes",)).formulation == "dpflow"
+        and choose(60, 5, ("branch_nodes",)).formulation == "flowoct"
+    )
     assert "a flow of subtrees of at most" in choose(60, 3, ("leaf_rows", "leaves")).why

@@ -32,7 +32,9 @@ FORMATS = [(form, packed) for form in ("mps", "lp", "fixed-mps") for packed in (
 # An exclusive or of two columns, with a third that says nothing: depth 1 errs twice, depth 2 never.
 XOR = "colour,size,noise,class\n" + "".join(
     f"{colour},{size},{noise},{'yes' if (colour == 'red') != (size == 2) else 'no'}\n"
-    for colour in ("red", "blue") for size in (1, 2) for noise in "pq"
+    for colour in ("red", "blue")
+    for size in (1, 2)
+    for noise in "pq"
 )
 
 
@@ -55,13 +57,27 @@ def work(xor, tmp_path):
 
 # fit
 
+
 def test_fit_says_every_key_of_the_contract_and_the_right_numbers(xor):
     facts = json.loads((xor / "fit.json").read_text())
     assert DECODED <= set(facts)
     right = {
-        "model": "flowoct", "depth": 2, "n_rows": 8, "n_rows_merged": 8, "n_features_encoded": 3, "termination": "optimal",
-        "has_solution": True, "objective": 0, "bound": 0, "gap": 0, "train_correct": 8, "train_accuracy": 1.0,
-        "n_branch_nodes": 3, "n_leaves": 4, "verified": True, "tree": "xor_flowoct_d2.tree.json",
+        "model": "flowoct",
+        "depth": 2,
+        "n_rows": 8,
+        "n_rows_merged": 8,
+        "n_features_encoded": 3,
+        "termination": "optimal",
+        "has_solution": True,
+        "objective": 0,
+        "bound": 0,
+        "gap": 0,
+        "train_correct": 8,
+        "train_accuracy": 1.0,
+        "n_branch_nodes": 3,
+        "n_leaves": 4,
+        "verified": True,
+        "tree": "xor_flowoct_d2.tree.json",
     }
     assert {key: facts[key] for key in right} == right
     assert all((xor / name).is_file() for name in facts["files"]) and facts["tree"] in facts["files"]
@@ -76,8 +92,18 @@ def test_fit_prints_the_tree_and_beside_it_the_proof_cart_and_the_checks(xor, tm
 
 
 def test_fit_on_a_benchmark_prints_the_published_optimum(shared_data, tmp_path):
-    facts = odtc("fit", shared_data / "monks-1.csv", "--model", "flowoct", "--depth", "2", "--encoding", "onehot", "--json",
-                 folder=tmp_path).facts
+    facts = odtc(
+        "fit",
+        shared_data / "monks-1.csv",
+        "--model",
+        "flowoct",
+        "--depth",
+        "2",
+        "--encoding",
+        "onehot",
+        "--json",
+        folder=tmp_path,
+    ).facts
     assert (facts["train_correct"], facts["termination"], facts["verified"]) == (102, "optimal", True)
 
 
@@ -101,7 +127,9 @@ def test_o_may_name_the_model_file(xor, tmp_path, o, form, packed):
 
 def test_fit_writes_the_model_too_when_a_format_is_named(xor, tmp_path):
     facts = odtc("fit", xor / "xor.csv", "--format", "lp", "--gzip", "-o", "m", "--json", folder=tmp_path).facts
-    assert "m.lp.gz" in facts["files"] and gzip.decompress((tmp_path / "m.lp.gz").read_bytes()).startswith(b"\\ flowoct")
+    assert "m.lp.gz" in facts["files"] and gzip.decompress((tmp_path / "m.lp.gz").read_bytes()).startswith(
+        b"\\ flowoct"
+    )
 
 
 def test_fit_test_scores_other_rows(xor, tmp_path):
@@ -114,13 +142,24 @@ def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n3,b\n4,b\n,b\n")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n,b\n4,b\n")
     facts = odtc("fit", "a.csv", "--depth", "1", "--test", "t.csv", "--json", folder=tmp_path).facts
-    assert (facts["n_rows_dropped"], facts["n_test_rows"], facts["n_test_rows_dropped"], facts["test_accuracy"]) == (1, 2, 1, 1.0)
+    assert (facts["n_rows_dropped"], facts["n_test_rows"], facts["n_test_rows_dropped"], facts["test_accuracy"]) == (
+        1,
+        2,
+        1,
+        1.0,
+    )
 
 
 def test_missing_rows_are_dropped_aloud_kept_or_refused(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n,b\n3,a\n4,b\n")
-    dropped, kept = (odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path) for policy in ("drop", "separate"))
-    assert dropped.facts["n_rows"] == 4 and dropped.err == "dropped 2 rows of 6: 2 with missing cells (--missing separate keeps them)\n"
+    dropped, kept = (
+        odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path)
+        for policy in ("drop", "separate")
+    )
+    assert (
+        dropped.facts["n_rows"] == 4
+        and dropped.err == "dropped 2 rows of 6: 2 with missing cells (--missing separate keeps them)\n"
+    )
     assert kept.facts["n_rows"] == 6 and kept.err == "" and kept.facts["train_correct"] == 6
     assert odtc("fit", "a.csv", "--missing", "error", folder=tmp_path).code == 1
 
@@ -150,15 +189,30 @@ def read_tree_of(folder, *words):
 
 # build -> solve -> decode -> verify
 
+
 @pytest.mark.parametrize("form, packed", FORMATS, ids=lambda value: str(value))
 def test_every_format_makes_the_whole_way(xor, tmp_path, form, packed):
-    built = odtc("build", xor / "xor.csv", "--format", form, *(["--gzip"] if packed else []), "-o", "m", "--json", folder=tmp_path)
+    built = odtc(
+        "build",
+        xor / "xor.csv",
+        "--format",
+        form,
+        *(["--gzip"] if packed else []),
+        "-o",
+        "m",
+        "--json",
+        folder=tmp_path,
+    )
     model_file = "m" + (".lp" if form == "lp" else ".mps") + (".gz" if packed else "")
     assert BUILT <= set(built.facts) and built.facts["files"][0] == model_file and built.err == ""
     solved = odtc("solve", model_file, "--json", folder=tmp_path)
     assert SOLVED <= set(solved.facts) and solved.facts["objective"] == 0 and solved.facts["start"] == "accepted"
     decoded = odtc("decode", "m.sol", "--json", folder=tmp_path)
-    assert DECODED <= set(decoded.facts) and decoded.facts["train_correct"] == 8 and decoded.facts["termination"] == "optimal"
+    assert (
+        DECODED <= set(decoded.facts)
+        and decoded.facts["train_correct"] == 8
+        and decoded.facts["termination"] == "optimal"
+    )
     verified = odtc("verify", "m.sol", "--json", folder=tmp_path)
     assert DECODED <= set(verified.facts) and verified.facts["verified"] is True
     assert "data" in {check["check"] for check in verified.facts["checks"]}
@@ -168,8 +222,15 @@ def test_every_format_makes_the_whole_way(xor, tmp_path, form, packed):
 
 
 def test_a_process_for_each_command_says_the_same_in_words(xor, tmp_path):
-    said = [started(*words, folder=tmp_path) for words in (
-        ("build", xor / "xor.csv", "-o", "m"), ("solve", "m.mps"), ("decode", "m.sol"), ("verify", "m.sol"))]
+    said = [
+        started(*words, folder=tmp_path)
+        for words in (
+            ("build", xor / "xor.csv", "-o", "m"),
+            ("solve", "m.mps"),
+            ("decode", "m.sol"),
+            ("verify", "m.sol"),
+        )
+    ]
     assert [s.code for s in said] == [0, 0, 0, 0]
     assert "3 tests" in said[0].out and "optimal: objective 0" in said[1].out and "proved optimal" in said[2].out
     assert "all" in said[3].out and "FAIL" not in said[3].out
@@ -189,11 +250,15 @@ def test_start_none_writes_no_start_and_a_tree_is_a_start(xor, tmp_path):
     assert odtc("build", xor / "xor.csv", "--start", "none", "-o", "m", folder=tmp_path).code == 0
     assert set(contents(tmp_path)) == {"m.mps", "m.odt.json"}
     tree = xor / "xor_flowoct_d2.tree.json"
-    assert odtc("fit", xor / "xor.csv", "--start", tree, "-o", "n", "--json", folder=tmp_path).facts["start"] == "accepted"
+    assert (
+        odtc("fit", xor / "xor.csv", "--start", tree, "-o", "n", "--json", folder=tmp_path).facts["start"] == "accepted"
+    )
 
 
 def test_a_model_of_another_program_is_solved_without_a_manifest(tmp_path):
-    (tmp_path / "other.lp").write_text("Maximize\n obj: x + y\nSubject To\n c: x + 2 y <= 3\nBounds\n x <= 2\nGeneral\n x y\nEnd\n")
+    (tmp_path / "other.lp").write_text(
+        "Maximize\n obj: x + y\nSubject To\n c: x + 2 y <= 3\nBounds\n x <= 2\nGeneral\n x y\nEnd\n"
+    )
     said = odtc("solve", "other.lp", "--json", folder=tmp_path)
     assert SOLVED <= set(said.facts) and said.facts["model"] is None and said.facts["objective"] == 2
 
@@ -205,6 +270,7 @@ def test_dry_run_writes_nothing(work):
 
 
 # decode finds its manifest
+
 
 def test_a_manifest_of_the_same_stem_is_found(work):
     shutil.copy(work / "xor_flowoct_d2.sol", work / "xor_flowoct_d2.gurobi.sol")
@@ -246,6 +312,7 @@ def test_a_start_file_decodes_as_a_solution_of_unknown_standing_or_proved_by_its
 
 # time limits, interruptions, progress
 
+
 @pytest.fixture
 def slow(tmp_path):
     """Rows of noise: a model whose proof takes far longer than any test."""
@@ -277,12 +344,19 @@ def test_a_solution_file_without_a_point_is_exit_code_3(work):
 @pytest.mark.parametrize("number, limit", [(signal.SIGINT, []), (signal.SIGTERM, ["--time-limit", "100"])])
 def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, limit):
     # A shell's background job ignores SIGINT, and so would its children.
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
+    hear = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
+    )
     words = [sys.executable, "-c", hear, "fit", "noise.csv", "--depth", "3", *limit, "-o", "m", "--json"]
-    process = subprocess.Popen(words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         deadline = time.monotonic() + 60
-        while not any(b"MIP start solution is feasible" in log.read_bytes() for log in slow.glob(".m.log.*")) and time.monotonic() < deadline:
+        while (
+            not any(b"MIP start solution is feasible" in log.read_bytes() for log in slow.glob(".m.log.*"))
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.05)  # the log is written while the solver runs
         time.sleep(1)
         process.send_signal(number)
@@ -291,7 +365,12 @@ def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, 
         process.kill()
         process.wait()
     facts = json.loads(out)
-    assert (process.returncode, facts["termination"], facts["has_solution"], facts["verified"]) == (0, "interrupted", True, True), err
+    assert (process.returncode, facts["termination"], facts["has_solution"], facts["verified"]) == (
+        0,
+        "interrupted",
+        True,
+        True,
+    ), err
     assert (slow / "m.tree.json").is_file() and not list(slow.glob(".*"))
 
 
@@ -302,8 +381,13 @@ def test_progress_is_quiet_without_a_terminal(xor, tmp_path):
 def test_progress_is_a_live_line_on_a_terminal(slow):
     ours, theirs = pty.openpty()
     with open(slow / "out.json", "wb") as out:
-        process = subprocess.Popen(command("fit", "noise.csv", "--depth", "3", "--time-limit", "10", "--json"), cwd=slow,
-                                   env=environment(TERM="xterm", COLUMNS="120"), stdout=out, stderr=theirs)
+        process = subprocess.Popen(
+            command("fit", "noise.csv", "--depth", "3", "--time-limit", "10", "--json"),
+            cwd=slow,
+            env=environment(TERM="xterm", COLUMNS="120"),
+            stdout=out,
+            stderr=theirs,
+        )
         os.close(theirs)
         seen = b""
         try:
@@ -321,6 +405,7 @@ def test_progress_is_a_live_line_on_a_terminal(slow):
 
 # show, export, predict
 
+
 def test_show_and_export_print_the_same_tree_as_the_exporter_writes(xor, tmp_path):
     tree = xor / "xor_flowoct_d2.tree.json"
     assert odtc("show", tree).out == odtc("export", tree, "--to", "text").out
@@ -334,13 +419,17 @@ def test_the_exported_python_predicts_as_predict_does(xor, tmp_path):
     names = {}
     exec((tmp_path / "tree.py").read_text(), names)
     rows = list(csv.DictReader(io.StringIO(XOR)))
-    assert [names["predict"](row) for row in rows] == odtc("predict", tree, xor / "xor.csv", "--json").facts["predictions"]
+    assert [names["predict"](row) for row in rows] == odtc("predict", tree, xor / "xor.csv", "--json").facts[
+        "predictions"
+    ]
 
 
 def test_templates_of_ones_own(xor, tmp_path):
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "mine.txt.jinja").write_text("{# my own #}\n{{ tree.target }}!\n")
-    assert odtc("show", xor / "xor_flowoct_d2.tree.json", "--to", "mine", "--templates", tmp_path).out.strip() == "class!"
+    assert (
+        odtc("show", xor / "xor_flowoct_d2.tree.json", "--to", "mine", "--templates", tmp_path).out.strip() == "class!"
+    )
 
 
 def test_predict_finds_columns_by_name_and_ignores_others(xor, tmp_path):
@@ -353,8 +442,14 @@ def test_predict_finds_columns_by_name_and_ignores_others(xor, tmp_path):
 
 def test_a_row_without_a_label_is_kept_by_no_policy(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n4,\n,\n3,b\n")
-    dropped, kept = (odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path) for policy in ("drop", "separate"))
-    assert dropped.err == "dropped 3 rows of 6: 1 with missing cells (--missing separate keeps them), 2 without a label or a weight\n"
+    dropped, kept = (
+        odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path)
+        for policy in ("drop", "separate")
+    )
+    assert (
+        dropped.err
+        == "dropped 3 rows of 6: 1 with missing cells (--missing separate keeps them), 2 without a label or a weight\n"
+    )
     assert kept.err == "dropped 2 rows of 6: 2 without a label or a weight\n"
 
 
@@ -388,7 +483,7 @@ def test_a_model_file_is_known_by_what_it_holds(tmp_path, solver):
 
 def test_predict_takes_an_unseen_category_for_none_of_those_it_knows(tmp_path):
     (tmp_path / "a.csv").write_text("c,y\nu,a\nv,b\nw,b\n")
-    (tmp_path / "new.csv").write_text("c\nu\nunseen\n\"\"\n")
+    (tmp_path / "new.csv").write_text('c\nu\nunseen\n""\n')
     odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
     # u is the one level that is told from the others, so what is not u is with them.
     assert odtc("predict", "m.tree.json", "new.csv", "--json", folder=tmp_path).facts["predictions"] == ["a", "b", "b"]
@@ -405,7 +500,9 @@ def test_predict_refuses_a_missing_number_unless_trained_with_separate(tmp_path)
 
 
 def test_predict_score_counts_by_class(xor, tmp_path):
-    (tmp_path / "new.csv").write_text("colour,size,noise,class\nred,1,p,yes\nred,1,p,no\nblue,1,p,no\nred,2,q,?\nred,2,q,maybe\n")
+    (tmp_path / "new.csv").write_text(
+        "colour,size,noise,class\nred,1,p,yes\nred,1,p,no\nblue,1,p,no\nred,2,q,?\nred,2,q,maybe\n"
+    )
     facts = odtc("predict", xor / "xor_flowoct_d2.tree.json", tmp_path / "new.csv", "--score", "--json").facts
     assert (facts["n_rows"], facts["correct"], facts["n_rows_without_known_label"]) == (3, 2, 2)
     assert facts["classes"] == ["no", "yes"] and facts["confusion"] == [[1, 1], [0, 1]]
@@ -414,6 +511,7 @@ def test_predict_score_counts_by_class(xor, tmp_path):
 
 
 # where results go
+
 
 def test_results_go_to_dev_stdout_and_through_pipes(xor, tmp_path):
     tree, data = xor / "xor_flowoct_d2.tree.json", xor / "xor.csv"
@@ -439,8 +537,12 @@ def test_a_link_stays_a_link(work):
 
 
 def test_a_reader_that_has_had_enough_ends_us_quietly(xor):
-    with subprocess.Popen(command("show", xor / "xor_flowoct_d2.tree.json"), env=environment(), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command("show", xor / "xor_flowoct_d2.tree.json"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
@@ -452,7 +554,12 @@ def test_paths_with_blanks_and_signs_of_all_kinds(tmp_path):
     (folder / "größe 1.csv").write_text(XOR)
     facts = odtc("fit", folder / "größe 1.csv", "-o", folder / "m 1", "--format", "mps", "--json").facts
     assert facts["data"] == "größe 1" and facts["verified"]
-    assert odtc("solve", folder / "m 1.mps").code == odtc("decode", folder / "m 1.sol").code == odtc("verify", folder / "m 1.sol").code == 0
+    assert (
+        odtc("solve", folder / "m 1.mps").code
+        == odtc("decode", folder / "m 1.sol").code
+        == odtc("verify", folder / "m 1.sol").code
+        == 0
+    )
 
 
 def test_a_file_name_that_is_not_utf_8(tmp_path):
@@ -472,6 +579,7 @@ def test_a_terminal_without_unicode_gets_escapes_instead_of_a_traceback(tmp_path
 
 
 # verify
+
 
 def test_verify_goes_on_where_the_data_has_moved_and_takes_its_new_place(work):
     (work / "sub").mkdir()
@@ -495,7 +603,11 @@ def test_a_folder_that_moved_as_a_whole_still_verifies(work, tmp_path):
 
 # list, info, help
 
-@pytest.mark.parametrize("kind", ["models", "cuts", "encodings", "solvers", "formats", "exporters", "selections", "starts", "points", "readers"])
+
+@pytest.mark.parametrize(
+    "kind",
+    ["models", "cuts", "encodings", "solvers", "formats", "exporters", "selections", "starts", "points", "readers"],
+)
 def test_list_and_info_know_every_kind_and_name(kind):
     listed = odtc("list", kind, "--json").facts[kind]
     said = odtc("list", kind)
@@ -512,13 +624,19 @@ def test_info_of_a_model_tells_its_parameters():
 
 
 def test_help_loads_nothing_heavy():
-    code = ("import sys; sys.argv = ['odtc', '--help']\nfrom odtc.cli.app import main\ntry: main()\nexcept SystemExit as end: assert not end.code\n"
-            "heavy = {'numpy', 'scipy', 'polars', 'highspy', 'sklearn', 'jinja2'} & set(sys.modules); assert not heavy, heavy")
+    code = (
+        "import sys; sys.argv = ['odtc', '--help']\nfrom odtc.cli.app import main\ntry: main()\nexcept SystemExit as "
+        "end: assert not end.code\n"
+        "heavy = {'numpy', 'scipy', 'polars', 'highspy', 'sklearn', 'jinja2'} & set(sys.modules); assert not heavy, "
+        "heavy"
+    )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["build", "solve", "decode", "fit", "verify", "show", "export", "predict", "list", "info"])
+@pytest.mark.parametrize(
+    "name", ["build", "solve", "decode", "fit", "verify", "show", "export", "predict", "list", "info"]
+)
 def test_every_command_has_help(name):
     said = odtc(name, "--help")
     assert said.code == 0 and said.err == "" and name in odtc("--help").out
@@ -529,6 +647,7 @@ def test_version():
 
 
 # the same words in Python
+
 
 def test_the_same_words_in_python(xor):
     import scipy.sparse
@@ -576,8 +695,18 @@ def test_read_rows_codes_as_read_does(xor):
 
 
 def test_the_examples_are_fitted_and_scored(tmp_path):
-    facts = odtc("fit", MONKS / "monks-1.csv", "--test", MONKS / "monks-1_test.csv", "-p", "literal=true", "--depth", "1",
-                 "--json", folder=tmp_path).facts
+    facts = odtc(
+        "fit",
+        MONKS / "monks-1.csv",
+        "--test",
+        MONKS / "monks-1_test.csv",
+        "-p",
+        "literal=true",
+        "--depth",
+        "1",
+        "--json",
+        folder=tmp_path,
+    ).facts
     assert facts["verified"] and facts["n_test_rows"] == 432 and facts["train_correct"] >= facts["cart_train_correct"]
 
 
@@ -585,20 +714,39 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
     from odtc.model.solution import Options, Solution, Termination
     from odtc.workflow import artifacts, pipeline
 
-    model = pipeline.build(MONKS / "monks-1.csv", depth=1) if (MONKS / "monks-1.csv").exists() else pipeline.build(MONKS, depth=1)
+    model = (
+        pipeline.build(MONKS / "monks-1.csv", depth=1)
+        if (MONKS / "monks-1.csv").exists()
+        else pipeline.build(MONKS, depth=1)
+    )
     (tmp_path / "m.sol").write_text("of an earlier run")
     artifacts.write_solution(model, Solution(None, Termination.TIME_LIMIT), Options(), tmp_path / "m.sol")
     assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()
 
 
-@pytest.mark.parametrize(("line", "last", "expected"), [
-    ("odtc fit --model fl", 3, "flowoct"), ("odtc fit --solver highs,gl", 3, "highs,glpk"), ("odtc export --to pm", 3, "pmml"), ("odtc doc", 1, "doctor"),
-    ("odtc list mo", 2, "models"), ("odtc info dpf", 2, "dpflow"), ("odtc fit --missing s", 3, "separate"), ("odtc build --format fix", 3, "fixed-mps"),
-    ("odtc fit --constraint leaf_", 3, "leaf_rows"), ("odtc fit --select conv", 3, "convex_hull"), ("odtc tune --model dp", 3, "dpflow"),
-    ("odtc tune --rule 1", 3, "1se"), ("odtc doctor --solver gl", 3, "glpk"), ("odtc solve --script sl", 3, "slurm"),
-])
+@pytest.mark.parametrize(
+    ("line", "last", "expected"),
+    [
+        ("odtc fit --model fl", 3, "flowoct"),
+        ("odtc fit --solver highs,gl", 3, "highs,glpk"),
+        ("odtc export --to pm", 3, "pmml"),
+        ("odtc doc", 1, "doctor"),
+        ("odtc list mo", 2, "models"),
+        ("odtc info dpf", 2, "dpflow"),
+        ("odtc fit --missing s", 3, "separate"),
+        ("odtc build --format fix", 3, "fixed-mps"),
+        ("odtc fit --constraint leaf_", 3, "leaf_rows"),
+        ("odtc fit --select conv", 3, "convex_hull"),
+        ("odtc tune --model dp", 3, "dpflow"),
+        ("odtc tune --rule 1", 3, "1se"),
+        ("odtc doctor --solver gl", 3, "glpk"),
+        ("odtc solve --script sl", 3, "slurm"),
+    ],
+)
 def test_the_shell_completes_commands_and_names(line, last, expected):
     words = {"_ODTC_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(last)}
     code = "import sys; sys.argv = ['odtc']; from odtc.cli.app import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], env=environment(**words), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(**words), capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == [expected], done.stderr

@@ -20,7 +20,12 @@ def done(tmp_path_factory):
     """A folder with a.csv, built and solved as m.*, and another model n.* of the same data."""
     folder = tmp_path_factory.mktemp("done")
     (folder / "a.csv").write_text(XOR)
-    for words in (("build", "a.csv", "-o", "m"), ("solve", "m.mps"), ("decode", "m.sol"), ("build", "a.csv", "--depth", "3", "-o", "n")):
+    for words in (
+        ("build", "a.csv", "-o", "m"),
+        ("solve", "m.mps"),
+        ("decode", "m.sol"),
+        ("build", "a.csv", "--depth", "3", "-o", "n"),
+    ):
         assert odtc(*words, folder=folder).code == 0
     return folder
 
@@ -67,7 +72,9 @@ def test_bad_data(tmp_path, name, content, word):
     assert word in refused_untouched(name, "a.csv", folder=tmp_path)
 
 
-@pytest.mark.parametrize("path", ["absent.csv", "folder.csv", "a.xlsx", "broken.csv.gz", "broken.parquet", "broken.arff"])
+@pytest.mark.parametrize(
+    "path", ["absent.csv", "folder.csv", "a.xlsx", "broken.csv.gz", "broken.parquet", "broken.arff"]
+)
 def test_a_data_file_that_cannot_be_read(tmp_path, path):
     (tmp_path / "folder.csv").mkdir()
     for name in ("a.xlsx", "broken.parquet", "broken.arff"):
@@ -78,31 +85,36 @@ def test_a_data_file_that_cannot_be_read(tmp_path, path):
 
 # options
 
-CHOICES = {
-    "target": (["--target", "nosuch"], "nosuch"),
-    "near target": (["--target", "Y"], "'y'"),
-    "categorical": (["--categorical", "nosuch"], "nosuch"),
-    "weights": (["--weights", "z"], "'z'"),
-    "both": (["--categorical", "x", "--numeric", "x"], "both"),
-    "numeric": (["--numeric", "z"], "'u'"),
-    "missing": (["--missing", "dorp"], "did you mean 'drop'"),
-    "model": (["--model", "flowoc"], "did you mean 'flowoct'"),
-    "encoding": (["--encoding", "one-hot"], "did you mean 'onehot'"),
-    "option of an encoding": (["--encoding", "auto:bin=3"], "did you mean 'bins'"),
-    "bins": (["--encoding", "auto:bins=1"], "bins"),
-    "bins abc": (["--encoding", "auto:bins=abc"], "'abc'"),
-    "thresholds of words": (["--encoding", "thresholds"], "'z'"),
-    "parameter": (["-p", "lamda=0.1"], "did you mean 'lambda'"),
-    "parameter without =": (["-p", "lambda"], "KEY=VALUE"),
-    "bottom": (["-p", "bottom=side"], "stump"),
-    "literal": (["-p", "literal=maybe"], "true or false"),
-    "cut": (["--cuts", "nosuch"], "nosuch"),
-    "start": (["--start", "crat"], "did you mean 'cart'"),
-    "start file": (["--start", "absent.json"], "absent.json"),
-    "format": (["--format", "msp"], "did you mean 'mps'"),
-} | {f"lambda={value}": (["-p", f"lambda={value}"], "at least 0 and below 1") for value in ("1", "-0.1", "abc", "nan", "inf", "")} | {
-    f"depth {value}": (["--depth", str(value)], "depth from 1 to") for value in (0, -1, 21, 10**9)
-}
+CHOICES = (
+    {
+        "target": (["--target", "nosuch"], "nosuch"),
+        "near target": (["--target", "Y"], "'y'"),
+        "categorical": (["--categorical", "nosuch"], "nosuch"),
+        "weights": (["--weights", "z"], "'z'"),
+        "both": (["--categorical", "x", "--numeric", "x"], "both"),
+        "numeric": (["--numeric", "z"], "'u'"),
+        "missing": (["--missing", "dorp"], "did you mean 'drop'"),
+        "model": (["--model", "flowoc"], "did you mean 'flowoct'"),
+        "encoding": (["--encoding", "one-hot"], "did you mean 'onehot'"),
+        "option of an encoding": (["--encoding", "auto:bin=3"], "did you mean 'bins'"),
+        "bins": (["--encoding", "auto:bins=1"], "bins"),
+        "bins abc": (["--encoding", "auto:bins=abc"], "'abc'"),
+        "thresholds of words": (["--encoding", "thresholds"], "'z'"),
+        "parameter": (["-p", "lamda=0.1"], "did you mean 'lambda'"),
+        "parameter without =": (["-p", "lambda"], "KEY=VALUE"),
+        "bottom": (["-p", "bottom=side"], "stump"),
+        "literal": (["-p", "literal=maybe"], "true or false"),
+        "cut": (["--cuts", "nosuch"], "nosuch"),
+        "start": (["--start", "crat"], "did you mean 'cart'"),
+        "start file": (["--start", "absent.json"], "absent.json"),
+        "format": (["--format", "msp"], "did you mean 'mps'"),
+    }
+    | {
+        f"lambda={value}": (["-p", f"lambda={value}"], "at least 0 and below 1")
+        for value in ("1", "-0.1", "abc", "nan", "inf", "")
+    }
+    | {f"depth {value}": (["--depth", str(value)], "depth from 1 to") for value in (0, -1, 21, 10**9)}
+)
 SOLVING = {
     "solver": (["--solver", "higs"], "did you mean 'highs'"),
     "no time": (["--time-limit", "0"], "--time-limit"),
@@ -115,20 +127,36 @@ SOLVING = {
 }
 
 
-@pytest.mark.parametrize("name, words, word", [
-    *[pytest.param(name, *rest, id=f"{name}-{about}") for about, rest in CHOICES.items() for name in ("fit", "build")],
-    *[pytest.param("fit", *rest, id=f"fit-{about}") for about, rest in SOLVING.items()],
-])
+@pytest.mark.parametrize(
+    "name, words, word",
+    [
+        *[
+            pytest.param(name, *rest, id=f"{name}-{about}")
+            for about, rest in CHOICES.items()
+            for name in ("fit", "build")
+        ],
+        *[pytest.param("fit", *rest, id=f"fit-{about}") for about, rest in SOLVING.items()],
+    ],
+)
 def test_bad_options(tmp_path, name, words, word):
     (tmp_path / "a.csv").write_text(GOOD)
     assert word in refused_untouched(name, "a.csv", *words, folder=tmp_path)
 
 
-@pytest.mark.parametrize("words, word", [
-    (["fit"], "DATA"), (["fit", "a.csv", "--depth", "two"], "--depth"), (["fit", "a.csv", "--dpeth", "2"], "--dpeth"),
-    (["nosuch"], "nosuch"), (["fit", "a.csv", "b.csv"], "b.csv"), (["export", "t.json"], "--to"), (["list"], "--help"),
-    (["solve", "m.mps", "--time-limit", "soon"], "--time-limit"), (["fit", "a.csv", "-p"], "-p"),
-])
+@pytest.mark.parametrize(
+    "words, word",
+    [
+        (["fit"], "DATA"),
+        (["fit", "a.csv", "--depth", "two"], "--depth"),
+        (["fit", "a.csv", "--dpeth", "2"], "--dpeth"),
+        (["nosuch"], "nosuch"),
+        (["fit", "a.csv", "b.csv"], "b.csv"),
+        (["export", "t.json"], "--to"),
+        (["list"], "--help"),
+        (["solve", "m.mps", "--time-limit", "soon"], "--time-limit"),
+        (["fit", "a.csv", "-p"], "-p"),
+    ],
+)
 def test_usage_is_exit_code_2(tmp_path, words, word):
     assert word in refused_untouched(*words, folder=tmp_path, code=2)
 
@@ -147,7 +175,9 @@ def test_unknown_kinds_and_names():
 def test_a_model_too_large_for_memory_is_refused_before_it_is_laid_out(tmp_path, monkeypatch, name):
     monkeypatch.setattr(memory, "available", lambda: 8 * 2**30)
     bits = np.random.default_rng(0).integers(0, 2, (3000, 16)).tolist()
-    (tmp_path / "a.csv").write_text("\n".join([",".join(f"x{j}" for j in range(15)) + ",y", *(",".join(map(str, row)) for row in bits)]))
+    (tmp_path / "a.csv").write_text(
+        "\n".join([",".join(f"x{j}" for j in range(15)) + ",y", *(",".join(map(str, row)) for row in bits)])
+    )
     for depth in (18, 20):
         assert "--depth" in refused_untouched(name, "a.csv", "--depth", depth, folder=tmp_path)
 
@@ -164,6 +194,7 @@ def test_out_of_memory_is_a_sentence(tmp_path, monkeypatch):
 
 # places to write
 
+
 @pytest.mark.parametrize("o", ["absent/m", "a.csv/m", "/proc/m"])
 @pytest.mark.parametrize("name", ["fit", "build"])
 def test_a_folder_that_cannot_be_written_to(tmp_path, name, o):
@@ -171,8 +202,15 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, name, o):
     assert "cannot write" in refused_untouched(name, "a.csv", "-o", o, folder=tmp_path)
 
 
-@pytest.mark.parametrize("words", [("export", "m.tree.json", "--to", "dot"), ("predict", "m.tree.json", "a.csv"), ("decode", "m.sol"),
-                                   ("solve", "m.mps")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("export", "m.tree.json", "--to", "dot"),
+        ("predict", "m.tree.json", "a.csv"),
+        ("decode", "m.sol"),
+        ("solve", "m.mps"),
+    ],
+)
 @pytest.mark.parametrize("o", ["absent/o", "folder", "/dev/full"])
 def test_results_that_cannot_be_written(work, words, o):
     (work / "folder").mkdir()
@@ -183,7 +221,14 @@ def test_results_that_cannot_be_written(work, words, o):
         assert "cannot write" in refused_untouched(*words, "-o", o, folder=work)
 
 
-@pytest.mark.parametrize("words", [("build", "a.csv", "-o", "m"), ("fit", "a.csv", "-o", "m"), ("export", "m.tree.json", "--to", "dot", "-o", "m.mps")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "a.csv", "-o", "m"),
+        ("fit", "a.csv", "-o", "m"),
+        ("export", "m.tree.json", "--to", "dot", "-o", "m.mps"),
+    ],
+)
 def test_a_full_disk_leaves_every_file_as_it_was(work, words):
     before = contents(work)
     # No file may grow beyond a block: for the program, a disk that is full.
@@ -194,6 +239,7 @@ def test_a_full_disk_leaves_every_file_as_it_was(work, words):
 
 
 # solution files
+
 
 def test_a_solution_cut_anywhere_is_refused(work):
     whole = {name: (work / name).read_bytes() for name in ("m.sol", "m.mst")}
@@ -243,8 +289,17 @@ def test_a_solution_with_bad_columns(work, change, word):
     assert word in refused_untouched("decode", "m.sol", folder=work)
 
 
-@pytest.mark.parametrize("content", [b"\x00\xff\x80" * 50, b"hello world\n", b"\x1f\x8b\x08\x00", b"{}", b"Model status\nOptimal\n\n# Primal solution values\n",
-                                     b"Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective nan\n# Columns 1\nx 1\n# Rows 0\n"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x00\xff\x80" * 50,
+        b"hello world\n",
+        b"\x1f\x8b\x08\x00",
+        b"{}",
+        b"Model status\nOptimal\n\n# Primal solution values\n",
+        b"Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective nan\n# Columns 1\nx 1\n# Rows 0\n",
+    ],
+)
 def test_a_solution_of_rubbish(work, content):
     (work / "m.sol").write_bytes(content)
     refused_untouched("decode", "m.sol", folder=work)
@@ -275,6 +330,7 @@ def test_no_solution_file(work, name):
 
 
 # manifests
+
 
 def test_no_manifest_beside_the_solution(work, tmp_path):
     (tmp_path / "alone").mkdir()
@@ -311,9 +367,21 @@ MANIFESTS = {
     "a renamed block": edited(lambda facts: facts["model"]["columns"][0].update(name="q")),
     "rows of rubbish": edited(lambda facts: facts["rows"].update(X="????")),
     "other rows": edited(lambda facts: facts["rows"].update(n=3)),
-    **{f"without {part}.{key}": edited(lambda facts, part=part, key=key: facts[part].pop(key)) for part, key in (
-        ("data", "target"), ("data", "n_rows_dropped"), ("model", "nnz"), ("model", "columns"), ("rows", "y"), ("encoding", "tests"))},
-    **{f"without {part}": edited(lambda facts, part=part: facts.pop(part)) for part in ("data", "model", "rows", "features", "classes")},
+    **{
+        f"without {part}.{key}": edited(lambda facts, part=part, key=key: facts[part].pop(key))
+        for part, key in (
+            ("data", "target"),
+            ("data", "n_rows_dropped"),
+            ("model", "nnz"),
+            ("model", "columns"),
+            ("rows", "y"),
+            ("encoding", "tests"),
+        )
+    },
+    **{
+        f"without {part}": edited(lambda facts, part=part: facts.pop(part))
+        for part in ("data", "model", "rows", "features", "classes")
+    },
 }
 
 
@@ -325,7 +393,9 @@ def test_a_bad_manifest(work, name, edit):
 
 
 def test_a_manifest_that_does_not_say_how_its_data_was_read(work):
-    (work / "m.odt.json").write_text(edited(lambda facts: facts["data"].pop("categorical"))((work / "m.odt.json").read_text()))
+    (work / "m.odt.json").write_text(
+        edited(lambda facts: facts["data"].pop("categorical"))((work / "m.odt.json").read_text())
+    )
     assert "categorical" in refused_untouched("verify", "m.sol", folder=work)
 
 
@@ -343,10 +413,21 @@ def test_verify_refuses_data_that_changed_after_the_build(work, content):
 
 # model files and starts
 
-@pytest.mark.parametrize("name, content", [
-    ("absent.mps", None), ("g.mps", b"rubbish\n"), ("g.lp", b"rubbish\n"), ("e.mps", b""), ("e.lp", b""), ("g.txt", b"rubbish\n"),
-    ("cut.mps", "half of m.mps"), ("cut.lp.gz", b"\x1f\x8b\x08\x00rubbish"), ("folder.mps", None),
-])
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("absent.mps", None),
+        ("g.mps", b"rubbish\n"),
+        ("g.lp", b"rubbish\n"),
+        ("e.mps", b""),
+        ("e.lp", b""),
+        ("g.txt", b"rubbish\n"),
+        ("cut.mps", "half of m.mps"),
+        ("cut.lp.gz", b"\x1f\x8b\x08\x00rubbish"),
+        ("folder.mps", None),
+    ],
+)
 def test_a_model_file_that_cannot_be_solved(work, name, content):
     (work / "folder.mps").mkdir()
     if content == "half of m.mps":
@@ -380,8 +461,16 @@ TREES = {
 
 
 @pytest.mark.parametrize("edit", TREES.values(), ids=TREES.keys())
-@pytest.mark.parametrize("words", [("show", "m.tree.json"), ("export", "m.tree.json", "--to", "dot", "-o", "out"), ("predict", "m.tree.json", "a.csv"),
-                                   ("fit", "a.csv", "--start", "m.tree.json")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "m.tree.json"),
+        ("export", "m.tree.json", "--to", "dot", "-o", "out"),
+        ("predict", "m.tree.json", "a.csv"),
+        ("fit", "a.csv", "--start", "m.tree.json"),
+    ],
+    ids=lambda words: words[0],
+)
 def test_a_bad_tree_file(work, words, edit):
     (work / "m.tree.json").write_text(edit((work / "m.tree.json").read_text()))
     refused_untouched(*words, folder=work)
@@ -399,8 +488,9 @@ def test_a_tree_is_no_start_for_other_data_or_a_smaller_depth(work):
     assert "--depth" in refused_untouched("fit", "a.csv", "--depth", "1", "--start", "m.tree.json", folder=work)
 
 
-@pytest.mark.parametrize("content, word", [("size,noise\n1,p\n", "'colour'"), ("colour,size,noise\n", "header only"),
-                                           ("", "empty")])
+@pytest.mark.parametrize(
+    "content, word", [("size,noise\n1,p\n", "'colour'"), ("colour,size,noise\n", "header only"), ("", "empty")]
+)
 def test_rows_to_predict_that_do_not_fit(work, content, word):
     (work / "new.csv").write_text(content)
     assert word in refused_untouched("predict", "m.tree.json", "new.csv", folder=work)
@@ -420,8 +510,28 @@ def test_score_needs_labels(work):
 
 # hostile names
 
-NAMES = ["a,b", 'say "x"', "line\nbreak", "tab\there", "größe", "木", "🌳", "'; DROP TABLE", "{{ x }}", "{# #}", "%s", "\\n", "a" * 300,
-         "e1", "1", "-", "=1+1", "\u202eright", "C0000001", "nan_"]
+NAMES = [
+    "a,b",
+    'say "x"',
+    "line\nbreak",
+    "tab\there",
+    "größe",
+    "木",
+    "🌳",
+    "'; DROP TABLE",
+    "{{ x }}",
+    "{# #}",
+    "%s",
+    "\\n",
+    "a" * 300,
+    "e1",
+    "1",
+    "-",
+    "=1+1",
+    "\u202eright",
+    "C0000001",
+    "nan_",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -429,8 +539,14 @@ def test_hostile_names_survive_the_whole_way(tmp_path, name):
     def quoted(*cells):
         return ",".join('"' + cell.replace('"', '""') + '"' for cell in cells) + "\n"
 
-    (tmp_path / "a.csv").write_text(quoted(name, "z", "class" + name) + "".join(
-        quoted(level, z, f"{'yes' if (level == name) != (z == '2') else 'no'} {name}") for level in (name, "other") for z in "12"))
+    (tmp_path / "a.csv").write_text(
+        quoted(name, "z", "class" + name)
+        + "".join(
+            quoted(level, z, f"{'yes' if (level == name) != (z == '2') else 'no'} {name}")
+            for level in (name, "other")
+            for z in "12"
+        )
+    )
     facts = odtc("fit", "a.csv", "-o", "m", "--format", "lp", "--json", folder=tmp_path).facts
     assert facts["verified"] and facts["train_correct"] == 4
     assert odtc("solve", "m.lp", folder=tmp_path).code == odtc("verify", "m.sol", folder=tmp_path).code == 0
@@ -447,7 +563,11 @@ def test_a_fault_of_our_own_is_a_sentence_that_asks_for_a_report(monkeypatch):
 
     monkeypatch.setattr(catalogue, "members", fault)
     said = odtc("list", "models")
-    assert said.code == 1 and said.err.count("\n") == 1 and "a fault in odtc itself (ZeroDivisionError: division by zero)" in said.err
+    assert (
+        said.code == 1
+        and said.err.count("\n") == 1
+        and "a fault in odtc itself (ZeroDivisionError: division by zero)" in said.err
+    )
     monkeypatch.setenv("ODTC_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         odtc("list", "models")
@@ -466,35 +586,39 @@ def test_ctrl_c_before_there_is_a_result_is_a_sentence(monkeypatch):
 
 # what a first user met
 
-@pytest.mark.parametrize("words, code, parts", [
-    (["fit", "a.csv", "--depth", "two"], 2, ["--depth", "a whole number", "'two'"]),
-    (["fit", "a.csv", "--time-limit", "soon"], 2, ["--time-limit", "a number", "'soon'"]),
-    (["fit", "a.csv", "--program", "nosuch"], 1, ["--program", "highs", "no executable"]),
-    (["fit", "a.csv", "--solver", "cbc", "--program", "a.csv"], 1, ["--program", "'a.csv'"]),
-    (["fit", "a.csv", "--solver", "cbc", "--program", "./absent"], 1, ["./absent"]),
-    (["solve", "m.mps", "--program", "nosuch", "-o", "o.sol"], 1, ["--program", "highs"]),
-    (["fit", "a.csv", "--solver-template", "a.csv"], 1, ["--solver-template", ".toml", "'a.csv'"]),
-    (["fit", "a.csv", "--class-weight", "even"], 1, ["--class-weight", "balanced", "CLASS=W", "'even'"]),
-    (["fit", "a.csv", "--cost", "no:yes"], 1, ["--cost", "TRUE:PREDICTED=PRICE", "'no:yes'"]),
-    (["fit", "a.csv", "--model", "cart", "--cuts", "paper4"], 1, ["--cuts", "'cart'", "no model"]),
-    (["fit", "a.csv", "--model", "cart", "--format", "mps"], 1, ["--format", "'cart'", "no model"]),
-    (["fit", "a.csv", "--model", "cart", "--keep"], 1, ["--keep", "'cart'", "no model"]),
-    (["tune", "a.csv", "--depths", ""], 1, ["--depths", "whole numbers"]),
-    (["tune", "a.csv", "--depths", ","], 1, ["--depths", "whole numbers"]),
-    (["tune", "a.csv", "--min-leaf-rows", ""], 1, ["--min-leaf-rows", "whole numbers"]),
-    (["tune", "a.csv", "--folds", "77"], 1, ["--folds", "77", "the second largest class has"]),
-    (["tune", "a.csv", "--time-limit", "-1"], 1, ["--time-limit", "above 0"]),
-    (["plot", "tuning", "absent.json", "-o", "p.png"], 1, ["absent.json", "No such file"]),
-    (["plot", "tuning", "m", "-o", "p.png"], 1, ["'m.tune.json'", "odtc tune"]),
-    (["plot", "tuning", "m.tree.json", "-o", "p.png"], 1, ["m.tree.json", "odtc tune"]),
-    (["verify", "m.sol", "--certificate", "m.sol"], 1, ["not both"]),
-    (["compare", "m", "m.tree.json", "--rows", "-1"], 1, ["--rows", "-1"]),
-    (["predict", "m.tree.json", "other.csv", "--score"], 1, ["other.csv", "'YES'", "no, yes"]),
-    (["show", "m"], 1, ["'m'", "m.tree.json"]),
-    (["explain", "m", "a.csv"], 1, ["'m'", "m.tree.json"]),
-    (["verify", "m"], 1, ["'m'", "m.sol"]),
-    (["solve", "m"], 1, ["'m'", "m.mps"]),
-])
+
+@pytest.mark.parametrize(
+    "words, code, parts",
+    [
+        (["fit", "a.csv", "--depth", "two"], 2, ["--depth", "a whole number", "'two'"]),
+        (["fit", "a.csv", "--time-limit", "soon"], 2, ["--time-limit", "a number", "'soon'"]),
+        (["fit", "a.csv", "--program", "nosuch"], 1, ["--program", "highs", "no executable"]),
+        (["fit", "a.csv", "--solver", "cbc", "--program", "a.csv"], 1, ["--program", "'a.csv'"]),
+        (["fit", "a.csv", "--solver", "cbc", "--program", "./absent"], 1, ["./absent"]),
+        (["solve", "m.mps", "--program", "nosuch", "-o", "o.sol"], 1, ["--program", "highs"]),
+        (["fit", "a.csv", "--solver-template", "a.csv"], 1, ["--solver-template", ".toml", "'a.csv'"]),
+        (["fit", "a.csv", "--class-weight", "even"], 1, ["--class-weight", "balanced", "CLASS=W", "'even'"]),
+        (["fit", "a.csv", "--cost", "no:yes"], 1, ["--cost", "TRUE:PREDICTED=PRICE", "'no:yes'"]),
+        (["fit", "a.csv", "--model", "cart", "--cuts", "paper4"], 1, ["--cuts", "'cart'", "no model"]),
+        (["fit", "a.csv", "--model", "cart", "--format", "mps"], 1, ["--format", "'cart'", "no model"]),
+        (["fit", "a.csv", "--model", "cart", "--keep"], 1, ["--keep", "'cart'", "no model"]),
+        (["tune", "a.csv", "--depths", ""], 1, ["--depths", "whole numbers"]),
+        (["tune", "a.csv", "--depths", ","], 1, ["--depths", "whole numbers"]),
+        (["tune", "a.csv", "--min-leaf-rows", ""], 1, ["--min-leaf-rows", "whole numbers"]),
+        (["tune", "a.csv", "--folds", "77"], 1, ["--folds", "77", "the second largest class has"]),
+        (["tune", "a.csv", "--time-limit", "-1"], 1, ["--time-limit", "above 0"]),
+        (["plot", "tuning", "absent.json", "-o", "p.png"], 1, ["absent.json", "No such file"]),
+        (["plot", "tuning", "m", "-o", "p.png"], 1, ["'m.tune.json'", "odtc tune"]),
+        (["plot", "tuning", "m.tree.json", "-o", "p.png"], 1, ["m.tree.json", "odtc tune"]),
+        (["verify", "m.sol", "--certificate", "m.sol"], 1, ["not both"]),
+        (["compare", "m", "m.tree.json", "--rows", "-1"], 1, ["--rows", "-1"]),
+        (["predict", "m.tree.json", "other.csv", "--score"], 1, ["other.csv", "'YES'", "no, yes"]),
+        (["show", "m"], 1, ["'m'", "m.tree.json"]),
+        (["explain", "m", "a.csv"], 1, ["'m'", "m.tree.json"]),
+        (["verify", "m"], 1, ["'m'", "m.sol"]),
+        (["solve", "m"], 1, ["'m'", "m.mps"]),
+    ],
+)
 def test_what_a_first_user_met(work, words, code, parts):
     (work / "other.csv").write_text(XOR.replace("yes", "YES").replace("no", "NO"))
     sentence = refused_untouched(*words, folder=work, code=code)
@@ -506,12 +630,25 @@ def test_an_explained_row_that_is_refused_is_called_by_its_own_number(work):
     (work / "n.csv").write_text("n,y\n1,a\n2,a\n3,b\n4,b\n")
     assert odtc("fit", "n.csv", "--depth", "1", "-o", "num", folder=work).code == 0
     (work / "gap.csv").write_text("n,y\n1,a\n2,a\n,b\n4,b\n")
-    assert "row 3 has no value for 'n'" in refused_untouched("explain", "num.tree.json", "gap.csv", "--row", "3", folder=work)
+    assert "row 3 has no value for 'n'" in refused_untouched(
+        "explain", "num.tree.json", "gap.csv", "--row", "3", folder=work
+    )
     assert "row 3 has no value for 'n'" in refused_untouched("predict", "num.tree.json", "gap.csv", folder=work)
 
 
 def test_constraints_that_no_tree_keeps_are_named(work):
-    words = ("fit", "a.csv", "--depth", "1", "--constraint", "accuracy >= 1", "--constraint", "leaf_rows >= 1", "-o", "kept")
+    words = (
+        "fit",
+        "a.csv",
+        "--depth",
+        "1",
+        "--constraint",
+        "accuracy >= 1",
+        "--constraint",
+        "leaf_rows >= 1",
+        "-o",
+        "kept",
+    )
     said = odtc(*words, folder=work)
     assert said.code == 3 and "keeps all the constraints accuracy >= 1; leaf_rows >= 1: relax one" in said.err
 
@@ -527,7 +664,9 @@ def test_signs_that_a_font_has_not_are_drawn_without_words(work):
     (work / "signs.tree.json").write_text(text)
     said = odtc("export", "signs.tree.json", "--to", "png", "-o", "signs.png", folder=work)
     assert (said.code, said.err) == (0, "") and (work / "signs.png").read_bytes().startswith(b"\x89PNG")
-    assert "both --x and --y" in refused_untouched("plot", "regions", "m.tree.json", "a.csv", "--x", "size", "--y", "size", "-o", "r.png", folder=work)
+    assert "both --x and --y" in refused_untouched(
+        "plot", "regions", "m.tree.json", "a.csv", "--x", "size", "--y", "size", "-o", "r.png", folder=work
+    )
 
 
 def test_a_comma_behind_the_last_option_is_named(done):

@@ -21,7 +21,13 @@ from tests.test_solver import model
 
 PROGRAMS = [name for name in SOLVERS.names() if getattr(find_solver(name), "PROGRAMS", ())]
 SMALL = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
-NAMES = {"model": "a model.mps", "form": "mps", "solution": "its solution.sol", "start": "a start.mst", "options": "its.options"}
+NAMES = {
+    "model": "a model.mps",
+    "form": "mps",
+    "solution": "its solution.sol",
+    "start": "a start.mst",
+    "options": "its.options",
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -47,7 +53,9 @@ def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
     path = write_model(SMALL, tmp_path / "it's a model.mps")
     module = find_solver(name)
     options = Options(time_limit=90, threads=2)
-    planned, notes = job_script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True)
+    planned, notes = job_script.plan_beside(
+        module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True
+    )
     text = job_script.write_script(kind, module, planned, path, options)
     job = tmp_path / "job"
     job.write_text(text)
@@ -70,7 +78,9 @@ def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name
     here.mkdir()
     (here / "xor.csv").write_text(XOR)
     assert odtc("build", "xor.csv", "-o", "m", folder=here).code == 0
-    done = odtc("solve", "here/m.mps", "--solver", name, "--time-limit", 60, "--threads", 1, "--script", "sh", folder=tmp_path)
+    done = odtc(
+        "solve", "here/m.mps", "--solver", name, "--time-limit", 60, "--threads", 1, "--script", "sh", folder=tmp_path
+    )
     assert (done.code, done.out) == (0, "here/m.sh\n"), done.err
     there = here.rename(tmp_path / "there, elsewhere")
     (there / "m.sol").write_text("stale")
@@ -95,7 +105,9 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
 
     def child(argv, listen, cwd, env, stdin, merge_stderr):
         texts = {file.name: file.read_text() for file in cwd.iterdir()}
-        started.append((argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode()))
+        started.append(
+            (argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode())
+        )
         raise Stop
 
     monkeypatch.setattr(external, "Child", child)
@@ -104,8 +116,12 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
     argv, environment, texts, given = started[0]
     planned, notes = job_script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "m.sol", Options(time_limit=9))
     assert list(tmp_path.iterdir()) == [path]  # it writes nothing
-    ours = {"m.mps": "model.mps", planned.names["start"]: "start" + module.DIALECT.start_suffix, "m.sol": "solution.sol",
-            planned.names["options"]: "solver.options"}
+    ours = {
+        "m.mps": "model.mps",
+        planned.names["start"]: "start" + module.DIALECT.start_suffix,
+        "m.sol": "solution.sol",
+        planned.names["options"]: "solver.options",
+    }
 
     def as_run(text: str) -> str:
         for mine, its in ours.items():
@@ -114,10 +130,13 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
 
     assert [as_run(word) for word in planned.argv] == list(argv)
     assert environment.items() <= planned.environment.items()
-    assert as_run(planned.option_text) == texts.get("solver.options", "") and (given == "" or given == texts["solver.options"])
+    assert as_run(planned.option_text) == texts.get("solver.options", "") and (
+        given == "" or given == texts["solver.options"]
+    )
     assert bool(notes) == bool(module.DIALECT.start)  # the start in this solver's form is not there yet
-    assert list(job_script.shell_lines(planned))[:len(planned.environment)] == [
-        f"export {key}={shlex.quote(value)}" for key, value in planned.environment.items()]
+    assert list(job_script.shell_lines(planned))[: len(planned.environment)] == [
+        f"export {key}={shlex.quote(value)}" for key, value in planned.environment.items()
+    ]
 
 
 def test_a_script_for_a_solver_that_does_not_read_the_file_brings_one_that_it_reads(tmp_path):
@@ -125,14 +144,18 @@ def test_a_script_for_a_solver_that_does_not_read_the_file_brings_one_that_it_re
     module = find_solver("lp_solve")
     planned, notes = job_script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true")
     assert "does not read it" in notes[0] and "m.lp_solve.mps is not there yet" in notes[1]
-    planned, notes = job_script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True)
+    planned, notes = job_script.plan_beside(
+        module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True
+    )
     assert len(notes) == 1 and planned.names["model"] == "m.lp_solve.mps"
     assert (tmp_path / "m.lp_solve.mps").read_text() == write_model(SMALL, tmp_path / "plain.mps").read_text()
 
 
 def test_a_script_is_of_one_solver_and_a_dry_run_of_all(tmp_path):
     write_model(SMALL, tmp_path / "m.mps")
-    assert "write a job for each" in refused(odtc("solve", "m.mps", "--solver", "highs,cbc", "--script", "sh", folder=tmp_path))
+    assert "write a job for each" in refused(
+        odtc("solve", "m.mps", "--solver", "highs,cbc", "--script", "sh", folder=tmp_path)
+    )
     said = odtc("solve", "m.mps", "--solver", "highs,glpk", "--dry-run", folder=tmp_path)
     assert said.code == 0 and "HiGHS" in said.out and "m.mps" in said.out.splitlines()[-1]
     assert [file.name for file in tmp_path.iterdir()] == ["m.mps"]
@@ -163,17 +186,20 @@ def test_cuopt_as_documented(tmp_path, monkeypatch):
     assert (found.termination, found.objective, found.solver) == ("optimal", 2, "cuOpt 25.10")
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("", "command"),
-    ("command = 'solve'", "list of arguments"),
-    ("command = ['x']\nmodle = 'lp'", "did you mean 'model'"),
-    ("command = ['x']\nmodel = 'xls'", "mps"),
-    ("command = ['x']\nsolution = 'somewhere'", "stdout"),
-    ("command = ['x']\npattern = '('", "regular expression"),
-    ("command = ['x']\npattern = '(a) (b)'", "P<name>"),
-    ("command = ['x']\n[status]\nyes = 'fine'", "optimal"),
-    ("command = [", "TOML"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "command"),
+        ("command = 'solve'", "list of arguments"),
+        ("command = ['x']\nmodle = 'lp'", "did you mean 'model'"),
+        ("command = ['x']\nmodel = 'xls'", "mps"),
+        ("command = ['x']\nsolution = 'somewhere'", "stdout"),
+        ("command = ['x']\npattern = '('", "regular expression"),
+        ("command = ['x']\npattern = '(a) (b)'", "P<name>"),
+        ("command = ['x']\n[status]\nyes = 'fine'", "optimal"),
+        ("command = [", "TOML"),
+    ],
+)
 def test_a_template_that_does_not_fit(text, words, tmp_path):
     path = tmp_path / "my.toml"
     path.write_text(text)

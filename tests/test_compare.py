@@ -19,7 +19,19 @@ from tests.command_line import MONKS, odtc
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for depth in (1, 2):
-        said = odtc("fit", MONKS / "monks-1.csv", "--model", "flowoct", "--depth", depth, "--encoding", "onehot", "-o", f"d{depth}", folder=folder)
+        said = odtc(
+            "fit",
+            MONKS / "monks-1.csv",
+            "--model",
+            "flowoct",
+            "--depth",
+            depth,
+            "--encoding",
+            "onehot",
+            "-o",
+            f"d{depth}",
+            folder=folder,
+        )
         assert said.code == 0, said.err
     return folder
 
@@ -28,12 +40,21 @@ def test_runs_side_by_side(runs):
     test = MONKS / "monks-1_test.csv"
     found = odtc("compare", "d1", "d2", "--data", test, "--json", "-o", "size.svg", folder=runs).facts
     first, second = found["trees"]
-    assert (first["n_leaves"], second["n_leaves"], second["objective"], second["bound"], second["verified"]) == (2, 4, 27, 27, True)
+    assert (first["n_leaves"], second["n_leaves"], second["objective"], second["bound"], second["verified"]) == (
+        2,
+        4,
+        27,
+        27,
+        True,
+    )
     predictions = [odtc("predict", f"d{depth}.tree.json", test, folder=runs).out.split()[1:] for depth in (1, 2)]
     differing = [row for row, pair in enumerate(zip(*predictions), 1) if pair[0] != pair[1]]
     assert [entry["row"] for entry in found["differing"]] == differing
     assert found["agreement"][0][1] == pytest.approx(1 - len(differing) / 432) and found["agreement"][0][0] == 1
-    scores = [odtc("predict", f"d{depth}.tree.json", test, "--score", "--json", folder=runs).facts["accuracy"] for depth in (1, 2)]
+    scores = [
+        odtc("predict", f"d{depth}.tree.json", test, "--score", "--json", folder=runs).facts["accuracy"]
+        for depth in (1, 2)
+    ]
     assert [entry["accuracy"] for entry in found["trees"]] == scores
     ET.parse(runs / "size.svg")
     said = odtc("compare", "d1", "d2", "--data", test, "--rows", "2", folder=runs)
@@ -53,7 +74,22 @@ def test_pictures_are_written_in_the_form_of_their_name(runs):
     assert (runs / "progress.png").read_bytes().startswith(b"\x89PNG")
     assert odtc("plot", "size", "d1", "d2", "-o", "size.pdf", folder=runs).code == 0
     assert (runs / "size.pdf").read_bytes().startswith(b"%PDF")
-    assert odtc("plot", "regions", "d2.tree.json", MONKS / "monks-1.csv", "--x", "a1", "--y", "a2", "-o", "regions.svg", folder=runs).code == 0
+    assert (
+        odtc(
+            "plot",
+            "regions",
+            "d2.tree.json",
+            MONKS / "monks-1.csv",
+            "--x",
+            "a1",
+            "--y",
+            "a2",
+            "-o",
+            "regions.svg",
+            folder=runs,
+        ).code
+        == 0
+    )
     ET.parse(runs / "regions.svg")
     wrong = odtc("plot", "size", "d1", "d2", "-o", "size.gif", folder=runs)
     assert wrong.code == 1 and ".png, .svg, .pdf" in wrong.err and not (runs / "size.gif").exists()
@@ -63,16 +99,31 @@ def test_pictures_are_written_in_the_form_of_their_name(runs):
 
 def test_the_front_holds_what_nothing_dominates():
     points = [(2, 0.7), (4, 0.9), (4, 0.8), (6, 0.9), (1, 0.5), (8, 0.95), (2, 0.7)]
-    brute = [i for i, (size, good) in enumerate(points) if not [1 for s, g in points if (s <= size and g > good) or (s < size and g >= good)]]
+    brute = [
+        i
+        for i, (size, good) in enumerate(points)
+        if not [1 for s, g in points if (s <= size and g > good) or (s < size and g >= good)]
+    ]
     assert plots.on_front(points) == brute == [0, 1, 4, 5, 6]
 
 
 def test_regions_are_coloured_as_the_tree_predicts():
     from matplotlib.figure import Figure
 
-    tree = Tree(Branch(Threshold(0, 0.0), Leaf(0), Branch(Subset(2, (1.0,)), Leaf(1), Leaf(0))),
-                (Feature("x", NUMERIC), Feature("y", NUMERIC), Feature("c", "categorical", ("a", "b"))), ("no", "$yes_{"), missing="separate")
-    rows = Dataset("r", np.array([[-1, 0, 1], [1, 1, 1], [2, np.nan, 0]], dtype=float), np.array([0, 1, -1], dtype=np.int32), tree.features, tree.classes, np.ones(3))
+    tree = Tree(
+        Branch(Threshold(0, 0.0), Leaf(0), Branch(Subset(2, (1.0,)), Leaf(1), Leaf(0))),
+        (Feature("x", NUMERIC), Feature("y", NUMERIC), Feature("c", "categorical", ("a", "b"))),
+        ("no", "$yes_{"),
+        missing="separate",
+    )
+    rows = Dataset(
+        "r",
+        np.array([[-1, 0, 1], [1, 1, 1], [2, np.nan, 0]], dtype=float),
+        np.array([0, 1, -1], dtype=np.int32),
+        tree.features,
+        tree.classes,
+        np.ones(3),
+    )
     axes = Figure().add_subplot()
     plots.regions(tree, rows, "x", "y", axes)
     shown = np.asarray(axes.collections[0].get_array()).reshape(plots.STEPS, plots.STEPS)

@@ -27,10 +27,16 @@ def monks():
     return encode(odtc.read(MONKS_3), "onehot")
 
 
-@pytest.mark.parametrize("text, again", [
-    ("leaf_rows >= 5", "leaf_rows >= 5"), ("  features<=2 ", "features <= 2"), ("branch_nodes <= 1e0", "branch_nodes <= 1"),
-    ("leaves[] <= 4", "leaves <= 4"), ("tests <= 0", "tests <= 0"),
-])
+@pytest.mark.parametrize(
+    "text, again",
+    [
+        ("leaf_rows >= 5", "leaf_rows >= 5"),
+        ("  features<=2 ", "features <= 2"),
+        ("branch_nodes <= 1e0", "branch_nodes <= 1"),
+        ("leaves[] <= 4", "leaves <= 4"),
+        ("tests <= 0", "tests <= 0"),
+    ],
+)
 def test_a_constraint_is_written_and_read(text, again):
     given = parse(text, monks())
     assert str(given) == again and parse(again, monks()) == given
@@ -38,13 +44,25 @@ def test_a_constraint_is_written_and_read(text, again):
     assert not given.holds(given.bound - (1 if given.op == ">=" else -1))
 
 
-@pytest.mark.parametrize("text, part", [
-    ("leaf_rows", "NAME OP NUMBER"), ("leaf_rows > 5", "NAME OP NUMBER"), ("", "NAME OP NUMBER"), ("leaf_rows >= 5 rows", "NAME OP NUMBER"),
-    ("leaf_row >= 5", "did you mean 'leaf_rows'"), ("leaf_rows <= 5", "'leaf_rows' takes >="), ("features >= 5", "takes <="),
-    ("leaf_rows >= many", "finite number"), ("leaf_rows >= nan", "finite number"), ("leaf_rows >= 2.5", "whole number of rows"),
-    ("leaf_rows >= -1", "0 or more"), ("leaves <= 0", "1 or more"), ("leaf_rows[a] >= 5", "no arguments"),
-    ("leaf_rows >= 123", "at most the 122 rows"),
-])
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("leaf_rows", "NAME OP NUMBER"),
+        ("leaf_rows > 5", "NAME OP NUMBER"),
+        ("", "NAME OP NUMBER"),
+        ("leaf_rows >= 5 rows", "NAME OP NUMBER"),
+        ("leaf_row >= 5", "did you mean 'leaf_rows'"),
+        ("leaf_rows <= 5", "'leaf_rows' takes >="),
+        ("features >= 5", "takes <="),
+        ("leaf_rows >= many", "finite number"),
+        ("leaf_rows >= nan", "finite number"),
+        ("leaf_rows >= 2.5", "whole number of rows"),
+        ("leaf_rows >= -1", "0 or more"),
+        ("leaves <= 0", "1 or more"),
+        ("leaf_rows[a] >= 5", "no arguments"),
+        ("leaf_rows >= 123", "at most the 122 rows"),
+    ],
+)
 def test_a_bad_constraint_is_refused_in_a_sentence(text, part):
     with pytest.raises(ChoiceError) as said:
         parse(text, monks())
@@ -55,18 +73,26 @@ def test_what_a_tree_has_is_counted_on_the_data():
     """By hand: a test asked twice is one test, two levels of a column one column; what no row needs does not count."""
     encoded = monks()
     test = np.full(16, -1, np.int32)
-    jacket, body = ([f for f, split in enumerate(encoded.tests) if encoded.features[split.feature].name == name] for name in ("a5", "a2"))
+    jacket, body = (
+        [f for f, split in enumerate(encoded.tests) if encoded.features[split.feature].name == name]
+        for name in ("a5", "a2")
+    )
     test[[1, 2, 3]] = jacket[0], body[0], body[0]
     test[[4, 6]] = jacket[1]
     heap = settle(test, encoded, np.arange(16) % 2)
     column = heap.to_tree(encoded)
-    values = {name: CONSTRAINTS.get(name).value(encoded, None, heap) for name in ("branch_nodes", "leaves", "features", "tests", "leaf_rows")}
+    values = {
+        name: CONSTRAINTS.get(name).value(encoded, None, heap)
+        for name in ("branch_nodes", "leaves", "features", "tests", "leaf_rows")
+    }
     assert values["branch_nodes"] == column.n_branch_nodes == 4 and values["leaves"] == 5
     assert values["features"] == 2 and values["tests"] == 3
     assert values["leaf_rows"] == min(sum(leaf.rows) for leaf in column.leaves() if sum(leaf.rows))
 
 
-@pytest.mark.parametrize("text", ["leaf_rows >= 30", "branch_nodes <= 2", "leaves <= 2", "features <= 1", "tests <= 2", "features <= 0"])
+@pytest.mark.parametrize(
+    "text", ["leaf_rows >= 30", "branch_nodes <= 2", "leaves <= 2", "features <= 1", "tests <= 2", "features <= 0"]
+)
 @pytest.mark.parametrize("start", ["cart", "local_search"])
 def test_a_heuristic_tree_is_mended(text, start):
     problem = pipeline.pose(MONKS / "monks-1.csv", "flowoct", 3, encoding="onehot", constraints=(text,))
@@ -101,7 +127,11 @@ def test_real_data_has_the_optimum_of_exhaustive_search(model, text):
     encoded, given = monks(), parse(text, monks())
     of = [split.feature for split in encoded.tests]
     losses = least_losses(encoded.X, encoded.y, encoded.weight, 2, [[0, 1], [1, 0]], encoded.copies)
-    count = {"branch_nodes": lambda n, asked: n, "features": lambda n, asked: len({of[f] for f in asked}), "tests": lambda n, asked: len(asked)}
+    count = {
+        "branch_nodes": lambda n, asked: n,
+        "features": lambda n, asked: len({of[f] for f in asked}),
+        "tests": lambda n, asked: len(asked),
+    }
     best = min(loss for (n, asked), loss in losses.items() if count[given.name](n, asked) <= given.bound)
     assert fitted.facts["termination"] == "optimal" and fitted.facts["objective"] == best and fitted.facts["verified"]
 
@@ -124,8 +154,10 @@ def test_the_judges_know_the_constrained_optima_of_balance_scale(shared_data):
     whose 8 answers then has a leaf. So what is counted here is what was counted there."""
     encoded = encode(odtc.read(shared_data / "balance-scale.csv"), "onehot")
     assert 625 - cheapest(encoded.X, encoded.y, encoded.weight, 3, copies=encoded.copies, least=40) == 443
-    right = [np.bincount(encoded.X[:, three] @ [4, 2, 1] * 3 + encoded.y, encoded.weight, 24).reshape(8, 3).max(axis=1).sum()
-             for three in map(list, combinations(range(encoded.n_tests), 3))]
+    right = [
+        np.bincount(encoded.X[:, three] @ [4, 2, 1] * 3 + encoded.y, encoded.weight, 24).reshape(8, 3).max(axis=1).sum()
+        for three in map(list, combinations(range(encoded.n_tests), 3))
+    ]
     assert max(right) == 443
 
 
@@ -152,9 +184,15 @@ def test_from_the_command_line_to_the_check(tmp_path):
 
 
 def test_the_command_line_refuses_in_a_sentence(tmp_path):
-    for words, part in ((("--constraint", "leafrows >= 5"), "did you mean 'leaf_rows'"), (("--min-leaf-rows", "500"), "at most the 122 rows"),
-                        (("--constraint", "features <= 2", "--cuts", "commutation"), "leave out one of the two"),
-                        (("--model", "bendersoct", "--min-leaf-rows", "5"), "flowoct, oct, binoct, fair and dpflow know where every row ends")):
+    for words, part in (
+        (("--constraint", "leafrows >= 5"), "did you mean 'leaf_rows'"),
+        (("--min-leaf-rows", "500"), "at most the 122 rows"),
+        (("--constraint", "features <= 2", "--cuts", "commutation"), "leave out one of the two"),
+        (
+            ("--model", "bendersoct", "--min-leaf-rows", "5"),
+            "flowoct, oct, binoct, fair and dpflow know where every row ends",
+        ),
+    ):
         assert part in refused(command("build", MONKS_3, *words, folder=tmp_path))
 
 
@@ -167,7 +205,10 @@ def test_where_no_tree_is_mended_there_is_no_start_and_one_line_says_so(tmp_path
 
 # What a tree answers, by class and by group, and where a column may be asked.
 
-SIDE = "size,colour,side,class\n1,red,p,no\n2,red,q,yes\n3,blue,p,yes\n4,blue,q,no\n1,red,q,yes\n4,blue,p,no\n3,blue,q,yes\n2,red,,no\n"
+SIDE = (
+    "size,colour,side,class\n1,red,p,no\n2,red,q,yes\n3,blue,p,yes\n4,blue,q,no\n1,red,q,yes\n4,blue,p,no\n"
+    "3,blue,q,yes\n2,red,,no\n"
+)
 
 
 @pytest.fixture
@@ -181,12 +222,18 @@ def encoded_side(path, **reading):
     return encode(odtc.read(path, **{"aside": ("side",)} | reading))
 
 
-@pytest.mark.parametrize("text, again", [
-    ("recall[yes]>=.5", "recall[yes] >= 0.5"), ("accuracy >= 1", "accuracy >= 1"), (" forbid_root[ size , colour ]", "forbid_root[size,colour]"),
-    ('statistical_parity[group=side, positive=yes] <= 0.05', "statistical_parity[group=side,positive=yes] <= 0.05"),
-    ("equal_opportunity[group=size<=2,positive=no] <= 0", "equal_opportunity[group=size<=2,positive=no] <= 0"),
-    ("predictive_equality[group=side:p|q,positive=no] <= 1", "two groups"), ("not_below[size,size]", "not_below[size,size]"),
-])
+@pytest.mark.parametrize(
+    "text, again",
+    [
+        ("recall[yes]>=.5", "recall[yes] >= 0.5"),
+        ("accuracy >= 1", "accuracy >= 1"),
+        (" forbid_root[ size , colour ]", "forbid_root[size,colour]"),
+        ("statistical_parity[group=side, positive=yes] <= 0.05", "statistical_parity[group=side,positive=yes] <= 0.05"),
+        ("equal_opportunity[group=size<=2,positive=no] <= 0", "equal_opportunity[group=size<=2,positive=no] <= 0"),
+        ("predictive_equality[group=side:p|q,positive=no] <= 1", "two groups"),
+        ("not_below[size,size]", "not_below[size,size]"),
+    ],
+)
 def test_arguments_are_written_and_read(side, text, again):
     if again == "two groups":  # all rows are in one of these levels
         with pytest.raises(ChoiceError, match=again):
@@ -196,35 +243,73 @@ def test_arguments_are_written_and_read(side, text, again):
     assert str(given) == again and parse(again, encoded_side(side)) == given
 
 
-@pytest.mark.parametrize("name", ["a,b", 'a"b', '"a"', "a]b", "a]>=b", "a=b", "<=50K", "ä b", "a:b|c", "[a", "'", 'a"",b', "0.5"])
+@pytest.mark.parametrize(
+    "name", ["a,b", 'a"b', '"a"', "a]b", "a]>=b", "a=b", "<=50K", "ä b", "a:b|c", "[a", "'", 'a"",b', "0.5"]
+)
 def test_every_name_of_a_class_or_a_column_can_be_written(name):
     """As a class, as a column, as a level; and what is written is read back."""
-    features = odtc.data.dataset.Feature(name, "categorical", (name, "other")), odtc.data.dataset.Feature("x", "numeric")
-    data = odtc.Dataset("odd", np.array([[0, 0], [1, 0], [0, 1], [1, 1.0]]), np.array([0, 1, 1, 0], np.int32), features, (name, "other one"), np.ones(4))
+    features = (
+        odtc.data.dataset.Feature(name, "categorical", (name, "other")),
+        odtc.data.dataset.Feature("x", "numeric"),
+    )
+    data = odtc.Dataset(
+        "odd",
+        np.array([[0, 0], [1, 0], [0, 1], [1, 1.0]]),
+        np.array([0, 1, 1, 0], np.int32),
+        features,
+        (name, "other one"),
+        np.ones(4),
+    )
     encoded = encode(data)
 
     def quoted(text):
         return '"' + text.replace('"', '""') + '"'
 
     for text, args in (
-        (f"recall[{quoted(name)}] >= 0.5", (name,)), (f"forbid_root[x,{quoted(name)}]", ("x", name)),
-        (f"statistical_parity[{quoted(f'group={name}')},{quoted(f'positive={name}')}] <= 0.5", (f"group={name}", f"positive={name}")),
-        *([(f"equal_opportunity[{quoted(f'group={name}:{name}')},positive=other one] <= 0.5", (f"group={name}:{name}", "positive=other one"))] if "|" not in name else []),
+        (f"recall[{quoted(name)}] >= 0.5", (name,)),
+        (f"forbid_root[x,{quoted(name)}]", ("x", name)),
+        (
+            f"statistical_parity[{quoted(f'group={name}')},{quoted(f'positive={name}')}] <= 0.5",
+            (f"group={name}", f"positive={name}"),
+        ),
+        *(
+            [
+                (
+                    f"equal_opportunity[{quoted(f'group={name}:{name}')},positive=other one] <= 0.5",
+                    (f"group={name}:{name}", "positive=other one"),
+                )
+            ]
+            if "|" not in name
+            else []
+        ),
     ):
         given = parse(text, encoded)
         assert given.args == args and parse(str(given), encoded) == given
 
 
-@pytest.mark.parametrize("text, part", [
-    ("recall[maybe] >= 0.5", "known: no, yes"), ("recall >= 0.5", "recall[CLASS]"), ("recall[yes] >= 95", "between 0 and 1"),
-    ("recall[yes] <= 0.5", "takes >="), ("recall[yes]", "NAME OP NUMBER"), ("accuracy[yes] >= 0.5", "no arguments"),
-    ("statistical_parity[group=side] <= 0.1", "statistical_parity[group=…,positive=…]"), ("statistical_parity <= 0.1", "statistical_parity[group=…,positive=…]"),
-    ("statistical_parity[group=race,positive=yes] <= 0.1", "it has 'size', 'colour', 'side'"),
-    ("statistical_parity[group=side:z,positive=yes] <= 0.1", "known: p, q"), ("statistical_parity[group=colour<=2,positive=yes] <= 0.1", "categorical"),
-    ("statistical_parity[group=sde,positive=yes] <= 0.1", "did you mean 'side'"), ("equalised_odds[group=side,positive=perhaps] <= 0.1", "known: no, yes"),
-    ("forbid_root[side]", "known: size, colour"), ("forbid_root[size] >= 1", "takes no number"), ("forbid_root", "forbid_root[FEATURE,…]"),
-    ("require_root[colr]", "did you mean 'colour'"), ("not_below[size]", "not_below[FEATURE,FEATURE]"),
-])
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("recall[maybe] >= 0.5", "known: no, yes"),
+        ("recall >= 0.5", "recall[CLASS]"),
+        ("recall[yes] >= 95", "between 0 and 1"),
+        ("recall[yes] <= 0.5", "takes >="),
+        ("recall[yes]", "NAME OP NUMBER"),
+        ("accuracy[yes] >= 0.5", "no arguments"),
+        ("statistical_parity[group=side] <= 0.1", "statistical_parity[group=…,positive=…]"),
+        ("statistical_parity <= 0.1", "statistical_parity[group=…,positive=…]"),
+        ("statistical_parity[group=race,positive=yes] <= 0.1", "it has 'size', 'colour', 'side'"),
+        ("statistical_parity[group=side:z,positive=yes] <= 0.1", "known: p, q"),
+        ("statistical_parity[group=colour<=2,positive=yes] <= 0.1", "categorical"),
+        ("statistical_parity[group=sde,positive=yes] <= 0.1", "did you mean 'side'"),
+        ("equalised_odds[group=side,positive=perhaps] <= 0.1", "known: no, yes"),
+        ("forbid_root[side]", "known: size, colour"),
+        ("forbid_root[size] >= 1", "takes no number"),
+        ("forbid_root", "forbid_root[FEATURE,…]"),
+        ("require_root[colr]", "did you mean 'colour'"),
+        ("not_below[size]", "not_below[FEATURE,FEATURE]"),
+    ],
+)
 def test_bad_arguments_are_refused_in_a_sentence(side, text, part):
     with pytest.raises(ChoiceError) as said:
         parse(text, encoded_side(side))
@@ -233,7 +318,11 @@ def test_bad_arguments_are_refused_in_a_sentence(side, text, part):
 
 def test_a_column_set_aside_is_no_feature_and_its_missing_cells_count(side):
     kept = odtc.read(side, aside=("side",), missing="separate")
-    assert [feature.name for feature in kept.features] == ["size", "colour"] and kept.n_rows == 8 and kept.target == "class"
+    assert (
+        [feature.name for feature in kept.features] == ["size", "colour"]
+        and kept.n_rows == 8
+        and kept.target == "class"
+    )
     assert encoded_side(side).copies.sum() == 7  # the row without a side is dropped
     given = parse("statistical_parity[group=side,positive=yes] <= 1", encode(kept))
     problem = pipeline.pose(kept, "flowoct", 1, constraints=(str(given),))
@@ -254,10 +343,16 @@ def test_rates_are_counted_by_weight_and_a_class_never_predicted_is_precise(tmp_
     cut = next(f for f, test in enumerate(encoded.tests) if test.threshold == 2.5)
     heap = settle(np.array([-1, cut, -1, -1], np.int32), encoded, np.array([-1, -1, 0, 1], np.int32))
     figures = {
-        "accuracy >= 0": 5 / 11, "recall[yes] >= 0": 4 / 6, "false_negative_rate[yes] <= 1": 2 / 6, "precision[yes] >= 0": 4 / 8,
-        "false_positive_rate[yes] <= 1": 4 / 5, "recall[no] >= 0": 1 / 5,
-        "statistical_parity[group=side,positive=yes] <= 1": abs(3 / 4 - 5 / 7), "equal_opportunity[group=side,positive=yes] <= 1": 1 - 1 / 3,
-        "predictive_equality[group=side,positive=yes] <= 1": 1.0, "equalised_odds[group=side,positive=yes] <= 1": 1.0,
+        "accuracy >= 0": 5 / 11,
+        "recall[yes] >= 0": 4 / 6,
+        "false_negative_rate[yes] <= 1": 2 / 6,
+        "precision[yes] >= 0": 4 / 8,
+        "false_positive_rate[yes] <= 1": 4 / 5,
+        "recall[no] >= 0": 1 / 5,
+        "statistical_parity[group=side,positive=yes] <= 1": abs(3 / 4 - 5 / 7),
+        "equal_opportunity[group=side,positive=yes] <= 1": 1 - 1 / 3,
+        "predictive_equality[group=side,positive=yes] <= 1": 1.0,
+        "equalised_odds[group=side,positive=yes] <= 1": 1.0,
     }
     for text, figure in figures.items():
         given = parse(text, encoded)
@@ -273,7 +368,7 @@ def test_lines_are_whole_and_break_at_the_next_row():
 
     encoded = monks()
     given = parse("recall[1] >= 0.51", encoded)
-    line, = lines(encoded, given)
+    (line,) = lines(encoded, given)
     ones = encoded.y == encoded.classes.index("1")
     assert line.monotone and line.upper == -np.ceil(0.51 * encoded.copies[ones].sum())
     parity = lines(encoded, parse("statistical_parity[group=a1:1,positive=1] <= 0.1", encoded))
@@ -281,10 +376,22 @@ def test_lines_are_whole_and_break_at_the_next_row():
     assert all((line.coef == np.rint(line.coef)).all() and line.upper == int(line.upper) for line in parity)
 
 
-@pytest.mark.parametrize("text", [
-    "recall[1] >= 0.99", "precision[1] >= 1", "false_positive_rate[0] <= 0.05", "statistical_parity[group=a2,positive=1] <= 0.01",
-    "equalised_odds[group=a1,positive=1] <= 0.05", "accuracy >= 0.9", "forbid_root[a5]", "forbid_root[a2]", "require_root[a6]", "not_below[a5,a2]", "not_below[a2,a5]",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recall[1] >= 0.99",
+        "precision[1] >= 1",
+        "false_positive_rate[0] <= 0.05",
+        "statistical_parity[group=a2,positive=1] <= 0.01",
+        "equalised_odds[group=a1,positive=1] <= 0.05",
+        "accuracy >= 0.9",
+        "forbid_root[a5]",
+        "forbid_root[a2]",
+        "require_root[a6]",
+        "not_below[a5,a2]",
+        "not_below[a2,a5]",
+    ],
+)
 @pytest.mark.parametrize("start", ["cart", "local_search"])
 def test_a_tree_is_mended_to_answer_or_ask_otherwise(text, start):
     problem = pipeline.pose(MONKS_3, "flowoct", 3, encoding="onehot", constraints=(text,))
@@ -293,7 +400,14 @@ def test_a_tree_is_mended_to_answer_or_ask_otherwise(text, start):
 
 
 def test_a_group_that_is_no_feature_lasts_from_the_command_line_to_the_check(side, tmp_path):
-    words = ("--aside", "side", "--constraint", "equal_opportunity[group=side,positive=yes] <= 0.1", "--constraint", "forbid_root[colour]")
+    words = (
+        "--aside",
+        "side",
+        "--constraint",
+        "equal_opportunity[group=side,positive=yes] <= 0.1",
+        "--constraint",
+        "forbid_root[colour]",
+    )
     built = command("build", "data.csv", *words, "-o", "m", "--json", folder=tmp_path)
     assert built.facts["constraints"] == ["equal_opportunity[group=side,positive=yes] <= 0.1", "forbid_root[colour]"]
     assert command("solve", "m.mps", folder=tmp_path).code == 0
@@ -308,10 +422,16 @@ def test_a_group_that_is_no_feature_lasts_from_the_command_line_to_the_check(sid
 
 def test_groups_of_a_manifest_are_held_against_the_data(side):
     """Weights of groups that are not those of the file: the figure on the rows of data is another."""
-    model = odtc.build(side, "flowoct", 1, reading={"aside": ("side",)}, constraints=("statistical_parity[group=side,positive=yes] <= 1",))
+    model = odtc.build(
+        side,
+        "flowoct",
+        1,
+        reading={"aside": ("side",)},
+        constraints=("statistical_parity[group=side,positive=yes] <= 1",),
+    )
     problem = model.problem
     heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded, np.array([-1, -1, 0, 1], np.int32))
-    known, = problem.encoded.groups
+    (known,) = problem.encoded.groups
     assert problem.constraints[0].module.value(problem.encoded, problem.constraints[0], heap) > 0
     alike = replace(known, weight=np.repeat(known.weight.sum(axis=1, keepdims=True) / 2, 2, axis=1))
     for groups, passed in ((known, True), (alike, False)):
@@ -330,7 +450,9 @@ def test_a_tree_rises_with_a_column_among_the_rows_and_at_inputs_of_weight_0(tmp
     """The best tree falls with x at y = 0; with the rows of the grid at weight 0 the tree rises everywhere on it."""
     path = tmp_path / "data.csv"
     grid = {(x, y): int(y == 1 and x > 0) for x in range(3) for y in range(2)} | {(0, 0): 1}
-    path.write_text("x,y,w,class\n" + "".join(f"{x},{y},{int((x, y) != (1, 1))},{label}\n" for (x, y), label in grid.items()))
+    path.write_text(
+        "x,y,w,class\n" + "".join(f"{x},{y},{int((x, y) != (1, 1))},{label}\n" for (x, y), label in grid.items())
+    )
     plain = odtc.fit(path, "flowoct", 2, reading={"weights": "w"}, threads=1)
     rising = odtc.fit(path, "flowoct", 2, reading={"weights": "w"}, threads=1, constraints=("monotone[x,positive=1]",))
     falls = {}
@@ -339,12 +461,18 @@ def test_a_tree_rises_with_a_column_among_the_rows_and_at_inputs_of_weight_0(tmp
         label = heap.label[heap.reach(encoded.X[encoded.row_of])]
         said = dict(zip(map(tuple, encoded.dataset.X.astype(int).tolist()), label.tolist()))
         falls[name] = sum(said[x, y] > said[x + 1, y] for x in range(2) for y in range(2))
-    assert plain.facts["objective"] < rising.facts["objective"] and falls["plain"] > 0 == falls["rising"] and rising.facts["verified"]
+    assert (
+        plain.facts["objective"] < rising.facts["objective"]
+        and falls["plain"] > 0 == falls["rising"]
+        and rising.facts["verified"]
+    )
 
 
 def test_rows_that_other_columns_tell_apart_too_do_not_rise():
     features = odtc.data.dataset.Feature("x", "numeric"), odtc.data.dataset.Feature("y", "numeric")
-    apart = odtc.Dataset("apart", np.array([[0.0, 0], [1, 1], [2, 0.5]]), np.array([0, 1, 0], np.int32), features, ("0", "1"), np.ones(3))
+    apart = odtc.Dataset(
+        "apart", np.array([[0.0, 0], [1, 1], [2, 0.5]]), np.array([0, 1, 0], np.int32), features, ("0", "1"), np.ones(3)
+    )
     with pytest.raises(ChoiceError, match="alone tells apart"):
         parse("monotone[x,positive=1]", encode(apart))
     with pytest.raises(ChoiceError, match="a column of numbers"):

@@ -21,25 +21,31 @@ ABC, WEIGHTS = ("a", "b", "c"), np.array([6.0, 3.0, 1.0])
 UNIT = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 
 
-@pytest.mark.parametrize("words, matrix", [
-    ({}, UNIT),
-    ({"cost": "a:b=5, c:a=0.5"}, [[0, 5, 1], [1, 0, 1], [0.5, 1, 0]]),
-    ({"cost": {("a", "b"): 5, ("c", "a"): 0.5}}, [[0, 5, 1], [1, 0, 1], [0.5, 1, 0]]),
-    ({"cost": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}, [[0, 1, 2], [3, 0, 4], [5, 6, 0]]),
-    ({"class_weight": "c=4,a=2"}, [[0, 2, 2], [1, 0, 1], [4, 4, 0]]),
-    ({"class_weight": {"c": 4}}, [[0, 1, 1], [1, 0, 1], [4, 4, 0]]),
-    ({"class_weight": "c=4", "cost": "c:a=3"}, [[0, 1, 1], [1, 0, 1], [12, 4, 0]]),
-    ({"class_weight": "balanced"}, np.array(UNIT) * 10 / (3 * WEIGHTS[:, None])),
-])
+@pytest.mark.parametrize(
+    "words, matrix",
+    [
+        ({}, UNIT),
+        ({"cost": "a:b=5, c:a=0.5"}, [[0, 5, 1], [1, 0, 1], [0.5, 1, 0]]),
+        ({"cost": {("a", "b"): 5, ("c", "a"): 0.5}}, [[0, 5, 1], [1, 0, 1], [0.5, 1, 0]]),
+        ({"cost": [[0, 1, 2], [3, 0, 4], [5, 6, 0]]}, [[0, 1, 2], [3, 0, 4], [5, 6, 0]]),
+        ({"class_weight": "c=4,a=2"}, [[0, 2, 2], [1, 0, 1], [4, 4, 0]]),
+        ({"class_weight": {"c": 4}}, [[0, 1, 1], [1, 0, 1], [4, 4, 0]]),
+        ({"class_weight": "c=4", "cost": "c:a=3"}, [[0, 1, 1], [1, 0, 1], [12, 4, 0]]),
+        ({"class_weight": "balanced"}, np.array(UNIT) * 10 / (3 * WEIGHTS[:, None])),
+    ],
+)
 def test_what_is_said_is_what_is_priced(words, matrix):
     np.testing.assert_allclose(cost_matrix(ABC, WEIGHTS, **words), matrix)
 
 
-@pytest.mark.parametrize("text", [
-    "true,a,b,c\na,0,1,2\nb,3,0,4\nc,5,6,0\n",
-    ",b,a,c\nc,6,5,\nb,,3,4\na,1,,2\n",
-    '\ufeff"x, y","a","b","c"\r\n a , 0 , 1 , 2 \r\n\r\nb,3,0,4\r\nc,5,6,0\r\n',
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "true,a,b,c\na,0,1,2\nb,3,0,4\nc,5,6,0\n",
+        ",b,a,c\nc,6,5,\nb,,3,4\na,1,,2\n",
+        '\ufeff"x, y","a","b","c"\r\n a , 0 , 1 , 2 \r\n\r\nb,3,0,4\r\nc,5,6,0\r\n',
+    ],
+)
 def test_a_file_in_any_order(tmp_path, text):
     (tmp_path / "cost.csv").write_text(text, newline="")
     for given in (tmp_path / "cost.csv", str(tmp_path / "cost.csv")):
@@ -53,33 +59,43 @@ def test_names_with_signs():
     assert cost_matrix(names, np.ones(5), '"y,z=3",x=1=2')[:, 1].tolist() == [1, 0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("words, part", [
-    ({"class_weight": "blanced"}, "CLASS=W"),
-    ({"class_weight": "A=2"}, "unknown class 'A' in --class-weight; the classes are a, b, c"),
-    ({"class_weight": "a=-1"}, "0 or more as the weight of class 'a', got '-1'"),
-    ({"class_weight": "a=nan"}, "finite"),
-    ({"class_weight": "a=2,a=3"}, "twice"),
-    ({"class_weight": ""}, "CLASS=W"),
-    ({"class_weight": "a=0,b=0,c=0"}, "above 0"),
-    ({"cost": "a=2"}, "TRUE:PREDICTED=PRICE"),
-    ({"cost": "a:d=2"}, "unknown class 'd'"),
-    ({"cost": "a:a=2"}, "right prediction"),
-    ({"cost": "a:b=much"}, "'much'"),
-    ({"cost": [[0, 1], [1, 0]]}, "3 x 3"),
-    ({"cost": [[0, 1, 1], [1, 0, float("inf")], [1, 1, 0]]}, "finite"),
-    ({"cost": "absent.csv"}, "absent.csv"),
-])
+@pytest.mark.parametrize(
+    "words, part",
+    [
+        ({"class_weight": "blanced"}, "CLASS=W"),
+        ({"class_weight": "A=2"}, "unknown class 'A' in --class-weight; the classes are a, b, c"),
+        ({"class_weight": "a=-1"}, "0 or more as the weight of class 'a', got '-1'"),
+        ({"class_weight": "a=nan"}, "finite"),
+        ({"class_weight": "a=2,a=3"}, "twice"),
+        ({"class_weight": ""}, "CLASS=W"),
+        ({"class_weight": "a=0,b=0,c=0"}, "above 0"),
+        ({"cost": "a=2"}, "TRUE:PREDICTED=PRICE"),
+        ({"cost": "a:d=2"}, "unknown class 'd'"),
+        ({"cost": "a:a=2"}, "right prediction"),
+        ({"cost": "a:b=much"}, "'much'"),
+        ({"cost": [[0, 1], [1, 0]]}, "3 x 3"),
+        ({"cost": [[0, 1, 1], [1, 0, float("inf")], [1, 1, 0]]}, "finite"),
+        ({"cost": "absent.csv"}, "absent.csv"),
+    ],
+)
 def test_bad_costs_are_refused_in_a_sentence(words, part):
     with pytest.raises(ChoiceError) as said:
         cost_matrix(ABC, WEIGHTS, **words)
     assert part in str(said.value) and "\n" not in str(said.value)
 
 
-@pytest.mark.parametrize("text, part", [
-    ("", "empty"), ("t,a,b\na,0,1\nb,1,0\n", "one column for each class"), ("t,a,b,c\na,0,1,2\nb,3,0,4\n", "one line for each class"),
-    ("t,a,b,c\na,0,1\nb,3,0,4\nc,5,6,0\n", "4 cells"), ("t,a,b,d\na,0,1,2\nb,3,0,4\nc,5,6,0\n", "unknown class 'd'"),
-    ("t,a,b,c\na,0,,2\nb,3,0,4\nc,5,6,0\n", "'a' predicted as 'b'"), ('t,a,b,c\n"a,0,1,2\n', "comma separated"),
-])
+@pytest.mark.parametrize(
+    "text, part",
+    [
+        ("", "empty"),
+        ("t,a,b\na,0,1\nb,1,0\n", "one column for each class"),
+        ("t,a,b,c\na,0,1,2\nb,3,0,4\n", "one line for each class"),
+        ("t,a,b,c\na,0,1\nb,3,0,4\nc,5,6,0\n", "4 cells"),
+        ("t,a,b,d\na,0,1,2\nb,3,0,4\nc,5,6,0\n", "unknown class 'd'"),
+        ("t,a,b,c\na,0,,2\nb,3,0,4\nc,5,6,0\n", "'a' predicted as 'b'"),
+        ('t,a,b,c\n"a,0,1,2\n', "comma separated"),
+    ],
+)
 def test_bad_cost_files_are_refused_in_a_sentence(tmp_path, text, part):
     (tmp_path / "cost.csv").write_text(text)
     with pytest.raises(ChoiceError) as said:
@@ -97,7 +113,9 @@ def test_balanced_maximises_balanced_accuracy(model):
     W = np.array([(dataset.y == k).sum() for k in range(3)])
     cost = (np.ones((3, 3)) - np.eye(3)) * (W.sum() / (3 * W))[:, None]
     best = cheapest(encoded.X, encoded.y, encoded.weight, 1, cost=cost.tolist())
-    assert fitted.facts["verified"] and fitted.facts["objective"] == pytest.approx(best) == pytest.approx(fitted.facts["loss"])
+    assert fitted.facts["verified"] and fitted.facts["objective"] == pytest.approx(best) == pytest.approx(
+        fitted.facts["loss"]
+    )
     assert fitted.facts["train_balanced_accuracy"] == pytest.approx(score) == pytest.approx(1 - best / W.sum())
     assert score > balanced_accuracy_score(dataset.y, odtc.fit(dataset, model, 1, threads=1).tree.predict(dataset.X))
 
@@ -111,15 +129,19 @@ def rare():
 
 
 def test_a_formulation_of_right_and_wrong_refuses_prices_by_pair():
-    with pytest.raises(ChoiceError, match="bendersoct counts a row only as right or wrong.*flowoct or oct or binoct or fair or dpflow"):
+    with pytest.raises(
+        ChoiceError, match="bendersoct counts a row only as right or wrong.*flowoct or oct or binoct or fair or dpflow"
+    ):
         odtc.build(rare(), "bendersoct", 1, cost="a:b=5")
     odtc.build(rare(), "bendersoct", 1, cost="a:b=5,a:c=5")
 
 
 def test_flowoct_routes_every_row_where_the_class_predicted_has_a_price():
     """Else only rows that are right flow."""
-    roles = [{block.role for block in odtc.build(rare(), "flowoct", 1, **words).columns}
-             for words in ({"cost": "a:b=5"}, {"cost": "a:b=5,a:c=5"}, {"rows": "all"})]
+    roles = [
+        {block.role for block in odtc.build(rare(), "flowoct", 1, **words).columns}
+        for words in ({"cost": "a:b=5"}, {"cost": "a:b=5,a:c=5"}, {"rows": "all"})
+    ]
     assert ["predicted" in found for found in roles] == [True, False, True] == ["flow" not in found for found in roles]
 
 
@@ -133,8 +155,10 @@ def test_learners_weigh_what_errors_cost(learner):
 
 def test_rows_that_cost_nothing_leave_cart_a_leaf():
     encoded = encode(rare())
-    free = type(encoded)(**{name: getattr(encoded, name) for name in encoded.__dataclass_fields__}
-                         | {"weight": np.where(encoded.y == 0, 1.0, 0.0), "cost": np.array([[0, 0, 0], [1, 0, 1], [1, 1, 0.0]])})
+    free = type(encoded)(
+        **{name: getattr(encoded, name) for name in encoded.__dataclass_fields__}
+        | {"weight": np.where(encoded.y == 0, 1.0, 0.0), "cost": np.array([[0, 0, 0], [1, 0, 1], [1, 1, 0.0]])}
+    )
     from odtc.heuristics.heuristic import grow
     from odtc.trees.complete_tree import CompleteTree
 
@@ -153,17 +177,44 @@ def test_the_manifest_keeps_the_cost_and_knows_manifests_without(tmp_path):
 
 def test_from_the_command_line_to_a_check_against_the_data(tmp_path):
     (tmp_path / "cost.csv").write_text("true,1,0\n1,,7\n0,1,\n")
-    built = run("build", MONKS / "monks-3.csv", "--encoding", "onehot", "--cost", "cost.csv", "--depth", "1", "-o", "m", "--json", folder=tmp_path)
+    built = run(
+        "build",
+        MONKS / "monks-3.csv",
+        "--encoding",
+        "onehot",
+        "--cost",
+        "cost.csv",
+        "--depth",
+        "1",
+        "-o",
+        "m",
+        "--json",
+        folder=tmp_path,
+    )
     assert built.facts["cost"] == [[0, 1], [7, 0]]
     assert run("solve", "m.mps", folder=tmp_path).code == 0
     said = run("verify", "m.sol", "--json", folder=tmp_path).facts
     data = next(check for check in said["checks"] if check["check"] == "data")
     assert said["verified"] and "cost" in data["text"] and said["loss"] == said["objective"]
-    words = run("fit", MONKS / "monks-3.csv", "--encoding", "onehot", "--cost", "1:0=7", "--depth", "1", "-o", "n", folder=tmp_path)
+    words = run(
+        "fit",
+        MONKS / "monks-3.csv",
+        "--encoding",
+        "onehot",
+        "--cost",
+        "1:0=7",
+        "--depth",
+        "1",
+        "-o",
+        "n",
+        folder=tmp_path,
+    )
     assert f"loss      {said['loss']:g}, CART" in words.out and "balanced accuracy" in words.out
 
 
-@pytest.mark.parametrize("words", [("--class-weight", "nosuch=2"), ("--cost", "absent.csv"), ("--cost", "setosa:virginika=5")])
+@pytest.mark.parametrize(
+    "words", [("--class-weight", "nosuch=2"), ("--cost", "absent.csv"), ("--cost", "setosa:virginika=5")]
+)
 def test_the_command_line_refuses_in_a_sentence(tmp_path, words):
     assert refused(run("fit", CHECKOUT / "examples" / "iris" / "iris.csv", *words, folder=tmp_path), 1)
 

@@ -1,4 +1,5 @@
-"""Files of odtc that were damaged on the way: one sentence with the file and the place, or none the wiser; never a fault."""
+"""Files of odtc that were damaged on the way: one sentence with the file and the place, or none the wiser; never a
+fault."""
 
 import copy
 import json
@@ -11,15 +12,22 @@ from tests.command_line import MONKS, contents, refused
 from tests.command_line import odtc as command
 
 WRONG = [None, True, 0, -1, 1.5, 1e300, float("nan"), float("inf"), "", "x", [], {}, [1], {"a": 1}, 10**400]
-NAMED = re.compile("KeyError|TypeError|ValueError|AttributeError|IndexError|OverflowError|Error -|index out of range|object is not|has no len")
+NAMED = re.compile(
+    "KeyError|TypeError|ValueError|AttributeError|IndexError|OverflowError|Error -|index out of range|object is "
+    "not|has no len"
+)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     data, coded = MONKS / "monks-1.csv", ("--depth", 2, "--encoding", "onehot")
-    for words in (("fit", data, "--model", "dpflow", *coded, "--pool", 3, "-o", "m"), ("build", data, *coded, "-o", "b"), ("solve", "b.mps"),
-                  ("certify", data, *coded, "-o", "c.json")):
+    for words in (
+        ("fit", data, "--model", "dpflow", *coded, "--pool", 3, "-o", "m"),
+        ("build", data, *coded, "-o", "b"),
+        ("solve", "b.mps"),
+        ("certify", data, *coded, "-o", "c.json"),
+    ):
         assert command(*words, folder=folder).code == 0
     return contents(folder)
 
@@ -49,13 +57,22 @@ def damaged(text: str, rnd) -> str:
     return json.dumps(facts)
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("m.tree.json", ("show", "m.tree.json")), ("m.tree.json", ("export", "m.tree.json", "--to", "python")),
-    ("m.tree.json", ("predict", "m.tree.json", MONKS / "monks-1_test.csv", "--score")), ("m.pool.json", ("show", "m.pool.json")),
-    ("m.pool.json", ("show", "m.pool.json", "--tree", 2, "--to", "dot")), ("c.json", ("verify", "--certificate", "c.json", "--data", MONKS / "monks-1.csv")),
-    ("b.odt.json", ("decode", "b.sol")), ("b.odt.json", ("verify", "b.sol", "--data", MONKS / "monks-1.csv")), ("b.run.json", ("decode", "b.sol")),
-    ("b.run.json", ("report", "b.sol", "-o", "r.html")),
-], ids=lambda words: "-".join(map(str, words[:2])) if isinstance(words, tuple) else "")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("m.tree.json", ("show", "m.tree.json")),
+        ("m.tree.json", ("export", "m.tree.json", "--to", "python")),
+        ("m.tree.json", ("predict", "m.tree.json", MONKS / "monks-1_test.csv", "--score")),
+        ("m.pool.json", ("show", "m.pool.json")),
+        ("m.pool.json", ("show", "m.pool.json", "--tree", 2, "--to", "dot")),
+        ("c.json", ("verify", "--certificate", "c.json", "--data", MONKS / "monks-1.csv")),
+        ("b.odt.json", ("decode", "b.sol")),
+        ("b.odt.json", ("verify", "b.sol", "--data", MONKS / "monks-1.csv")),
+        ("b.run.json", ("decode", "b.sol")),
+        ("b.run.json", ("report", "b.sol", "-o", "r.html")),
+    ],
+    ids=lambda words: "-".join(map(str, words[:2])) if isinstance(words, tuple) else "",
+)
 def test_a_damaged_file_is_refused_in_a_sentence(made, tmp_path, name, words):
     for file, content in made.items():
         (tmp_path / file).write_bytes(content)
@@ -70,11 +87,16 @@ def test_a_damaged_file_is_refused_in_a_sentence(made, tmp_path, name, words):
     assert said > 12 or name == "b.run.json"
 
 
-@pytest.mark.parametrize(("file", "place", "value", "said"), [
-    ("m.pool.json", ("trees", 1, "tree", "root", "left"), 7, "trees[1].tree.root.left"), ("m.pool.json", ("trees", 0, "objective"), None, "trees[0].objective"),
-    ("m.tree.json", ("root", "split", "kind"), "guess", "root.split.kind"), ("m.tree.json", ("root", "left", "left", "counts"), [1], "root.left.left.counts"),
-    ("m.tree.json", ("features", 2, "name"), [], "features[2].name"),
-])
+@pytest.mark.parametrize(
+    ("file", "place", "value", "said"),
+    [
+        ("m.pool.json", ("trees", 1, "tree", "root", "left"), 7, "trees[1].tree.root.left"),
+        ("m.pool.json", ("trees", 0, "objective"), None, "trees[0].objective"),
+        ("m.tree.json", ("root", "split", "kind"), "guess", "root.split.kind"),
+        ("m.tree.json", ("root", "left", "left", "counts"), [1], "root.left.left.counts"),
+        ("m.tree.json", ("features", 2, "name"), [], "features[2].name"),
+    ],
+)
 def test_the_place_is_named(made, tmp_path, file, place, value, said):
     facts = inner = json.loads(made[file])
     for key in place[:-1]:

@@ -50,43 +50,80 @@ def test_a_product_in_blocks_is_the_product(monkeypatch, shape):
 def wide(tmp_path):
     """Four numeric columns of noise: the states of depth 4 take minutes."""
     rng = np.random.default_rng(0)
-    lines = ["a,b,c,d,e,y", *(",".join(map(str, row)) for row in np.column_stack([rng.integers(0, 60, (1200, 5)), rng.integers(0, 3, 1200)]).tolist())]
+    lines = [
+        "a,b,c,d,e,y",
+        *(
+            ",".join(map(str, row))
+            for row in np.column_stack([rng.integers(0, 60, (1200, 5)), rng.integers(0, 3, 1200)]).tolist()
+        ),
+    ]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
     return tmp_path
 
 
-@pytest.mark.parametrize("words", [(), ("-p", "intervals=false"), ("-p", "proof=true"), ("-p", "tail=0"), ("--start", "local_search"), ("--start", "optimal")], ids=str)
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("-p", "intervals=false"),
+        ("-p", "proof=true"),
+        ("-p", "tail=0"),
+        ("--start", "local_search"),
+        ("--start", "optimal"),
+    ],
+    ids=str,
+)
 def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
-    said = command("fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--json", *words, folder=wide)
+    said = command(
+        "fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--json", *words, folder=wide
+    )
     assert said.code == 0, said.err
     facts = said.facts
     assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("time_limit", True, True)
     assert 0 <= facts["bound"] <= facts["objective"] <= facts["cart_loss"] and "compile" in said.err
-    assert facts["n_cols"] is None and set(contents(wide)) == {"wide.csv", "wide_dpflow_d4.log", "wide_dpflow_d4.tree.json"}
+    assert facts["n_cols"] is None and set(contents(wide)) == {
+        "wide.csv",
+        "wide_dpflow_d4.log",
+        "wide_dpflow_d4.tree.json",
+    }
 
 
 def test_the_limit_is_not_only_dpflows(wide):
-    said = command("fit", "wide.csv", "--depth", 4, "--cuts", "subtree_value", "--time-limit", 0.5, "--json", folder=wide)
+    said = command(
+        "fit", "wide.csv", "--depth", 4, "--cuts", "subtree_value", "--time-limit", 0.5, "--json", folder=wide
+    )
     assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["verified"]
 
 
-@pytest.mark.parametrize("words", [
-    ("--model", "dpflow", "--depth", "2", "--encoding", "oblique:pool=4"), ("--model", "svm1_odt", "--depth", "1"),
-    ("--model", "oct_h", "--depth", "1", "--start", "oblique"), ("--model", "oblique_search", "--depth", "1"),
-], ids=str)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--model", "dpflow", "--depth", "2", "--encoding", "oblique:pool=4"),
+        ("--model", "svm1_odt", "--depth", "1"),
+        ("--model", "oct_h", "--depth", "1", "--start", "oblique"),
+        ("--model", "oblique_search", "--depth", "1"),
+    ],
+    ids=str,
+)
 def test_a_search_for_hyperplanes_ends_with_the_limit(wide, monkeypatch, words):
     """They took their ten seconds whatever the limit said, in the encoding, the margin, the start and the learner."""
     asked = []
     for name in ("odtc.heuristics.oblique", "odtc.data.encodings.oblique"):
         module = importlib.import_module(name)
-        monkeypatch.setattr(module, "search", lambda *given, own=module.search, **named: asked.append(named["seconds"]) or own(*given, **named))
+        monkeypatch.setattr(
+            module,
+            "search",
+            lambda *given, own=module.search, **named: asked.append(named["seconds"]) or own(*given, **named),
+        )
     said = command("fit", "wide.csv", *words, "--time-limit", 1, "--json", folder=wide)
     assert said.code == 0 and said.facts["verified"], said.err
     assert asked and sum(asked) <= 1
 
 
 def test_without_a_start_there_is_one_sentence(wide):
-    said = command("fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--start", "none", folder=wide)
+    said = command(
+        "fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--start", "none", folder=wide
+    )
     assert "compile" in refused(said, 3)
     assert set(contents(wide)) <= {"wide.csv", "wide_dpflow_d4.log"}
 
@@ -97,9 +134,17 @@ def test_in_python(wide):
 
 
 def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
-    hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
-    process = subprocess.Popen([sys.executable, "-c", hear, "fit", "wide.csv", "--model", "dpflow", "--depth", "4", "-o", "m"], cwd=wide,
-                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    hear = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", hear, "fit", "wide.csv", "--model", "dpflow", "--depth", "4", "-o", "m"],
+        cwd=wide,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         deadline = time.monotonic() + 60
         while not list(wide.glob(".m.log.*")) and time.monotonic() < deadline:
@@ -131,12 +176,28 @@ def test_the_estimator_keeps_the_limit_too(wide):
         fitted = odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5).fit(rows[:, :-1], rows[:, -1])
     assert fitted.status_ == "time_limit" and fitted.tree_.depth <= 4
     with pytest.raises(odtc.errors.NoSolutionError, match="compile"):
-        odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5, start="none").fit(rows[:, :-1], rows[:, -1])
+        odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5, start="none").fit(
+            rows[:, :-1], rows[:, -1]
+        )
 
 
 def test_a_model_that_cannot_fit_is_refused_with_its_size(monkeypatch, wide):
     monkeypatch.setattr(memory, "available", lambda: 2**28)
-    said = command("build", "wide.csv", "--model", "dpflow", "--depth", 5, "-p", "tail=0", "-p", "fold=false", "-p", "intervals=false", folder=wide)
+    said = command(
+        "build",
+        "wide.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        5,
+        "-p",
+        "tail=0",
+        "-p",
+        "fold=false",
+        "-p",
+        "intervals=false",
+        folder=wide,
+    )
     words = refused(said)
     for word in ("states", "columns", "GiB", "--encoding", "-p tail=2", "--depth", "--model flowoct"):
         assert word in words
@@ -146,6 +207,23 @@ def test_a_model_that_cannot_fit_is_refused_with_its_size(monkeypatch, wide):
 def test_work_that_would_not_end_is_refused_with_its_length(monkeypatch, wide):
     monkeypatch.setattr(deadline, "HOPELESS", 0.5)
     for tail in ("auto", "1", "0"):
-        words = refused(command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "-p", f"tail={tail}", "-p", "intervals=false", folder=wide))
+        words = refused(
+            command(
+                "build",
+                "wide.csv",
+                "--model",
+                "dpflow",
+                "--depth",
+                4,
+                "-p",
+                f"tail={tail}",
+                "-p",
+                "intervals=false",
+                folder=wide,
+            )
+        )
         assert "multiplications" in words and "hours" in words and "--encoding" in words
-    assert command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "--encoding", "auto:bins=2", folder=wide).code == 0
+    assert (
+        command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "--encoding", "auto:bins=2", folder=wide).code
+        == 0
+    )

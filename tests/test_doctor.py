@@ -28,19 +28,32 @@ def test_the_tiny_model_has_one_error_by_exhaustion():
 
 def test_the_solver_that_comes_with_odtc_is_right():
     said = odtc("doctor", "--solver", "highs")
-    assert said.code == 0 and re.search(r"^highs  ok +\d+\.\d\d s  \S+ +1 error, optimal, verified$", said.out, re.M), said.out
+    assert said.code == 0 and re.search(r"^highs  ok +\d+\.\d\d s  \S+ +1 error, optimal, verified$", said.out, re.M), (
+        said.out
+    )
     assert "1 of 1 solvers found here solve the tiny model" in said.out
     facts = odtc("doctor", "--solver", "highs,glpk", "--json").facts
-    assert [entry["solver"] for entry in facts["solvers"]] == ["highs", "glpk"] and facts["solvers"][0]["state"] == "right"
+    assert [entry["solver"] for entry in facts["solvers"]] == ["highs", "glpk"] and facts["solvers"][0][
+        "state"
+    ] == "right"
 
 
-@pytest.mark.parametrize(("lie", "state", "words"), [
-    (lambda solution, model: (_ for _ in ()).throw(SolverError("its licence has expired")), "failed", "licence has expired"),
-    (lambda solution, model: solution.__class__(solution.x * 0, solution.termination, 0.0, 0.0), "wrong", "rows"),
-])
+@pytest.mark.parametrize(
+    ("lie", "state", "words"),
+    [
+        (
+            lambda solution, model: (_ for _ in ()).throw(SolverError("its licence has expired")),
+            "failed",
+            "licence has expired",
+        ),
+        (lambda solution, model: solution.__class__(solution.x * 0, solution.termination, 0.0, 0.0), "wrong", "rows"),
+    ],
+)
 def test_a_solver_that_fails_or_lies_is_said_to(monkeypatch, lie, state, words):
     honest = diagnostics.pipeline.solve
-    monkeypatch.setattr(diagnostics.pipeline, "solve", lambda model, *given, **more: lie(honest(model, *given, **more), model))
+    monkeypatch.setattr(
+        diagnostics.pipeline, "solve", lambda model, *given, **more: lie(honest(model, *given, **more), model)
+    )
     (answer,) = diagnostics.answers(["highs"])
     assert (answer.state, answer.passed) == (state, False) and words in answer.words
     assert odtc("doctor", "--solver", "highs").code == 1

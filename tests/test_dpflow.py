@@ -68,8 +68,11 @@ def test_folding_and_leaving_out_change_no_value(data):
     values = []
     for room in (itemset_sums.MOST_BYTES, 0):  # with tables of all itemsets, and state by state
         with patch.object(itemset_sums, "MOST_BYTES", room):
-            values += [program(replace(rows), problem.topology.depth, 0.3, fold, tail).values[0][0]
-                       for fold in (True, False) for tail in range(problem.topology.depth)]
+            values += [
+                program(replace(rows), problem.topology.depth, 0.3, fold, tail).values[0][0]
+                for fold in (True, False)
+                for tail in range(problem.topology.depth)
+            ]
     assert np.ptp(values) < 1e-9
 
 
@@ -108,26 +111,43 @@ def test_the_file_has_no_integer_column(tmp_path):
 
 # One-hot, λ = 0, training errors at depth 2, 3, 4, 5 (STRENGTH 2.1; three dynamic programs agree).
 KNOWN = {
-    "monks-1": (22, 10, 0), "monks-2": (57, 41, 30, 14), "monks-3": (8, 6, 2), "hayes-roth": (52, 34, 21, 14),
-    "house-votes-84": (7, 5, 1), "balance-scale": (199, 163, 138, 112), "tic-tac-toe": (282, 216, 137, 63),
-    "car-evaluation_papers": (384, 336, 288, 212), "kr-vs-kp": (418, 198, 144, 81), "soybean-small": (0, 0, 0),
+    "monks-1": (22, 10, 0),
+    "monks-2": (57, 41, 30, 14),
+    "monks-3": (8, 6, 2),
+    "hayes-roth": (52, 34, 21, 14),
+    "house-votes-84": (7, 5, 1),
+    "balance-scale": (199, 163, 138, 112),
+    "tic-tac-toe": (282, 216, 137, 63),
+    "car-evaluation_papers": (384, 336, 288, 212),
+    "kr-vs-kp": (418, 198, 144, 81),
+    "soybean-small": (0, 0, 0),
 }
 
 
-@pytest.mark.parametrize(("name", "depth"), [(name, at + 2) for name, errors in KNOWN.items() for at in range(len(errors))])
+@pytest.mark.parametrize(
+    ("name", "depth"), [(name, at + 2) for name, errors in KNOWN.items() for at in range(len(errors))]
+)
 def test_published_data(name, depth, shared_data):
     fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, start_from="none")
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["gap"] == 0
     assert fitted.facts["objective"] == KNOWN[name][depth - 2]
 
 
-@pytest.mark.parametrize(("name", "depth", "right"), [
-    ("iris", 2, 144), ("iris", 3, 149), ("wine", 2, 172), ("pima-diabetes", 2, 597),
-])
+@pytest.mark.parametrize(
+    ("name", "depth", "right"),
+    [
+        ("iris", 2, 144),
+        ("iris", 3, 149),
+        ("wine", 2, 172),
+        ("pima-diabetes", 2, 597),
+    ],
+)
 def test_all_midpoints_of_numeric_columns(name, depth, right, shared_data):
     """96.00 and 99.33, 96.63, 77.73 % (STRENGTH 2.4)."""
     fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="thresholds", threads=1, start_from="none")
-    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+    assert (
+        fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+    )
 
 
 @pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip", "glpk"])
@@ -140,19 +160,30 @@ def test_linear_programs_of_files(solver, shared_data):
     assert fitted.facts["objective"] == 163
 
 
-@pytest.mark.parametrize(("name", "depth", "tail"), [
-    ("kr-vs-kp", 4, "1"), ("kr-vs-kp", 4, "2"), ("tic-tac-toe", 4, "0"), ("car-evaluation_papers", 5, "2"), ("soybean-small", 3, "1"),
-])
+@pytest.mark.parametrize(
+    ("name", "depth", "tail"),
+    [
+        ("kr-vs-kp", 4, "1"),
+        ("kr-vs-kp", 4, "2"),
+        ("tic-tac-toe", 4, "0"),
+        ("car-evaluation_papers", 5, "2"),
+        ("soybean-small", 3, "1"),
+    ],
+)
 def test_the_proof_file_is_smaller_and_as_good(name, depth, tail, shared_data):
     whole = odtc.build(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", tail=tail)
-    fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, proof="true", params={"tail": tail})
+    fitted = odtc.fit(
+        shared_data / f"{name}.csv", "dpflow", depth, encoding="onehot", threads=1, proof="true", params={"tail": tail}
+    )
     assert fitted.facts["objective"] == fitted.facts["bound"] == KNOWN[name][depth - 2] and fitted.facts["verified"]
     assert fitted.model.nnz < whole.nnz or whole.nnz < 100
 
 
 def test_least_rows_of_a_leaf_keep_the_program_linear(shared_data):
     """balance-scale, depth 3, 40 rows in every leaf: 443 of 625 right (issue 5)."""
-    fitted = odtc.fit(shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("leaf_rows >= 40",))
+    fitted = odtc.fit(
+        shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("leaf_rows >= 40",)
+    )
     assert not fitted.model.integrality.any() and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
     assert fitted.facts["train_correct"] == 443 and min(sum(leaf.rows) for leaf in fitted.tree.leaves()) >= 40
 

@@ -1,4 +1,5 @@
-"""dpflow's optimum is that of exhaustive search, with every option beside every other: each combination of its parameters
+"""dpflow's optimum is that of exhaustive search, with every option beside every other: each combination of its
+parameters
 once, and what else a problem can say drawn beside it: 200 data sets, with and without constraints."""
 
 from itertools import product
@@ -20,28 +21,57 @@ from tests.arrays import solved
 from tests.exhaustive import cheapest
 from tests.laws.problems import least_kept
 
-GRID = {"tail": ("auto", "0", "1", "2"), "fold": ("true", "false"), "lambda": ("0", "0.25"), "proof": ("false", "true"),
-        "intervals": ("auto", "false", "true"), "fix": ("true", "false")}
+GRID = {
+    "tail": ("auto", "0", "1", "2"),
+    "fold": ("true", "false"),
+    "lambda": ("0", "0.25"),
+    "proof": ("false", "true"),
+    "intervals": ("auto", "false", "true"),
+    "fix": ("true", "false"),
+}
 # Intervals cost what the best subtrees below them do: without folding there are none.
-FORMS = [form for values in product(*GRID.values()) if (form := dict(zip(GRID, values)))["intervals"] != "true" or (form["fold"], form["tail"] != "0") == ("true", True)]
+FORMS = [
+    form
+    for values in product(*GRID.values())
+    if (form := dict(zip(GRID, values)))["intervals"] != "true" or (form["fold"], form["tail"] != "0") == ("true", True)
+]
 CASES = [(seed, FORMS[seed % len(FORMS)]) for seed in range(200)]
 OF_BRANCHES = ("branch_nodes <= {n}", "leaves <= {m}")
-OF_ANSWERS = ("recall[{k}] >= {s}", "precision[{k}] >= {s}", "false_positive_rate[{k}] <= {s}", "accuracy >= {s}", "statistical_parity[group=side,positive={k}] <= {s}",
-              "equal_opportunity[group=side,positive={k}] <= {s}")
+OF_ANSWERS = (
+    "recall[{k}] >= {s}",
+    "precision[{k}] >= {s}",
+    "false_positive_rate[{k}] <= {s}",
+    "accuracy >= {s}",
+    "statistical_parity[group=side,positive={k}] <= {s}",
+    "equal_opportunity[group=side,positive={k}] <= {s}",
+)
 OF_TESTS = ("features <= {n}", "tests <= {n}", "forbid_root[f0]", "require_root[f0]", "not_below[f0,f1]")
 
 
 def dataset(rng, missing: bool) -> Dataset:
     """Few rows with few values, so that they repeat, tie and contradict; a column "side" is no feature."""
     n, kinds, K = rng.integers(5, 11), rng.choice([NUMERIC, CATEGORICAL], 2), rng.integers(2, 4)
-    X = np.column_stack([rng.integers(0, 4 if kind == NUMERIC else 3, n) * (1.5 if kind == NUMERIC else 1.0) for kind in kinds])
+    X = np.column_stack(
+        [rng.integers(0, 4 if kind == NUMERIC else 3, n) * (1.5 if kind == NUMERIC else 1.0) for kind in kinds]
+    )
     if missing:
         X[rng.integers(n), kinds == NUMERIC] = np.nan
     y = np.append(np.arange(K), rng.integers(0, K, n - K)).astype(np.int32)
-    features = tuple(Feature(f"f{at}", str(kind), () if kind == NUMERIC else tuple("abc")) for at, kind in enumerate(kinds))
+    features = tuple(
+        Feature(f"f{at}", str(kind), () if kind == NUMERIC else tuple("abc")) for at, kind in enumerate(kinds)
+    )
     weight = rng.choice([1.0, 1.0, 2.0, 0.5], n) if rng.random() < 0.5 else np.ones(n)
-    return Dataset("random", X, y, features, tuple("xyz"[:K]), weight, missing="separate" if missing else "drop",
-                   aside=(Feature("side", CATEGORICAL, ("p", "q")),), aside_X=np.append([0.0, 1.0], rng.integers(0, 2, n - 2))[:, None])
+    return Dataset(
+        "random",
+        X,
+        y,
+        features,
+        tuple("xyz"[:K]),
+        weight,
+        missing="separate" if missing else "drop",
+        aside=(Feature("side", CATEGORICAL, ("p", "q")),),
+        aside_X=np.append([0.0, 1.0], rng.integers(0, 2, n - 2))[:, None],
+    )
 
 
 def constraints(rng, form, classes) -> list[str]:
@@ -51,7 +81,10 @@ def constraints(rng, form, classes) -> list[str]:
         picked = list(rng.permutation([rng.choice(OF_BRANCHES), rng.choice(OF_ANSWERS), *picked]))[: rng.integers(1, 3)]
     if form["proof"] == "false" and form["tail"] in ("auto", "0") and rng.random() < 0.5:
         picked = [rng.choice(OF_TESTS)]
-    return [text.format(n=rng.integers(1, 4), m=rng.integers(1, 5), k=rng.choice(classes), s=rng.choice([0.25, 0.5, 0.8])) for text in picked]
+    return [
+        text.format(n=rng.integers(1, 4), m=rng.integers(1, 5), k=rng.choice(classes), s=rng.choice([0.25, 0.5, 0.8]))
+        for text in picked
+    ]
 
 
 def drawn(seed: int, form: dict) -> Problem:
@@ -60,16 +93,37 @@ def drawn(seed: int, form: dict) -> Problem:
         rng = np.random.default_rng([seed, attempt])
         bound = form["intervals"] != "true" and rng.random() < (0.5 if form["proof"] == "true" else 0.9)
         try:
-            encoded = encode(data := dataset(rng, not bound and rng.random() < 0.3), str(rng.choice(["auto", "onehot", "auto:bins=2"])))
-            price = [None, "balanced", {(a, b): float(rng.integers(1, 4)) for a in data.classes for b in data.classes if a != b}][rng.integers(3)]
+            encoded = encode(
+                data := dataset(rng, not bound and rng.random() < 0.3),
+                str(rng.choice(["auto", "onehot", "auto:bins=2"])),
+            )
+            price = [
+                None,
+                "balanced",
+                {(a, b): float(rng.integers(1, 4)) for a in data.classes for b in data.classes if a != b},
+            ][rng.integers(3)]
             if price is not None:
                 of_class = np.bincount(encoded.y, encoded.weight, len(data.classes))
                 weighted = {"class_weight": price} if price == "balanced" else {"cost": price}
                 encoded = type(encoded)(**vars(encoded) | {"cost": cost_matrix(encoded.classes, of_class, **weighted)})
             depth = int(rng.integers(1, 3 if bound else 4))
-            return posed(Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", form)), constraints(rng, form, data.classes) if bound else [])
+            return posed(
+                Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", form)),
+                constraints(rng, form, data.classes) if bound else [],
+            )
         except (ChoiceError, DataError) as refused:
-            assert any(word in str(refused) for word in ("two groups", "rows of", "can be asked", "alone tells apart", "tells rows apart", "cannot", "no test")), refused
+            assert any(
+                word in str(refused)
+                for word in (
+                    "two groups",
+                    "rows of",
+                    "can be asked",
+                    "alone tells apart",
+                    "tells rows apart",
+                    "cannot",
+                    "no test",
+                )
+            ), refused
     raise AssertionError("no such problem was drawn")
 
 
@@ -77,7 +131,9 @@ def truth(problem: Problem) -> float:
     if problem.constraints:
         return least_kept(problem)
     encoded, price = problem.encoded, problem.params.lambda_
-    return cheapest(encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price, cost=encoded.cost.tolist())
+    return cheapest(
+        encoded.X, encoded.y, encoded.weight, problem.topology.depth, price, 1 - price, cost=encoded.cost.tolist()
+    )
 
 
 @pytest.mark.parametrize("part", range(8))
@@ -85,7 +141,10 @@ def test_the_optimum_with_every_option(part):
     counted = {"constrained": 0, "infeasible": 0, "linear": 0}
     for seed, form in CASES[part::8]:
         problem = drawn(seed, form)
-        told = f"case {seed}: {form}, depth {problem.topology.depth}, {list(map(str, problem.constraints))}, {problem.encoded.scheme}"
+        told = (
+            f"case {seed}: {form}, depth {problem.topology.depth}, {list(map(str, problem.constraints))}, "
+            f"{problem.encoded.scheme}"
+        )
         model = pipeline.compile_model(problem, "none")
         found = solved(model)
         wanted = truth(problem)

@@ -1,4 +1,5 @@
-"""A tree that costs what no tree can avoid is found where rules of few tests made the labels, and is never claimed falsely."""
+"""A tree that costs what no tree can avoid is found where rules of few tests made the labels, and is never claimed
+falsely."""
 
 import json
 
@@ -37,7 +38,11 @@ def test_what_is_found_costs_what_no_tree_avoids(seed, depth, scale):
         assert least > rows.floor.sum() + rows.near
 
 
-@pytest.mark.parametrize("made", [lambda X: X[:, 2], lambda X: X[:, 0] ^ X[:, 1], lambda X: X[:, 0] & X[:, 1] & X[:, 3]], ids=["one", "two", "three"])
+@pytest.mark.parametrize(
+    "made",
+    [lambda X: X[:, 2], lambda X: X[:, 0] ^ X[:, 1], lambda X: X[:, 0] & X[:, 1] & X[:, 3]],
+    ids=["one", "two", "three"],
+)
 def test_rules_are_found(made):
     X = np.random.default_rng(1).random((200, 8)) < 0.5
     tests = perfect_tree_search.attained(rows_of(X, made(X).astype(int), np.ones(200)), 4)

@@ -118,7 +118,7 @@ def test_asked_tests_are_found(dataset, scheme):
     encoded = encoded_or_none(dataset, scheme)
     for j in range(encoded.n_tests if encoded else 0):
         assert encoded.find(encoded.tests[j]) == (j, not encoded.ones_left[j])
-        for split, identical in encoded.stands_for[j]:
+        for split, _ in encoded.stands_for[j]:
             assert encoded.find(split)[0] == j
 
 
@@ -134,8 +134,12 @@ def test_find_needs_the_data():
 def test_arrays_are_read_only_and_typed():
     encoded = encode(made([[1, 2, 2]], [0, 1, 1], [1, 2, 3]))
     for array, dtype in (
-        (encoded.X, bool), (encoded.y, np.int32), (encoded.weight, float), (encoded.copies, np.int64),
-        (encoded.row_of, np.int64), (encoded.ones_left, bool),
+        (encoded.X, bool),
+        (encoded.y, np.int32),
+        (encoded.weight, float),
+        (encoded.copies, np.int64),
+        (encoded.row_of, np.int64),
+        (encoded.ones_left, bool),
     ):
         assert array.dtype == dtype and not array.flags.writeable
     assert encoded.X.shape == (encoded.n_rows, encoded.n_tests) == (2, 1)
@@ -153,7 +157,9 @@ def test_onehot_levels():
     assert splits == [
         *(Subset(0, (float(v),)) for v in range(3)),
         Subset(1, (2.0,)),  # level 1 does not occur: two levels, one test, of the second
-        Subset(3, (0.0,)), Subset(3, (1.0,)), Missing(3),
+        Subset(3, (0.0,)),
+        Subset(3, (1.0,)),
+        Missing(3),
         Missing(4),  # one level and the missing cells are two levels
     ]
 
@@ -161,7 +167,10 @@ def test_onehot_levels():
 def test_thresholds_are_midpoints():
     dataset = made([[3, 1, 2, 1], [7, 7, 7, 7], [1, np.nan, 2, 2]], missing="separate")
     assert ENCODINGS.get("thresholds").tests(dataset) == [
-        (Threshold(0, 1.5), False), (Threshold(0, 2.5), False), (Threshold(2, 1.5), False), (Missing(2), True)
+        (Threshold(0, 1.5), False),
+        (Threshold(0, 2.5), False),
+        (Threshold(2, 1.5), False),
+        (Missing(2), True),
     ]
     encoded = encode(dataset, "thresholds")
     np.testing.assert_array_equal(encoded.X[encoded.row_of, 0], dataset.X[:, 0] > 1.5)
@@ -209,17 +218,20 @@ def test_scheme_texts():
     assert ENCODINGS.parse("onehot") == (ENCODINGS.get("onehot"), {})
 
 
-@pytest.mark.parametrize("scheme, words", {
-    "onehott": "did you mean 'onehot'",
-    "auto:bin=3": "did you mean 'bins'",
-    "onehot:bins=3": "it has none",
-    "auto:": "got nothing; leave the sign out",
-    "auto:bins": "got ''",
-    "auto:bins=x": "type int",
-    "auto:bins=2.5": "'2.5'",
-    "auto:bins=1": "bins of 2 or more",
-    "thresholds:bins=-4": "bins=-4",
-}.items())
+@pytest.mark.parametrize(
+    "scheme, words",
+    {
+        "onehott": "did you mean 'onehot'",
+        "auto:bin=3": "did you mean 'bins'",
+        "onehot:bins=3": "it has none",
+        "auto:": "got nothing; leave the sign out",
+        "auto:bins": "got ''",
+        "auto:bins=x": "type int",
+        "auto:bins=2.5": "'2.5'",
+        "auto:bins=1": "bins of 2 or more",
+        "thresholds:bins=-4": "bins=-4",
+    }.items(),
+)
 def test_wrong_schemes(scheme, words):
     with pytest.raises(ChoiceError, match=re.escape(words)):
         encode(made([[1, 2]]), scheme)
@@ -286,7 +298,9 @@ def test_sampled_thresholds_are_some_of_all_and_hold_those_of_cart(dataset, seed
         return
     # Its thresholds are ranks between those of two rows; CART on the numbers parts the rows as some test does.
     ranks = np.column_stack([np.unique(column, return_inverse=True)[1] for column in dataset.X.T])
-    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(ranks[used], dataset.y[used], sample_weight=dataset.weight[used])
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(
+        ranks[used], dataset.y[used], sample_weight=dataset.weight[used]
+    )
     for column, threshold in zip(model.tree_.feature, model.tree_.threshold):
         if column >= 0:
             left = ranks[:, column] <= threshold

@@ -30,10 +30,14 @@ def test_the_checks_of_scikit_learn(estimator, check):
 
 def test_the_check_that_needs_the_array_api_of_scipy():
     """Which is skipped above, as scipy reads its switch when it is loaded."""
-    code = ("from sklearn.utils.estimator_checks import estimator_checks_generator as checks; import odtc\n"
-            "for estimator, check in checks(odtc.OptimalTreeClassifier()):\n"
-            "    if 'array_api' in check.func.__name__: check(estimator); print(check.func.__name__)")
-    done = subprocess.run([sys.executable, "-c", code], env=environment(SCIPY_ARRAY_API="1"), capture_output=True, text=True, check=False)
+    code = (
+        "from sklearn.utils.estimator_checks import estimator_checks_generator as checks; import odtc\n"
+        "for estimator, check in checks(odtc.OptimalTreeClassifier()):\n"
+        "    if 'array_api' in check.func.__name__: check(estimator); print(check.func.__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(SCIPY_ARRAY_API="1"), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and done.stdout.split(), done.stderr
 
 
@@ -41,8 +45,6 @@ def blobs(n=60, F=3, K=3, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, (n, F)).astype(float)
     return X, (X.sum(axis=1) + rng.integers(0, 3, n)).astype(int) % K
-
-
 
 
 def test_a_stump_is_the_best_one_under_sample_and_class_weights():
@@ -57,14 +59,23 @@ def test_a_stump_is_the_best_one_under_sample_and_class_weights():
 
     least = min(leaf(X[:, j] <= value) + leaf(X[:, j] > value) for j in range(3) for value in X[:, j])
     fitted = odtc.OptimalTreeClassifier(1, class_weight=of_class).fit(X, y, sample_weight=weights)
-    assert fitted.objective_ == pytest.approx(least) and fitted.is_optimal_ and fitted.gap_ == 0 and fitted.bound_ == pytest.approx(least)
+    assert (
+        fitted.objective_ == pytest.approx(least)
+        and fitted.is_optimal_
+        and fitted.gap_ == 0
+        and fitted.bound_ == pytest.approx(least)
+    )
     assert cost[np.arange(len(y)), fitted.predict(X)].sum() == pytest.approx(least)
 
 
 def test_never_more_training_errors_than_cart():
     X, y = blobs(80, 4, 3, seed=3)
     fitted = odtc.OptimalTreeClassifier(2).fit(X, y)
-    assert (fitted.predict(X) != y).sum() == fitted.objective_ <= (DecisionTreeClassifier(max_depth=2).fit(X, y).predict(X) != y).sum()
+    assert (
+        (fitted.predict(X) != y).sum()
+        == fitted.objective_
+        <= (DecisionTreeClassifier(max_depth=2).fit(X, y).predict(X) != y).sum()
+    )
     assert (fitted.get_depth(), fitted.get_n_leaves()) == (fitted.tree_.depth, fitted.tree_.n_leaves)
 
 
@@ -73,7 +84,9 @@ def test_paths_and_importances_are_those_of_scikit_learn_for_the_same_tree(class
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(120, 3)).astype(float)
     y = np.where(X[:, 0] < 2, X[:, 1] > 3, 1 + (X[:, 2] > 1)) * (rng.random(120) < 0.9)
-    weight = None if class_weight else rng.integers(1, 4, len(y)).astype(float)  # scikit-learn balances classes by their rows, not by weight
+    weight = (
+        None if class_weight else rng.integers(1, 4, len(y)).astype(float)
+    )  # scikit-learn balances classes by their rows, not by weight
     theirs = DecisionTreeClassifier(max_depth=2, class_weight=class_weight).fit(X, y, weight)
     ours = odtc.OptimalTreeClassifier(2, model="cart", class_weight=class_weight).fit(X, y, weight)
     assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X))  # it is the same tree
@@ -85,13 +98,20 @@ def test_a_hyperplane_shares_its_importance_out_and_a_leaf_alone_has_none():
     rng = np.random.default_rng(2)
     X = rng.random((60, 3)) * [1, 1, 0]
     X[:, 1] *= 3  # three times the range for a third of the weight
-    fitted = odtc.OptimalTreeClassifier(1, model="oblique_search", params={"restarts": 4}).fit(X, (X[:, 0] + X[:, 1] / 3 > 1).astype(int))
+    fitted = odtc.OptimalTreeClassifier(1, model="oblique_search", params={"restarts": 4}).fit(
+        X, (X[:, 0] + X[:, 1] / 3 > 1).astype(int)
+    )
     weight = np.zeros(3)
     for term in fitted.tree_.root.split.terms:
         weight[term.feature] += abs(term.weight) * np.ptp(X[:, term.feature])
-    assert fitted.feature_importances_ == pytest.approx(weight / weight.sum()) and (fitted.feature_importances_[:2] > 0.2).all()
+    assert (
+        fitted.feature_importances_ == pytest.approx(weight / weight.sum())
+        and (fitted.feature_importances_[:2] > 0.2).all()
+    )
     alone = odtc.OptimalTreeClassifier(1).fit(X, np.zeros(60))
-    assert alone.feature_importances_.tolist() == [0, 0, 0] and alone.decision_path(X).toarray().tolist() == [[True]] * 60
+    assert (
+        alone.feature_importances_.tolist() == [0, 0, 0] and alone.decision_path(X).toarray().tolist() == [[True]] * 60
+    )
 
 
 def test_leaves_keep_rows_and_weights_apart():
@@ -120,7 +140,11 @@ def test_fewest_rows_in_a_leaf_are_kept_and_few_of_weight_are_cut_back():
 
 def test_search_pipeline_pickle_and_clone():
     X, y = blobs()
-    search = GridSearchCV(make_pipeline(StandardScaler(), odtc.OptimalTreeClassifier()), {"optimaltreeclassifier__max_depth": [1, 2]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), odtc.OptimalTreeClassifier()),
+        {"optimaltreeclassifier__max_depth": [1, 2]},
+        cv=3,
+    )
     search.fit(X, y)
     assert cross_val_score(odtc.OptimalTreeClassifier(1), X, y, cv=3).shape == (3,)
     fitted = search.best_estimator_
@@ -139,8 +163,16 @@ FRAME = {
 LABELS = ["yes", "no", "maybe", "yes", "yes", "no", "yes", "maybe", "yes", "no"]
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, lambda cells: pd.DataFrame(cells).convert_dtypes(), lambda cells: pd.DataFrame(cells).astype({"colour": "category"}),
-                                  pl.DataFrame, lambda cells: pd.DataFrame(cells).to_numpy(dtype=object)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DataFrame,
+        lambda cells: pd.DataFrame(cells).convert_dtypes(),
+        lambda cells: pd.DataFrame(cells).astype({"colour": "category"}),
+        pl.DataFrame,
+        lambda cells: pd.DataFrame(cells).to_numpy(dtype=object),
+    ],
+)
 def test_categories_and_missing_cells_of_a_frame_are_asked_for(make):
     X = make(FRAME)
     fitted = odtc.OptimalTreeClassifier(2).fit(X, LABELS)
@@ -186,16 +218,25 @@ def test_neither_order_nor_repetition_of_rows_matters():
     first = odtc.OptimalTreeClassifier(2).fit(X, y, sample_weight=weights)
     mixed = np.random.default_rng(4).permutation(np.repeat(np.arange(len(y)), weights))
     again = odtc.OptimalTreeClassifier(2).fit(X[mixed], y[mixed])
-    assert [node.split for node, _ in first.tree_.walk() if isinstance(node, Branch)] == [node.split for node, _ in again.tree_.walk() if isinstance(node, Branch)]
+    assert [node.split for node, _ in first.tree_.walk() if isinstance(node, Branch)] == [
+        node.split for node, _ in again.tree_.walk() if isinstance(node, Branch)
+    ]
 
 
-@pytest.mark.parametrize(("given", "words"), [
-    ({"max_depth": -1}, "max_depth as an integer of at least 0, got -1"), ({"max_depth": 2.0}, "max_depth"),
-    ({"min_samples_leaf": 0}, "min_samples_leaf"), ({"min_weight_fraction_leaf": 0.7}, "from 0 to 0.5"),
-    ({"model": "flowcot"}, "did you mean 'flowoct'"), ({"solver": "hihgs"}, "did you mean 'highs'"),
-    ({"class_weight": {0: -1}}, "finite number of 0 or more"), ({"time_limit": 0}, "seconds above 0"),
-    ({"categorical_features": "all"}, "from_dtype"),
-])
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"max_depth": -1}, "max_depth as an integer of at least 0, got -1"),
+        ({"max_depth": 2.0}, "max_depth"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf"),
+        ({"min_weight_fraction_leaf": 0.7}, "from 0 to 0.5"),
+        ({"model": "flowcot"}, "did you mean 'flowoct'"),
+        ({"solver": "hihgs"}, "did you mean 'highs'"),
+        ({"class_weight": {0: -1}}, "finite number of 0 or more"),
+        ({"time_limit": 0}, "seconds above 0"),
+        ({"categorical_features": "all"}, "from_dtype"),
+    ],
+)
 def test_a_bad_parameter_is_a_value_error_in_a_sentence(given, words):
     X, y = blobs(20, 2, 2)
     with pytest.raises(ValueError, match=words):
@@ -203,4 +244,8 @@ def test_a_bad_parameter_is_a_value_error_in_a_sentence(given, words):
 
 
 def test_errors_of_choice_are_value_errors():
-    assert issubclass(ChoiceError, ValueError) and issubclass(odtc.OdtcError, Exception) and not issubclass(odtc.OdtcError, ValueError)
+    assert (
+        issubclass(ChoiceError, ValueError)
+        and issubclass(odtc.OdtcError, Exception)
+        and not issubclass(odtc.OdtcError, ValueError)
+    )

@@ -1,4 +1,5 @@
-"""What `OptimalTreeClassifier` refuses, as its users meet it: a ValueError (TypeError for cells) that names the parameter or the column."""
+"""What `OptimalTreeClassifier` refuses, as its users meet it: a ValueError (TypeError for cells) that names the
+parameter or the column."""
 
 import pandas as pd
 import pytest
@@ -8,13 +9,31 @@ from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
 
-@pytest.mark.parametrize("given, word", [
-    ({"model": None}, "model"), ({"model": 3}, "model"), ({"solver": None}, "solver"), ({"solver": ["highs"]}, "solver"),
-    ({"encoding": None}, "encoding"), ({"encoding": 3}, "encoding"), ({"cuts": 3}, "cuts"), ({"time_limit": "soon"}, "time_limit"),
-    ({"time_limit": 0}, "time_limit"), ({"threads": "two"}, "threads"), ({"gap": "x"}, "gap"), ({"gap": -1}, "gap"), ({"params": "x"}, "params"),
-    ({"constraints": 3}, "constraints"), ({"constraints": [3]}, "constraints"), ({"class_weight": "even"}, "class_weight"), ({"class_weight": 3}, "class_weight"),
-    ({"class_weight": {"nosuch": 2}}, "class_weight"), ({"class_weight": {0: -2}}, "0 or more"), ({"categorical_features": 3}, "categorical_features"),
-])
+@pytest.mark.parametrize(
+    "given, word",
+    [
+        ({"model": None}, "model"),
+        ({"model": 3}, "model"),
+        ({"solver": None}, "solver"),
+        ({"solver": ["highs"]}, "solver"),
+        ({"encoding": None}, "encoding"),
+        ({"encoding": 3}, "encoding"),
+        ({"cuts": 3}, "cuts"),
+        ({"time_limit": "soon"}, "time_limit"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"threads": "two"}, "threads"),
+        ({"gap": "x"}, "gap"),
+        ({"gap": -1}, "gap"),
+        ({"params": "x"}, "params"),
+        ({"constraints": 3}, "constraints"),
+        ({"constraints": [3]}, "constraints"),
+        ({"class_weight": "even"}, "class_weight"),
+        ({"class_weight": 3}, "class_weight"),
+        ({"class_weight": {"nosuch": 2}}, "class_weight"),
+        ({"class_weight": {0: -2}}, "0 or more"),
+        ({"categorical_features": 3}, "categorical_features"),
+    ],
+)
 def test_a_parameter_that_does_not_fit_is_a_value_error_that_names_it(given, word):
     X, y = [[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1]
     with pytest.raises(ValueError, match=word) as said:
@@ -26,7 +45,11 @@ def test_one_constraint_may_stand_without_brackets():
     X, y = [[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], [0, 1, 1, 1, 1, 1]
     fitted = OptimalTreeClassifier(max_depth=1, constraints="leaf_rows >= 2").fit(X, y)
     assert fitted.leaf_rows_.sum(axis=1).min() >= 2
-    assert fitted.objective_ == OptimalTreeClassifier(max_depth=1, constraints=["leaf_rows >= 2"]).fit(X, y).objective_ == 1
+    assert (
+        fitted.objective_
+        == OptimalTreeClassifier(max_depth=1, constraints=["leaf_rows >= 2"]).fit(X, y).objective_
+        == 1
+    )
     problem = pipeline.pose(MONKS / "monks-1.csv", "flowoct", 2, constraints="leaf_rows >= 2")
     assert [str(kept) for kept in problem.constraints] == ["leaf_rows >= 2"]
 

@@ -34,7 +34,10 @@ def onnx_predict(tree, rows) -> tuple[list, np.ndarray]:
         place = next(j for j, feature in enumerate(tree.features) if name in (feature.name, f"{feature.name}_in"))
         feature, column = tree.features[place], rows[:, place]
         if feature.kind != NUMERIC:
-            column = np.array(["" if np.isnan(v) else feature.levels[int(v)] if v >= 0 else unseen(feature) for v in column], dtype=object)
+            column = np.array(
+                ["" if np.isnan(v) else feature.levels[int(v)] if v >= 0 else unseen(feature) for v in column],
+                dtype=object,
+            )
         given[name] = column[:, None]
     label, shares = session.run(["label", "probabilities"], given)
     return [name or None for name in label], shares
@@ -43,11 +46,21 @@ def onnx_predict(tree, rows) -> tuple[list, np.ndarray]:
 @pytest.mark.parametrize("missing", ["drop", "separate"])
 def test_onnx_predicts_as_the_tree_for_each_split(missing):
     for split in SPLITS:
-        tree = Tree(Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Branch(SPLITS[4], Leaf(1, (1.0, 3.0), (1, 3)), Leaf(0))), COLUMNS, ("it's", "*/ \\ ?>"), "--", missing)
+        tree = Tree(
+            Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Branch(SPLITS[4], Leaf(1, (1.0, 3.0), (1, 3)), Leaf(0))),
+            COLUMNS,
+            ("it's", "*/ \\ ?>"),
+            "--",
+            missing,
+        )
         labels, shares = onnx_predict(tree, CELLS)
         assert labels == expected(tree, CELLS), split
         for label, share in zip(labels, shares):
-            assert np.isnan(share).all() if label is None else tree.classes[share.argmax()] == label and share.sum() == pytest.approx(1)
+            assert (
+                np.isnan(share).all()
+                if label is None
+                else tree.classes[share.argmax()] == label and share.sum() == pytest.approx(1)
+            )
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=HEALTH)
@@ -68,7 +81,13 @@ def numeric_tree(draw) -> Tree:
             return Leaf(draw(st.integers(0, 2)), tuple(map(float, rows)), tuple(rows))
         place = draw(st.integers(0, 1))
         split = draw(st.sampled_from((Threshold, Missing, Subset)))
-        asked = split(place) if split is Missing else Threshold(place, draw(numbers)) if split is Threshold else Subset(place, tuple(draw(st.lists(numbers, min_size=1, max_size=3, unique=True))))
+        asked = (
+            split(place)
+            if split is Missing
+            else Threshold(place, draw(numbers))
+            if split is Threshold
+            else Subset(place, tuple(draw(st.lists(numbers, min_size=1, max_size=3, unique=True))))
+        )
         return Branch(asked, node(depth - 1), node(depth - 1))
 
     return Tree(node(3), (X, Y), ("a", "b", "c"), missing="separate")
@@ -95,7 +114,15 @@ def import_frame(rows):
 
 
 def test_a_tree_goes_to_scikit_learn_and_back():
-    tree = Tree(Branch(Threshold(0, 2.0), Leaf(0, (3.0, 1.0), (3, 1)), Branch(Threshold(1, 0.5), Leaf(1, (0.0, 2.0), (0, 2)), Leaf(0, (1.0, 0.0), (1, 0)))), (X, Y), ("no", "yes"))
+    tree = Tree(
+        Branch(
+            Threshold(0, 2.0),
+            Leaf(0, (3.0, 1.0), (3, 1)),
+            Branch(Threshold(1, 0.5), Leaf(1, (0.0, 2.0), (0, 2)), Leaf(0, (1.0, 0.0), (1, 0))),
+        ),
+        (X, Y),
+        ("no", "yes"),
+    )
     cells = np.array([[1, 0], [2, 0], [0, 0], [1, 1], [3, 0.5], [4, 0], [5, 1]], dtype=float)
     data = Dataset("d", cells, np.array([0, 0, 0, 1, 1, 1, 0], dtype=np.int32), (X, Y), ("no", "yes"), np.ones(7))
     fitted = pickle.loads(export(tree, "sklearn"))
@@ -105,17 +132,26 @@ def test_a_tree_goes_to_scikit_learn_and_back():
     assert fitted.get_depth() == 2 and fitted.tree_.n_node_samples.tolist() == [7, 4, 3, 2, 1]
 
 
-@pytest.mark.parametrize(("split", "instead"), [(Subset(1, (1.0,)), "numbers alone"), (Oblique((Term(0, 1.0),), 2.0), "tests of one column each")])
+@pytest.mark.parametrize(
+    ("split", "instead"),
+    [(Subset(1, (1.0,)), "numbers alone"), (Oblique((Term(0, 1.0),), 2.0), "tests of one column each")],
+)
 def test_scikit_learn_cannot_have_categories_or_hyperplanes(split, instead):
     features = (X, Feature("colour", "categorical", ("blue", "red")))
-    with pytest.raises(ChoiceError, match=f"compares numbers with thresholds, and this tree asks .*; train on {instead}, or"):
+    with pytest.raises(
+        ChoiceError, match=f"compares numbers with thresholds, and this tree asks .*; train on {instead}, or"
+    ):
         export(Tree(Branch(split, Leaf(0), Leaf(1)), features, ("a", "b")), "sklearn")
 
 
 def test_a_picture_shows_every_node():
     from matplotlib.figure import Figure
 
-    tree = Tree(Branch(Threshold(0, 2.0), Leaf(0, (3.0, 1.0), (3, 1)), Branch(Subset(1, (1.0,)), Leaf(1), Leaf(0))), (X, Feature("c$_{", "categorical", ("a", "b$"))), ("$no", "yes"))
+    tree = Tree(
+        Branch(Threshold(0, 2.0), Leaf(0, (3.0, 1.0), (3, 1)), Branch(Subset(1, (1.0,)), Leaf(1), Leaf(0))),
+        (X, Feature("c$_{", "categorical", ("a", "b$"))),
+        ("$no", "yes"),
+    )
     axes = Figure().add_subplot()
     shown = odtc.plot_tree(tree, ax=axes)
     assert [note.get_text() for note in shown] == ["x ≤ 2", "$no\n3 of 4", "c$_{ = b$", "yes", "$no"]

@@ -23,13 +23,26 @@ from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.command_line import odtc
 from tests.exhaustive import cheapest, every_split
 
-KIND = {"x": (NUMERIC, ()), "colour": (CATEGORICAL, tuple("abcdef")), "shape": (CATEGORICAL, tuple("uvwxyz")), "sex": (BOOLEAN, ("f", "m"))}
+KIND = {
+    "x": (NUMERIC, ()),
+    "colour": (CATEGORICAL, tuple("abcdef")),
+    "shape": (CATEGORICAL, tuple("uvwxyz")),
+    "sex": (BOOLEAN, ("f", "m")),
+}
 
 
 def pose(columns: dict, y, depth=1, scheme="auto", missing="drop", model="fair", weight=None, **params) -> Problem:
     features = tuple(Feature(name, *KIND.get(name, (CATEGORICAL, tuple("abcdef")))) for name in columns)
     X = np.array([*columns.values()], float).T.copy()
-    data = Dataset("d", X, np.array(y, np.int32), features, ("no", "yes"), np.ones(len(X)) if weight is None else np.array(weight, float), missing=missing)
+    data = Dataset(
+        "d",
+        X,
+        np.array(y, np.int32),
+        features,
+        ("no", "yes"),
+        np.ones(len(X)) if weight is None else np.array(weight, float),
+        missing=missing,
+    )
     return Problem(encode(data, scheme), CompleteTree(depth), model, parse_params(model, params))
 
 
@@ -53,12 +66,26 @@ def test_a_set_of_levels_asks_what_no_test_of_one_level_does():
 @pytest.mark.parametrize("depth", [1, 2])
 def test_numbers_and_levels_are_exhaustive_search(scheme, depth):
     rng = np.random.default_rng(3)
-    columns = {"x": rng.integers(0, 5, 24), "colour": rng.integers(0, 5, 24), "shape": rng.integers(0, 3, 24), "sex": rng.integers(0, 2, 24)}
+    columns = {
+        "x": rng.integers(0, 5, 24),
+        "colour": rng.integers(0, 5, 24),
+        "shape": rng.integers(0, 3, 24),
+        "sex": rng.integers(0, 2, 24),
+    }
     problem = pose(columns, rng.integers(0, 2, 24), depth, scheme)
     data = problem.encoded.dataset
     if scheme == "onehot":  # numbers are levels, too
-        data = Dataset("d", data.X, data.y, tuple(Feature(f.name, CATEGORICAL, tuple("abcdef")) for f in data.features), data.classes, data.weight)
-    assert solved(problem).solution.objective == pytest.approx(cheapest(every_split(data), data.y, data.weight, depth), abs=1e-6)
+        data = Dataset(
+            "d",
+            data.X,
+            data.y,
+            tuple(Feature(f.name, CATEGORICAL, tuple("abcdef")) for f in data.features),
+            data.classes,
+            data.weight,
+        )
+    assert solved(problem).solution.objective == pytest.approx(
+        cheapest(every_split(data), data.y, data.weight, depth), abs=1e-6
+    )
 
 
 def test_missing_cells_are_a_level_that_is_in_no_set():
@@ -79,13 +106,20 @@ def test_missing_numbers_have_a_test_of_their_own():
 
 def test_levels_are_known_where_another_column_took_their_tests(tmp_path):
     """Levels b of colour and v of shape are one column; so are two of four levels of a third feature and a number."""
-    columns = {"sex": [0, 1, 1, 0, 0, 0], "colour": [0, 1, 1, 2, 3, 3], "x": [9, 5, 5, 9, 9, 9], "shape": [0, 1, 1, 0, 3, 4]}
+    columns = {
+        "sex": [0, 1, 1, 0, 0, 0],
+        "colour": [0, 1, 1, 2, 3, 3],
+        "x": [9, 5, 5, 9, 9, 9],
+        "shape": [0, 1, 1, 0, 3, 4],
+    }
     problem = pose(columns, [0, 1, 1, 1, 0, 0])
     assert any(problem.encoded.stands_for)
     model = pipeline.compile_model(problem)
     write_manifest(problem, model, tmp_path / "m.odt.json")
     for encoded in (problem.encoded, read_manifest(tmp_path / "m.odt.json").problem.encoded):
-        found = {problem.encoded.features[one.feature].name: one.values[one.level].tolist() for one in Levels.of(encoded)}
+        found = {
+            problem.encoded.features[one.feature].name: one.values[one.level].tolist() for one in Levels.of(encoded)
+        }
         rows = [problem.encoded.row_of.tolist().index(row) for row in range(encoded.n_rows)]
         assert found == {name: [columns[name][row] for row in rows] for name in ("colour", "shape")}
     assert solved(problem).solution.objective == pytest.approx(0, abs=1e-6)
@@ -98,7 +132,11 @@ def test_whole_choices_leave_each_row_its_leaf_alone():
     problem = pose(columns, np.arange(24) % 2, depth=2)
     module, encoded = problem.module, problem.encoded
     model = pipeline.compile_model(problem)
-    A, blocks, equal = model.A.tocsr(), {block.name: block for block in model.columns}, model.row_lower == model.row_upper
+    A, blocks, equal = (
+        model.A.tocsr(),
+        {block.name: block for block in model.columns},
+        model.row_lower == model.row_upper,
+    )
     asks = [Threshold(0, 0.5), Threshold(0, 2.5), Subset(1, (0.0,)), Subset(1, (1.0, 3.0)), Subset(2, (1.0,))]
     leaves = Leaf(0), Leaf(1)
     for first in asks:
@@ -111,7 +149,9 @@ def test_whole_choices_leave_each_row_its_leaf_alone():
                 lower[place] = upper[place] = np.asarray(point[name], float).ravel()
             wish = np.zeros(model.n_cols)
             wish[blocks["z"].start : blocks["z"].stop] = np.asarray(point["z"], float).ravel()
-            found = linprog(wish, A[~equal], model.row_upper[~equal], A[equal], model.row_upper[equal], np.stack([lower, upper], 1))
+            found = linprog(
+                wish, A[~equal], model.row_upper[~equal], A[equal], model.row_upper[equal], np.stack([lower, upper], 1)
+            )
             assert found.status == 0, found.message
             assert found.fun == pytest.approx(len(point["z"]), abs=1e-7)
 
@@ -121,7 +161,9 @@ def test_the_sides_of_a_node_are_whole_in_every_solver():
     if version(find_solver("ortools")) is None:
         pytest.skip("OR-tools is not on this machine")
     columns = {"colour": [1, 0, 4, 3, 3, 4, 4, 0, 2, 0, 3, 0, 0]}
-    problem = pose(columns, [0, 0, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1], 2, weight=[1, 0.5, 1, 2, 1, 2, 1, 1, 1, 2, 2, 1, 2])
+    problem = pose(
+        columns, [0, 0, 1, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1], 2, weight=[1, 0.5, 1, 2, 1, 2, 1, 1, 1, 2, 2, 1, 2]
+    )
     model = pipeline.compile_model(problem)
     decoded = pipeline.decode(model, pipeline.solve(model, "ortools", threads=1))
     assert decoded.verified, decoded.checks
@@ -154,7 +196,10 @@ def test_a_high_price_leaves_no_discrimination():
     columns = {"sex": sex, "x": rng.integers(0, 4, 20), "colour": rng.integers(0, 4, 20)}
     y = np.where(rng.random(20) < 0.8, sex, 1 - sex)
     free, priced = solved(pose(columns, y, 2)), solved(pose(columns, y, 2, rho=1000, group="sex"))
-    rates = [[decoded.tree.predict(np.array([*columns.values()], float).T)[sex == g].mean() for g in (0, 1)] for decoded in (free, priced)]
+    rates = [
+        [decoded.tree.predict(np.array([*columns.values()], float).T)[sex == g].mean() for g in (0, 1)]
+        for decoded in (free, priced)
+    ]
     assert abs(rates[0][0] - rates[0][1]) > 0.1 and rates[1][0] == pytest.approx(rates[1][1])
     assert priced.solution.objective >= free.solution.objective
 
@@ -171,20 +216,38 @@ def test_any_name_of_a_group(name, tmp_path):
     with open(tmp_path / "data.csv", "w", newline="", encoding="utf-8") as stream:
         out = csv.writer(stream)
         out.writerow([name, "colour", "class"])
-        out.writerows([["f", "red", "no"], ["f", "blue", "yes"], ["m", "red", "no"], ["m", "white", "no"], ["m", "blue", "yes"]])
-    said = odtc("fit", tmp_path / "data.csv", "--model", "fair", "--depth", 1, "-p", "rho=0.5", "-p", f"group={name}", "--json", folder=tmp_path)
+        out.writerows(
+            [["f", "red", "no"], ["f", "blue", "yes"], ["m", "red", "no"], ["m", "white", "no"], ["m", "blue", "yes"]]
+        )
+    said = odtc(
+        "fit",
+        tmp_path / "data.csv",
+        "--model",
+        "fair",
+        "--depth",
+        1,
+        "-p",
+        "rho=0.5",
+        "-p",
+        f"group={name}",
+        "--json",
+        folder=tmp_path,
+    )
     assert said.code == 0 and said.facts["verified"]
     # Blue is "yes", without an error: P(yes | f) = 1/2, P(yes | m) = 1/3, P(yes) = 2/5, for two classes.
     assert said.facts["objective"] == pytest.approx(0.5 * 2 * (1 / 10 + 1 / 15))
     assert odtc("verify", "data_fair_d1.sol", folder=tmp_path).code == 0
 
 
-@pytest.mark.parametrize(("params", "words"), [
-    ({"rho": 1}, "expected group=COLUMN, the protected column, with rho=1"),
-    ({"rho": 1, "group": "colur"}, "there is no such column (did you mean 'colour'?)"),
-    ({"group": "sex"}, "its 3 rows are one group"),
-    ({"n_min": 4}, "expected n_min of at most the 3 rows of the data, got 4"),
-])
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"rho": 1}, "expected group=COLUMN, the protected column, with rho=1"),
+        ({"rho": 1, "group": "colur"}, "there is no such column (did you mean 'colour'?)"),
+        ({"group": "sex"}, "its 3 rows are one group"),
+        ({"n_min": 4}, "expected n_min of at most the 3 rows of the data, got 4"),
+    ],
+)
 def test_what_cannot_be_priced_is_said(params, words):
     problem = pose({"colour": [0, 1, 2], "sex": [1, 1, 1]}, [0, 1, 0], **params)
     with pytest.raises(ChoiceError) as said:

@@ -53,7 +53,11 @@ def test_a_rebuild_leaves_no_start_of_the_older_model(xor):
     starts = {path.name for path in xor.glob("m.start.*")}
     assert len(starts) == len(STARTED) + 1
     assert odtc("build", "xor.csv", "--depth", 1, "--dialect", "cbc", "-o", "m", folder=xor).code == 0
-    assert {path.name for path in xor.glob("m*.start.*")} == {"m.start.cbc.sol", "m.start.notes.txt", "m2.start.cbc.sol"}
+    assert {path.name for path in xor.glob("m*.start.*")} == {
+        "m.start.cbc.sol",
+        "m.start.notes.txt",
+        "m2.start.cbc.sol",
+    }
     assert odtc("build", "xor.csv", "--start", "none", "-o", "m", folder=xor).code == 0
     assert {path.name for path in xor.glob("m*.start.*")} == {"m.start.notes.txt", "m2.start.cbc.sol"}
 

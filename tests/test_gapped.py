@@ -30,7 +30,14 @@ def clouds(draw):
 def test_every_cut_leaves_the_gap(dataset, depth, gap, gini):
     problem = posed(dataset, depth, mu=gap)
     encoded, terms = problem.encoded, LinearTerms.encoded(problem.encoded)
-    heap = grown(encoded, CompleteTree(depth), terms, gap, directions(terms, grow("cart", encoded, CompleteTree(depth)), encoded), gini)
+    heap = grown(
+        encoded,
+        CompleteTree(depth),
+        terms,
+        gap,
+        directions(terms, grow("cart", encoded, CompleteTree(depth)), encoded),
+        gini,
+    )
     for t in np.flatnonzero(heap.test >= 0).tolist():
         rows, left = parted(heap, t, encoded)
         assert left.any() and not left.all() and widest(terms.Z[rows], ~left) >= gap - 1e-9
@@ -38,7 +45,9 @@ def test_every_cut_leaves_the_gap(dataset, depth, gap, gini):
         reach, least = terms.Z[:, 0], encoded.loss.sum(axis=0).min()
         for value, after in zip(np.unique(reach), np.unique(reach)[1:]):
             if after - value >= gap * 1.001:
-                least = min(least, sum(encoded.loss[side].sum(axis=0).min() for side in (reach <= value, reach > value)))
+                least = min(
+                    least, sum(encoded.loss[side].sum(axis=0).min() for side in (reach <= value, reach > value))
+                )
         assert heap.loss(encoded) == pytest.approx(least)
 
 
@@ -67,4 +76,6 @@ def test_the_directions_of_a_tree_are_those_that_it_weighs():
     found = directions(terms, heap, problem.encoded)
     assert np.allclose(np.abs(found).sum(axis=1), 1) and len(found) == 3 + 1 + 6
     reach = terms.Z[rows] @ found[3]
-    assert heap.errors(problem.encoded) == 0 and (reach[left].max() < reach[~left].min() or reach[left].min() > reach[~left].max())
+    assert heap.errors(problem.encoded) == 0 and (
+        reach[left].max() < reach[~left].min() or reach[left].min() > reach[~left].max()
+    )

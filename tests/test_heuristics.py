@@ -41,7 +41,9 @@ def test_the_optimal_start_is_that_of_exhaustive_search(data, price):
     problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
     encoded, depth = problem.encoded, problem.topology.depth
     heap = HEURISTICS.get("optimal").tree(encoded, problem.topology, price)
-    assert cost(heap, encoded, price) == pytest.approx(cheapest(encoded.X, encoded.y, encoded.weight, depth, price, cost=encoded.cost.tolist()), abs=1e-9)
+    assert cost(heap, encoded, price) == pytest.approx(
+        cheapest(encoded.X, encoded.y, encoded.weight, depth, price, cost=encoded.cost.tolist()), abs=1e-9
+    )
     assert_settled(heap, encoded)
 
 
@@ -78,8 +80,16 @@ def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
     assert value == pytest.approx(worth(1, rows), abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "depth", "errors"), [("monks-1", 3, 10), ("hayes-roth", 3, 34), ("hayes-roth", 4, 21),
-                                                       ("tic-tac-toe", 3, 216), ("tic-tac-toe", 4, 137)])
+@pytest.mark.parametrize(
+    ("name", "depth", "errors"),
+    [
+        ("monks-1", 3, 10),
+        ("hayes-roth", 3, 34),
+        ("hayes-roth", 4, 21),
+        ("tic-tac-toe", 3, 216),
+        ("tic-tac-toe", 4, 137),
+    ],
+)
 def test_local_search_leaves_a_bad_root(name, depth, errors, shared_data):
     """Where CART's root is not the best one: these are the known optima."""
     encoded = encoding.encode(read(shared_data / f"{name}.csv"), "onehot")

@@ -64,8 +64,18 @@ def test_predictions_agree_at_ties_of_32_bits(seed):
     assert_counted(tree, dataset)
     around = []
     for t in fitted.tree_.threshold[fitted.tree_.feature >= 0]:
-        ends = [np.float32(t), np.nextafter(np.float32(t), np.float32(np.inf)), np.nextafter(np.float32(t), np.float32(-np.inf)), last_left(t), t]
-        around += [move(float(end)) for end in ends for move in (float, lambda v: np.nextafter(v, np.inf), lambda v: np.nextafter(v, -np.inf))]
+        ends = [
+            np.float32(t),
+            np.nextafter(np.float32(t), np.float32(np.inf)),
+            np.nextafter(np.float32(t), np.float32(-np.inf)),
+            last_left(t),
+            t,
+        ]
+        around += [
+            move(float(end))
+            for end in ends
+            for move in (float, lambda v: np.nextafter(v, np.inf), lambda v: np.nextafter(v, -np.inf))
+        ]
     probes = np.array([[draw.choice(around) for _ in range(3)] for _ in range(2000)])
     said = fitted.predict(pl.DataFrame(probes, schema=frame.columns))
     assert (np.array(tree.classes)[tree.predict(probes)] == said).all()
@@ -74,11 +84,17 @@ def test_predictions_agree_at_ties_of_32_bits(seed):
 def test_the_text_of_export_text_is_the_same_tree(tmp_path):
     X, y = frame_of(IRIS)
     fitted, dataset = DecisionTreeClassifier(random_state=0).fit(X, y), read(IRIS)
-    for name, options in (("plain", {"decimals": 17}), ("weights", {"decimals": 17, "show_weights": True}), ("narrow", {"decimals": 17, "spacing": 1})):
+    for name, options in (
+        ("plain", {"decimals": 17}),
+        ("weights", {"decimals": 17, "show_weights": True}),
+        ("narrow", {"decimals": 17, "spacing": 1}),
+    ):
         (tmp_path / name).write_text(export_text(fitted, feature_names=list(X.columns), **options))
         assert import_tree(tmp_path / name, dataset) == import_tree(fitted, dataset)
     rounded = tmp_path / "rounded"
-    rounded.write_text("\ufeff" + export_text(fitted, feature_names=list(X.columns)).replace("\n", "\r\n"), encoding="utf-8")
+    rounded.write_text(
+        "\ufeff" + export_text(fitted, feature_names=list(X.columns)).replace("\n", "\r\n"), encoding="utf-8"
+    )
     assert (classes_of(import_tree(rounded, dataset), dataset) == fitted.predict(X)).all()
 
 
@@ -88,7 +104,9 @@ def test_a_rounded_threshold_among_the_cells_is_refused(tmp_path):
     dataset = from_frame(frame.with_columns(y=pl.Series(list("abab"))), "near")
     path = tmp_path / "tree"
     path.write_text(export_text(fitted, feature_names=["x"]))
-    with pytest.raises(TreeError, match=r"rounds the threshold of 'x' to 0.4\d, so the cell 0.4\d may go either way.*decimals=17"):
+    with pytest.raises(
+        TreeError, match=r"rounds the threshold of 'x' to 0.4\d, so the cell 0.4\d may go either way.*decimals=17"
+    ):
         import_tree(path, dataset)
     path.write_text(export_text(fitted, feature_names=["x"], decimals=17))
     assert (classes_of(import_tree(path, dataset), dataset) == list("abab")).all()
@@ -116,7 +134,9 @@ def test_words_booleans_and_labels_of_other_types():
         fitted = DecisionTreeClassifier(random_state=0).fit(X, labels)
         dataset = from_frame(frame.with_columns(y=labels.astype(int) if labels is y else labels), "words")
         tree = import_tree(fitted, dataset)
-        assert (tree.predict(dataset.X) == labels.astype(int)).all() and tree.classes == (("0", "1") if labels is y else ("false", "true"))
+        assert (tree.predict(dataset.X) == labels.astype(int)).all() and tree.classes == (
+            ("0", "1") if labels is y else ("false", "true")
+        )
 
 
 def test_columns_without_names_are_taken_by_place():
@@ -149,8 +169,11 @@ def test_a_tree_of_another_run(tmp_path):
     (tmp_path / "two.csv").write_text("n,c,k,y\n5,red,1,b\n7,blue,2,b\n9,red,3,a\n")
     one, two = read(tmp_path / "one.csv", categorical=["k"]), read(tmp_path / "two.csv")
     features, codes = one.features, {level: float(code) for code, level in enumerate(one.features[1].levels)}
-    root = Branch(Subset(0, (0.0, 1.0)), Branch(Threshold(2, 6.0), odtc.trees.tree.Leaf(0), odtc.trees.tree.Leaf(1)),
-                  Branch(Subset(1, (codes["green"], codes["red"])), odtc.trees.tree.Leaf(0), odtc.trees.tree.Leaf(1)))
+    root = Branch(
+        Subset(0, (0.0, 1.0)),
+        Branch(Threshold(2, 6.0), odtc.trees.tree.Leaf(0), odtc.trees.tree.Leaf(1)),
+        Branch(Subset(1, (codes["green"], codes["red"])), odtc.trees.tree.Leaf(0), odtc.trees.tree.Leaf(1)),
+    )
     tree = import_tree(odtc.Tree(root, features, one.classes, "y"), two)
     assert tree.features == two.features and list(classes_of(tree, two)) == ["a", "b", "a"]
     assert_counted(tree, two)
@@ -166,7 +189,11 @@ def test_an_imported_tree_starts_a_solver_and_is_shown_and_predicts(tmp_path):
     joblib.dump(fitted, tmp_path / "cart.joblib", compress=3)
     said = command("import", "cart.joblib", "--data", IRIS, "--trust", "--json", folder=tmp_path)
     facts = said.facts
-    assert said.code == 0 and facts["files"] == ["cart.tree.json"] and facts["train_correct"] == int((fitted.predict(X) == y).sum())
+    assert (
+        said.code == 0
+        and facts["files"] == ["cart.tree.json"]
+        and facts["train_correct"] == int((fitted.predict(X) == y).sum())
+    )
     shown = command("show", "cart.tree.json", folder=tmp_path)
     assert shown.code == 0 and X.columns[fitted.tree_.feature[0]] in shown.out
     predicted = command("predict", "cart.tree.json", IRIS, folder=tmp_path).out.splitlines()[1:]
@@ -202,19 +229,30 @@ def test_a_pickle_is_not_opened_without_trust(tmp_path):
     sentence = refused(command("import", "bad.pkl", "--data", IRIS, folder=tmp_path))
     assert "opening a pickle runs the code in it: add --trust" in sentence and not (tmp_path / "ran").exists()
     assert "expected a fitted DecisionTreeClassifier of scikit-learn, got NoneType" in refused(
-        command("import", "bad.pkl", "--data", IRIS, "--trust", folder=tmp_path))
+        command("import", "bad.pkl", "--data", IRIS, "--trust", folder=tmp_path)
+    )
 
 
 TEXT = "|--- n <= 2.50\n|   |--- class: a\n|--- n >  2.50\n|   |--- class: b\n"
 BAD_TEXTS = [
-    (TEXT.replace("class: b", "truncated branch of depth 2"), "line 4: expected .* got 'truncated branch of depth 2'; print it with a larger max_depth"),
-    (TEXT[:30], "line 2: expected"), (TEXT.replace(">  2.50", ">  2.60"), "line 3: expected the other side of 'n' <= 2.50"),
-    (TEXT + "|   |--- class: b\n", "line 5: expected the end of the tree"), (TEXT + "hello\n", "line 5: expected a line of export_text, got 'hello'"),
+    (
+        TEXT.replace("class: b", "truncated branch of depth 2"),
+        "line 4: expected .* got 'truncated branch of depth 2'; print it with a larger max_depth",
+    ),
+    (TEXT[:30], "line 2: expected"),
+    (TEXT.replace(">  2.50", ">  2.60"), "line 3: expected the other side of 'n' <= 2.50"),
+    (TEXT + "|   |--- class: b\n", "line 5: expected the end of the tree"),
+    (TEXT + "hello\n", "line 5: expected a line of export_text, got 'hello'"),
     (TEXT.replace("n <", "m <").replace("n >", "m >"), "asks for a column 'm', which 'a' has not"),
-    (TEXT.replace("n <", "c <").replace("n >", "c >"), "compares the column 'c' with a number, but its cells in 'a' are words.*'c=u'"),
+    (
+        TEXT.replace("n <", "c <").replace("n >", "c >"),
+        "compares the column 'c' with a number, but its cells in 'a' are words.*'c=u'",
+    ),
     (TEXT.replace("n <", "c=z <").replace("n >", "c=z >"), "asks for a column 'c=z'"),
     (TEXT.replace("class: b", "class: z"), "predicts the class 'z', which the target 'y' of 'a' has not: a, b"),
-    (TEXT.replace("2.50", "nan"), "line 1: expected 'COLUMN <= NUMBER'"), ("hello", "got none of them"), ("", "got none of them"),
+    (TEXT.replace("2.50", "nan"), "line 1: expected 'COLUMN <= NUMBER'"),
+    ("hello", "got none of them"),
+    ("", "got none of them"),
     ("{}", "expected a tree of schema"),
 ]
 
@@ -238,10 +276,14 @@ def test_good_text_of_the_same_kind(tmp_path):
     assert "another with -o" in refused(command("import", "t.tree.json", "--data", "a.csv", folder=tmp_path))
 
 
-@pytest.mark.parametrize(("estimator", "sentence"), [
-    (DecisionTreeClassifier(), "got DecisionTreeClassifier"), (RandomForestClassifier(n_estimators=2), "got RandomForestClassifier"),
-    (DecisionTreeRegressor(), "got DecisionTreeRegressor"),
-])
+@pytest.mark.parametrize(
+    ("estimator", "sentence"),
+    [
+        (DecisionTreeClassifier(), "got DecisionTreeClassifier"),
+        (RandomForestClassifier(n_estimators=2), "got RandomForestClassifier"),
+        (DecisionTreeRegressor(), "got DecisionTreeRegressor"),
+    ],
+)
 def test_other_estimators_are_refused(estimator, sentence):
     X, y = frame_of(IRIS)
     if not isinstance(estimator, DecisionTreeClassifier):
@@ -256,6 +298,8 @@ def test_two_targets_and_ambiguous_names_are_refused():
         import_tree(DecisionTreeClassifier().fit(X, np.column_stack([y, y])), read(IRIS))
     frame = pl.DataFrame({"a": ["b_c", "x"], "a_b": ["c", "y"], "y": ["u", "v"]})
     with pytest.raises(TreeError, match="may be a level of 'a' or 'a_b'"):
-        import_tree(DecisionTreeClassifier().fit(pl.DataFrame({"a_b_c": [1, 0]}), ["u", "v"]), from_frame(frame, "names"))
+        import_tree(
+            DecisionTreeClassifier().fit(pl.DataFrame({"a_b_c": [1, 0]}), ["u", "v"]), from_frame(frame, "names")
+        )
     with pytest.raises(TreeError, match="cannot read the tree"):
         read_foreign("nowhere.pkl")

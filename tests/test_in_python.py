@@ -1,4 +1,5 @@
-"""The compiler from Python, as a data scientist calls it first: data frames, fitted estimators, and what is refused in a sentence."""
+"""The compiler from Python, as a data scientist calls it first: data frames, fitted estimators, and what is refused
+in a sentence."""
 
 import pandas as pd
 import polars as pl
@@ -8,16 +9,28 @@ from sklearn.exceptions import NotFittedError
 import odtc
 from odtc.errors import ChoiceError, DataError, TreeError
 
-ROWS = {"size": [1.0, 2.0, None, 4.0, 5.0, 6.0], "colour": ["red", "blue", "red", "blue", "red", "blue"], "big": [False, False, True, True, True, True],
-        "y": ["no", "no", "yes", "yes", "yes", "yes"]}
+ROWS = {
+    "size": [1.0, 2.0, None, 4.0, 5.0, 6.0],
+    "colour": ["red", "blue", "red", "blue", "red", "blue"],
+    "big": [False, False, True, True, True, True],
+    "y": ["no", "no", "yes", "yes", "yes", "yes"],
+}
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, lambda rows: pd.DataFrame(rows).astype({"colour": "category"})], ids=["pandas", "polars", "categories"])
+@pytest.mark.parametrize(
+    "make",
+    [pd.DataFrame, pl.DataFrame, lambda rows: pd.DataFrame(rows).astype({"colour": "category"})],
+    ids=["pandas", "polars", "categories"],
+)
 @pytest.mark.parametrize("missing", ["drop", "separate"])
 def test_a_data_frame_is_data_as_its_file_is(tmp_path, make, missing):
     pd.DataFrame(ROWS).to_csv(tmp_path / "rows.csv", index=False)
     of_file, of_frame = odtc.read(tmp_path / "rows.csv", missing=missing), odtc.read(make(ROWS), missing=missing)
-    assert (of_frame.features, of_frame.classes, of_frame.n_dropped) == (of_file.features, of_file.classes, of_file.n_dropped)
+    assert (of_frame.features, of_frame.classes, of_frame.n_dropped) == (
+        of_file.features,
+        of_file.classes,
+        of_file.n_dropped,
+    )
     assert ((of_frame.X == of_file.X) | (of_frame.X != of_frame.X)).all() and (of_frame.y == of_file.y).all()
     fitted = odtc.fit(make(ROWS), "flowoct", depth=1, reading={"missing": missing})
     assert fitted.facts["train_accuracy"] == 1 and fitted.decoded.verified

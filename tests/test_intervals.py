@@ -33,11 +33,23 @@ def numbers(draw, most_rows=11, most_values=7, by_pair=True):
     """Encoded numeric columns of many values, with ties, contradictions, weights and costs."""
     n = draw(st.integers(3, most_rows))
     p, K = draw(st.integers(1, 3)), draw(st.integers(2, 3))
-    X = np.array(draw(st.lists(st.lists(st.integers(0, most_values), min_size=p, max_size=p), min_size=n, max_size=n)), float)
+    X = np.array(
+        draw(st.lists(st.lists(st.integers(0, most_values), min_size=p, max_size=p), min_size=n, max_size=n)), float
+    )
     y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)), np.int32)
-    weight = np.array(draw(st.lists(st.sampled_from(draw(st.sampled_from([[1.0], [1.0, 2.0, 0.5], [0.1, 0.3, 1.7]]))), min_size=n, max_size=n)))
+    weight = np.array(
+        draw(
+            st.lists(
+                st.sampled_from(draw(st.sampled_from([[1.0], [1.0, 2.0, 0.5], [0.1, 0.3, 1.7]]))),
+                min_size=n,
+                max_size=n,
+            )
+        )
+    )
     try:
-        encoded = encode(Dataset("random", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(p)), tuple("xyz"[:K]), weight))
+        encoded = encode(
+            Dataset("random", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(p)), tuple("xyz"[:K]), weight)
+        )
     except DataError:
         return None
     return replace(encoded, cost=draw(costs(K, by_pair)))
@@ -50,7 +62,12 @@ def best(encoded, depth, lam=0.0):
 @given(numbers().filter(lambda encoded: encoded), st.sampled_from([1, 2, 3]), st.sampled_from([0.0, 0.05, 0.25]))
 @settings(max_examples=60, deadline=None)
 def test_the_search_finds_what_trying_every_tree_does(encoded, depth, lam):
-    with patch.object(interval_search, "FIRST", 1), patch.object(interval_search, "NEXT", 1), patch.object(prefix_sums, "CELLS", 20), patch.object(prefix_sums, "ENTRIES", 20):
+    with (
+        patch.object(interval_search, "FIRST", 1),
+        patch.object(interval_search, "NEXT", 1),
+        patch.object(prefix_sums, "CELLS", 20),
+        patch.object(prefix_sums, "ENTRIES", 20),
+    ):
         ranked = Ranked.of(Scales.of(encoded).rank, encoded.loss, lam / (1 - lam))
         found = IntervalSearch(ranked).value(np.arange(len(ranked.rank)), depth)
     assert (1 - lam) * (ranked.floor + found.cost) == pytest.approx(best(encoded, depth, lam), abs=1e-9)
@@ -71,7 +88,9 @@ def test_stumps_are_counted_right(encoded, rnd):
             assert Part(ranked, rows).stump()[0] == pytest.approx(value, abs=1e-9)
 
 
-@pytest.mark.parametrize("form", [{}, {"tail": "2"}, {"proof": "true"}, {"lambda": 0.05}, {"lambda": 0.25, "tail": "1"}], ids=str)
+@pytest.mark.parametrize(
+    "form", [{}, {"tail": "2"}, {"proof": "true"}, {"lambda": 0.05}, {"lambda": 0.25, "tail": "1"}], ids=str
+)
 @given(encoded=numbers(most_rows=9, most_values=5).filter(lambda encoded: encoded), depth=st.sampled_from([2, 3]))
 @settings(max_examples=15, deadline=None)
 def test_the_file_is_the_optimum_and_its_flow_the_tree(form, encoded, depth):
@@ -84,10 +103,15 @@ def test_the_file_is_the_optimum_and_its_flow_the_tree(form, encoded, depth):
     assert solution.objective == pytest.approx(best(encoded, depth, lam), abs=1e-6) and decoded.verified
     assert problem.module.objective(problem, decoded.heap) == pytest.approx(best(encoded, depth, lam), abs=1e-9)
     if not (encoded.loss * 2 % 1).any():  # then the columns of intervals cost more than the tree
-        assert not any(block.name[0] == "v" and solution.x[block.start : block.stop].max() > 1e-6 for block in model.columns)
+        assert not any(
+            block.name[0] == "v" and solution.x[block.start : block.stop].max() > 1e-6 for block in model.columns
+        )
 
 
-@given(encoded=numbers(most_rows=30, most_values=30, by_pair=False).filter(lambda encoded: encoded), depth=st.sampled_from([2, 3, 4]))
+@given(
+    encoded=numbers(most_rows=30, most_values=30, by_pair=False).filter(lambda encoded: encoded),
+    depth=st.sampled_from([2, 3, 4]),
+)
 @settings(max_examples=15, deadline=None)
 def test_intervals_and_single_thresholds_are_one_optimum(encoded, depth):
     paid = set()
@@ -103,13 +127,22 @@ def test_when_they_are_taken():
     assert not any(block.role == "bound" for block in few.columns)
     random = np.random.default_rng(1)
     features = tuple(Feature(f"f{j}", NUMERIC) for j in range(3))
-    data = Dataset("many", random.normal(size=(50, 3)), random.integers(0, 2, 50).astype(np.int32), features, ("x", "y"), np.ones(50))
+    data = Dataset(
+        "many",
+        random.normal(size=(50, 3)),
+        random.integers(0, 2, 50).astype(np.int32),
+        features,
+        ("x", "y"),
+        np.ones(50),
+    )
     assert any(block.role == "bound" for block in pipeline.build(data, "dpflow", 2).columns)
     for params in ({"tail": "0"}, {"fold": "false"}):
         assert not any(block.role == "bound" for block in pipeline.build(data, "dpflow", 2, params=params).columns)
         with pytest.raises(ChoiceError, match="intervals=true"):
             pipeline.build(data, "dpflow", 2, params=params | {"intervals": "true"})
-    assert not any(block.role == "bound" for block in pipeline.build(data, "dpflow", 2, constraints=("leaf_rows >= 3",)).columns)
+    assert not any(
+        block.role == "bound" for block in pipeline.build(data, "dpflow", 2, constraints=("leaf_rows >= 3",)).columns
+    )
     with pytest.raises(ChoiceError, match="leaf_rows"):
         pipeline.build(data, "dpflow", 2, intervals="true", constraints=("leaf_rows >= 3",))
     model = pipeline.build(data, "dpflow", 3)
@@ -131,14 +164,37 @@ def test_any_solver_proves_the_file(solver):
 
 
 # All midpoints (STRENGTH 2.4; pima-diabetes at depth 3 by pycontree): rows right.
-KNOWN = [("iris", 2, 144), ("iris", 3, 149), ("iris", 4, 150), ("wine", 2, 172), ("wine", 3, 178), ("pima-diabetes", 2, 597), ("pima-diabetes", 3, 617),
-         ("balance-scale", 2, 448), ("balance-scale", 3, 484), ("balance-scale", 4, 524), ("monks-1", 2, 102), ("monks-1", 3, 113), ("monks-1", 4, 122)]
+KNOWN = [
+    ("iris", 2, 144),
+    ("iris", 3, 149),
+    ("iris", 4, 150),
+    ("wine", 2, 172),
+    ("wine", 3, 178),
+    ("pima-diabetes", 2, 597),
+    ("pima-diabetes", 3, 617),
+    ("balance-scale", 2, 448),
+    ("balance-scale", 3, 484),
+    ("balance-scale", 4, 524),
+    ("monks-1", 2, 102),
+    ("monks-1", 3, 113),
+    ("monks-1", 4, 122),
+]
 
 
 @pytest.mark.parametrize(("name", "depth", "right"), KNOWN)
 def test_known_optima(name, depth, right, shared_data):
-    fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", depth, encoding="thresholds", threads=1, start_from="none", intervals="true")
-    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+    fitted = odtc.fit(
+        shared_data / f"{name}.csv",
+        "dpflow",
+        depth,
+        encoding="thresholds",
+        threads=1,
+        start_from="none",
+        intervals="true",
+    )
+    assert (
+        fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+    )
 
 
 @pytest.mark.parametrize("depth", [2, 3])
@@ -154,6 +210,17 @@ def test_pycontree_finds_the_same(depth):
 
 def test_a_tree_of_less_depth_without_avoidable_error_proves_any_depth(tmp_path):
     """Iris has such a tree of depth 4; the estimate for depth 7 is of searches that must exclude something."""
-    said = command("fit", CHECKOUT / "examples" / "iris" / "iris.csv", "--model", "dpflow", "--depth", 7, "--json", "-o", "m", folder=tmp_path)
+    said = command(
+        "fit",
+        CHECKOUT / "examples" / "iris" / "iris.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        7,
+        "--json",
+        "-o",
+        "m",
+        folder=tmp_path,
+    )
     assert said.code == 0, said.err
     assert (said.facts["termination"], said.facts["objective"], said.facts["verified"]) == ("optimal", 0, True)

@@ -25,7 +25,14 @@ def both(draw, params):
     """A problem with a constraint on answers, and one or two on what is asked."""
     form = ("dpflow", params)
     problem = draw(problems(form, most_rows=8, most_classes=draw(st.integers(2, 3)), aside=True, by_class=True))
-    kinds = ["answers", *draw(st.lists(st.sampled_from(["features", "tests", "places", "leaf_rows", "branch_nodes"]), min_size=1, max_size=2))]
+    kinds = [
+        "answers",
+        *draw(
+            st.lists(
+                st.sampled_from(["features", "tests", "places", "leaf_rows", "branch_nodes"]), min_size=1, max_size=2
+            )
+        ),
+    ]
     try:
         found = posed(problem, [draw(texts(form, problem, kind)) for kind in kinds])
     except ChoiceError:  # what this data has no rows for
@@ -76,12 +83,16 @@ def test_two_columns_and_a_recall_on_real_data():
     for place in range(len(data.features)):
         for other in range(place):
             two = [other, place]
-            part = odtc.Dataset("part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight)
+            part = odtc.Dataset(
+                "part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight
+            )
             try:
                 best.append(odtc.fit(part, "dpflow", 2, constraints=(recall,), **keys).facts["objective"])
             except odtc.OdtcError:  # no tree over these two
                 continue
-    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == min(best)
+    assert (
+        fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == min(best)
+    )
     said = fitted.model.problem.module.notes(fitted.model.problem)["fixed"]
     assert 0 < said["columns"] < said["of"] and said["bound"] <= fitted.facts["objective"] <= said["incumbent"]
     assert "a flow of labels and tests" in choose(20, 3, ("features", "recall")).why

@@ -18,8 +18,14 @@ from tests.exhaustive import cheapest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 KNOWN = [
-    ("monks-1", 2, 22), ("monks-2", 2, 57), ("monks-3", 2, 8), ("hayes-roth", 2, 52), ("house-votes-84", 2, 7),
-    ("balance-scale", 2, 199), ("soybean-small", 2, 0), ("soybean-small", 3, 0),
+    ("monks-1", 2, 22),
+    ("monks-2", 2, 57),
+    ("monks-3", 2, 8),
+    ("hayes-roth", 2, 52),
+    ("house-votes-84", 2, 7),
+    ("balance-scale", 2, 199),
+    ("soybean-small", 2, 0),
+    ("soybean-small", 3, 0),
 ]
 
 
@@ -34,9 +40,16 @@ def test_published_data(name, depth, errors, shared_data):
 
 # Errors at depth 2, 3 and 4.
 OPTIMA = {
-    "monks-1": (22, 10, 0), "monks-2": (57, 41, 30), "monks-3": (8, 6, 2), "hayes-roth": (52, 34, 21), "house-votes-84": (7, 5, 1),
-    "balance-scale": (199, 163, 138), "tic-tac-toe": (282, 216, 137), "car-evaluation_papers": (384, 336, 288),
-    "kr-vs-kp": (418, 198, 144), "soybean-small": (0, 0, 0),
+    "monks-1": (22, 10, 0),
+    "monks-2": (57, 41, 30),
+    "monks-3": (8, 6, 2),
+    "hayes-roth": (52, 34, 21),
+    "house-votes-84": (7, 5, 1),
+    "balance-scale": (199, 163, 138),
+    "tic-tac-toe": (282, 216, 137),
+    "car-evaluation_papers": (384, 336, 288),
+    "kr-vs-kp": (418, 198, 144),
+    "soybean-small": (0, 0, 0),
 }
 
 

@@ -36,8 +36,17 @@ def test_a_line_is_searched_exactly(data):
     for slope, found, least in zip(slopes, delta, cost):
         moving = slope != 0
         turns = np.unique(-v[moving] / slope[moving])
-        tried = [*((turns[1:] + turns[:-1]) / 2), *(turns[:1] - 1), *(turns[-1:] + 1), *([0.0] if not len(turns) else [])]
-        assert least == pytest.approx(min(_cost(v, slope, sign, x) for x in tried)) == pytest.approx(_cost(v, slope, sign, found))
+        tried = [
+            *((turns[1:] + turns[:-1]) / 2),
+            *(turns[:1] - 1),
+            *(turns[-1:] + 1),
+            *([0.0] if not len(turns) else []),
+        ]
+        assert (
+            least
+            == pytest.approx(min(_cost(v, slope, sign, x) for x in tried))
+            == pytest.approx(_cost(v, slope, sign, found))
+        )
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3000), st.booleans())
@@ -52,7 +61,9 @@ def test_what_a_search_says_is_what_its_line_costs(seed, n, whole):
     for slope, found, least in zip(slopes, delta, cost):
         assert least == pytest.approx(_cost(v, slope, sign, found), abs=1e-12 * size)
         turns = rng.choice(-v[slope != 0] / slope[slope != 0], 20) if (slope != 0).any() else np.zeros(1)
-        assert all(least <= _cost(v, slope, sign, turn + step) + 1e-12 * size for turn in turns for step in (-1e-3, 1e-3))
+        assert all(
+            least <= _cost(v, slope, sign, turn + step) + 1e-12 * size for turn in turns for step in (-1e-3, 1e-3)
+        )
 
 
 def test_rows_that_stay_cost_what_they_do_where_they_are():
@@ -60,4 +71,6 @@ def test_rows_that_stay_cost_what_they_do_where_they_are():
     search.rows(np.array([1.0, -2.0, 4.0, -8.0]), 10.0)
     delta, cost = search.best(v, np.array([[0.0, 0, 0, 0], [0, 1, 0, 0], [1e-13, 0, 0, 1]]))
     # Row 0 stays right, 2 stays left; in the second line row 1 is better right, in the third 3 is right as it is.
-    assert cost.tolist() == [10 + 1 - 8, 10 + 1 - 2 - 8, 10 + 1 - 8] and delta[0] == 0.0 and delta[1] > 1 and delta[2] > -2
+    assert (
+        cost.tolist() == [10 + 1 - 8, 10 + 1 - 2 - 8, 10 + 1 - 8] and delta[0] == 0.0 and delta[1] > 1 and delta[2] > -2
+    )

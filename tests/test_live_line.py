@@ -9,20 +9,58 @@ from odtc.solvers.solver import find_solver, version
 from tests.test_solver import COVER
 
 LINES = [
-    ("cbc", "Cbc0012I Integer solution of 33 found by DiveCoefficient after 0 iterations and 0 nodes (0.05 seconds)", 33, None),
-    ("cbc", "Cbc0010I After 0 nodes, 1 on tree, 27 best solution, best possible 8.7666789 (1.42 seconds)", 27, 8.7666789),
+    (
+        "cbc",
+        "Cbc0012I Integer solution of 33 found by DiveCoefficient after 0 iterations and 0 nodes (0.05 seconds)",
+        33,
+        None,
+    ),
+    (
+        "cbc",
+        "Cbc0010I After 0 nodes, 1 on tree, 27 best solution, best possible 8.7666789 (1.42 seconds)",
+        27,
+        8.7666789,
+    ),
     ("cbc", "Cbc0010I After 0 nodes, 1 on tree, 1e+50 best solution, best possible 0 (1.42 seconds)", None, 0),
     ("cbc", "Cbc0038I Full problem 559 rows 411 columns, reduced to 509 rows 278 columns", None, None),
-    ("scip", "  0.1s|     1 |     0 |  1151 |     - |    11M |   0 | 409 | 558 | 566 |   9 |  6 |   0 |   0 | 6.952506e+00 | 3.400000e+01 | "
-             "389.03%| unknown", 34, 6.952506),
-    ("scip", " time | node  | left  |LP iter|LP it/n|mem/heur|mdpt |vars |cons |rows |cuts |sepa|confs|strbr|  dualbound   | primalbound  "
-             "|  gap   | compl. ", None, None),
-    ("scip", "d 0.1s|     1 |     0 |   569 |     - |  9575k |   0 | 409 | 558 | 557 |   0 |  0 |   0 |   0 | 6.500000e+00 |      --      | "
-             "   Inf | unknown", None, 6.5),
-    ("highs-cli", " L       0       0         0   0.00%   7.476190476     28                73.30%      517     20      0       721     0.3s",
-     28, 7.476190476),
-    ("highs-cli", "         0       0         0   0.00%   -inf            inf                  inf        0      0      0         0     0.0s",
-     None, None),
+    (
+        "scip",
+        "  0.1s|     1 |     0 |  1151 |     - |    11M |   0 | 409 | 558 | 566 |   9 |  6 |   0 |   0 | "
+        "6.952506e+00 | 3.400000e+01 | "
+        "389.03%| unknown",
+        34,
+        6.952506,
+    ),
+    (
+        "scip",
+        " time | node  | left  |LP iter|LP it/n|mem/heur|mdpt |vars |cons |rows |cuts |sepa|confs|strbr|  dualbound  "
+        " | primalbound  "
+        "|  gap   | compl. ",
+        None,
+        None,
+    ),
+    (
+        "scip",
+        "d 0.1s|     1 |     0 |   569 |     - |  9575k |   0 | 409 | 558 | 557 |   0 |  0 |   0 |   0 | "
+        "6.500000e+00 |      --      | "
+        "   Inf | unknown",
+        None,
+        6.5,
+    ),
+    (
+        "highs-cli",
+        " L       0       0         0   0.00%   7.476190476     28                73.30%      517     20      0      "
+        " 721     0.3s",
+        28,
+        7.476190476,
+    ),
+    (
+        "highs-cli",
+        "         0       0         0   0.00%   -inf            inf                  inf        0      0      0      "
+        "   0     0.0s",
+        None,
+        None,
+    ),
     ("glpk", "+  1775: >>>>>   2.800000000e+01 >=   1.200000000e+01  57.1% (17; 5)", 28, 12),
     ("glpk", "+   488: mip =     not found yet >=              -inf        (1; 0)", None, None),
     ("glpk", "+  3582: mip =   2.700000000e+01 >=     tree is empty   0.0% (0; 65)", 27, None),
@@ -54,8 +92,10 @@ def test_progress_is_heard_while_it_runs_and_a_rounded_bound_is_none(solver):
 
 def test_a_rounded_bound_is_no_bound(tmp_path):
     program = tmp_path / "cbc"
-    program.write_text("#!/bin/bash\n[ \"$1\" = -quit ] && exit\necho 'Welcome to the CBC MILP Solver'\n"
-                       "echo 'Cbc0010I After 0 nodes, 1 on tree, 3 best solution, best possible 1.6 (1.42 seconds)'\nsleep 1\n")
+    program.write_text(
+        "#!/bin/bash\n[ \"$1\" = -quit ] && exit\necho 'Welcome to the CBC MILP Solver'\n"
+        "echo 'Cbc0010I After 0 nodes, 1 on tree, 3 best solution, best possible 1.6 (1.42 seconds)'\nsleep 1\n"
+    )
     program.chmod(0o755)
     heard = []
     found = solve(COVER, "cbc", progress=heard.append, program=str(program))

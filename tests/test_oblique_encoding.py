@@ -1,4 +1,5 @@
-"""--encoding oblique: hyperplanes beside the univariate tests, and every univariate model proves the best tree over them."""
+"""--encoding oblique: hyperplanes beside the univariate tests, and every univariate model proves the best tree over
+them."""
 
 from pathlib import Path
 
@@ -69,7 +70,11 @@ def test_a_pool_of_six_holds_the_best_tree_of_depth_2_that_the_search_settles(se
 def test_every_univariate_model_proves_the_best_tree_over_the_pool(name):
     dataset = diagonal()
     encoded = encode(dataset, "oblique:pool=6")
-    assert cheapest(encoded.X, encoded.y, encoded.weight, 2) == 0 < cheapest(encode(dataset).X, dataset.y, dataset.weight, 2)
+    assert (
+        cheapest(encoded.X, encoded.y, encoded.weight, 2)
+        == 0
+        < cheapest(encode(dataset).X, dataset.y, dataset.weight, 2)
+    )
     problem = Problem(encoded, CompleteTree(2), name, parse_params(name, {}))
     model, solution = pipeline.run(pipeline.compile_model(problem), threads=1)
     decoded = pipeline.decode(model, solution)
@@ -78,19 +83,44 @@ def test_every_univariate_model_proves_the_best_tree_over_the_pool(name):
 
 
 def test_the_command_line_decodes_elsewhere(tmp_path):
-    built = run("build", EXAMPLES / "iris" / "iris.csv", "--model", "dpflow", "--encoding", "oblique:pool=20,bins=4", "--json", "-o", "m", folder=tmp_path)
+    built = run(
+        "build",
+        EXAMPLES / "iris" / "iris.csv",
+        "--model",
+        "dpflow",
+        "--encoding",
+        "oblique:pool=20,bins=4",
+        "--json",
+        "-o",
+        "m",
+        folder=tmp_path,
+    )
     assert built.code == 0, built.err
     assert run("solve", "m.mps", "--threads", "1", "--json", folder=tmp_path).code == 0
     facts = run("decode", "m.sol", "--json", folder=tmp_path).facts
     assert facts["verified"] and facts["termination"] == "optimal" and facts["train_correct"] >= 148
-    assert "kind\": \"oblique" in (tmp_path / facts["tree"]).read_text()
+    assert 'kind": "oblique' in (tmp_path / facts["tree"]).read_text()
 
 
 def test_a_bad_pool_is_refused_in_a_sentence():
-    with pytest.raises(ChoiceError, match="expected pool, seconds and seed of 0 or more in the encoding 'oblique', got -1"):
+    with pytest.raises(
+        ChoiceError, match="expected pool, seconds and seed of 0 or more in the encoding 'oblique', got -1"
+    ):
         encode(diagonal(), "oblique:pool=-1")
     with pytest.raises(ChoiceError, match="speaks of the columns of the data that tests ask, one a test"):
-        odtc.fit(EXAMPLES / "iris" / "iris.csv", "oct", 1, encoding="oblique:pool=5,bins=2", constraints=("features <= 1",))
+        odtc.fit(
+            EXAMPLES / "iris" / "iris.csv", "oct", 1, encoding="oblique:pool=5,bins=2", constraints=("features <= 1",)
+        )
     assert not any(isinstance(split, Oblique) for split in encode(diagonal(), "oblique:pool=0").tests)
     with pytest.raises(DataError, match="every feature column is constant"):
-        encode(Dataset("flat", np.zeros((3, 1)), np.array([0, 1, 0], np.int32), (Feature("a", "numeric"),), ("u", "v"), np.ones(3)), "oblique")
+        encode(
+            Dataset(
+                "flat",
+                np.zeros((3, 1)),
+                np.array([0, 1, 0], np.int32),
+                (Feature("a", "numeric"),),
+                ("u", "v"),
+                np.ones(3),
+            ),
+            "oblique",
+        )

@@ -48,7 +48,15 @@ def test_the_search_is_settled_seeded_and_never_worse_than_cart(data):
 @settings(max_examples=60, **SLOW)
 def test_rounding_moves_no_row(data):
     n, d = data.draw(st.integers(2, 12)), data.draw(st.integers(1, 4))
-    X = np.array(data.draw(st.lists(st.lists(st.sampled_from([0.1, 0.30000000000000004, 0.3, 1e6, -7.25, 3.0]), min_size=d, max_size=d), min_size=n, max_size=n)))
+    X = np.array(
+        data.draw(
+            st.lists(
+                st.lists(st.sampled_from([0.1, 0.30000000000000004, 0.3, 1e6, -7.25, 3.0]), min_size=d, max_size=d),
+                min_size=n,
+                max_size=n,
+            )
+        )
+    )
     features = tuple(Feature(f"x{j}", "numeric") for j in range(d))
     weighed = LinearTerms.of(X, features)
     if not weighed.n:

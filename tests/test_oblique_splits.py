@@ -44,7 +44,10 @@ def test_every_router_agrees_bit_for_bit(data):
 
 
 def test_the_words_are_sparse_signed_and_exact():
-    assert PLANE.words(FEATURES) == ("width - 0.5·length + 2·[colour = red] ≤ 1.5", "width - 0.5·length + 2·[colour = red] > 1.5")
+    assert PLANE.words(FEATURES) == (
+        "width - 0.5·length + 2·[colour = red] ≤ 1.5",
+        "width - 0.5·length + 2·[colour = red] > 1.5",
+    )
     assert Oblique((Term(1, -1.0), Term(0, 0.1)), -3.0).words(FEATURES)[0] == "-length + 0.1·width ≤ -3"
 
 
@@ -60,7 +63,11 @@ def test_missing_and_unseen_cells_go_right_or_are_refused():
 
 
 def test_a_term_of_a_category_needs_a_level_that_it_has():
-    for fact in ({"feature": "colour", "weight": 1.0}, {"feature": "colour", "level": "pink", "weight": 1.0}, {"feature": "x", "weight": 1}):
+    for fact in (
+        {"feature": "colour", "weight": 1.0},
+        {"feature": "colour", "level": "pink", "weight": 1.0},
+        {"feature": "x", "weight": 1},
+    ):
         with pytest.raises(TreeError, match="expected a split of kind .*oblique"):
             split_from_json({"kind": "oblique", "terms": [fact], "bound": 0}, FEATURES)
 
@@ -69,7 +76,9 @@ def test_a_term_of_a_category_needs_a_level_that_it_has():
 @given(data=st.data())
 def test_a_tree_of_hyperplanes_on_the_heap_and_in_words_is_one(data):
     n = data.draw(st.integers(4, 12))
-    X = np.array(data.draw(st.lists(st.tuples(*[st.integers(0, 3)] * 2, st.integers(0, 1)), min_size=n, max_size=n)), float)
+    X = np.array(
+        data.draw(st.lists(st.tuples(*[st.integers(0, 3)] * 2, st.integers(0, 1)), min_size=n, max_size=n)), float
+    )
     y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.int32)
     dataset = Dataset("small", X, y, FEATURES, ("no", "yes"), np.ones(n))
     try:
@@ -77,7 +86,11 @@ def test_a_tree_of_hyperplanes_on_the_heap_and_in_words_is_one(data):
     except DataError:
         return
     planes = [data.draw(hyperplanes(FEATURES)) for _ in range(3)]
-    tree = Tree(Branch(planes[0], Branch(planes[1], Leaf(0), Leaf(1)), Branch(planes[2], Leaf(1), Leaf(0))), FEATURES, ("no", "yes"))
+    tree = Tree(
+        Branch(planes[0], Branch(planes[1], Leaf(0), Leaf(1)), Branch(planes[2], Leaf(1), Leaf(0))),
+        FEATURES,
+        ("no", "yes"),
+    )
     heap = HeapTree.from_tree(tree, encoded, CompleteTree(2), beyond=True)
     assert heap.to_tree(encoded).predict(X).tolist() == tree.predict(X).tolist()
     assert isinstance(encoded, Encoded) and heap.errors(encoded) == (tree.predict(X) != y).sum()

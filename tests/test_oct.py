@@ -24,16 +24,33 @@ IRIS = EXAMPLES / "iris" / "iris.csv"
 
 def line(values, labels, depth=1, **params) -> Problem:
     """One numeric feature."""
-    dataset = Dataset("line", np.array(values, float)[:, None], np.array(labels, np.int32), (Feature("x", "numeric"),),
-                      ("a", "b"), np.ones(len(values)))
+    dataset = Dataset(
+        "line",
+        np.array(values, float)[:, None],
+        np.array(labels, np.int32),
+        (Feature("x", "numeric"),),
+        ("a", "b"),
+        np.ones(len(values)),
+    )
     return Problem(encode(dataset), CompleteTree(depth), "oct", parse_params("oct", params))
 
 
-@pytest.mark.parametrize(("bins", "params"), [(3, {}), (3, {"binary": "true"}), (3, {"n_min": 30}), (3, {"alpha": 0.05})])
+@pytest.mark.parametrize(
+    ("bins", "params"), [(3, {}), (3, {"binary": "true"}), (3, {"n_min": 30}), (3, {"alpha": 0.05})]
+)
 def test_iris_is_exhaustive_search(bins, params):
     fitted = odtc.fit(IRIS, "oct", 2, encoding=f"auto:bins={bins}", params=params, threads=1)
     encoded = fitted.model.problem.encoded
-    best = cheapest(encoded.X, encoded.y, encoded.weight, 2, params.get("alpha", 0) * 100, 1.0, encoded.copies, params.get("n_min", 0))
+    best = cheapest(
+        encoded.X,
+        encoded.y,
+        encoded.weight,
+        2,
+        params.get("alpha", 0) * 100,
+        1.0,
+        encoded.copies,
+        params.get("n_min", 0),
+    )
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
     assert fitted.facts["objective"] == pytest.approx(best)
     assert min(sum(leaf.rows) for leaf in fitted.tree.leaves()) >= params.get("n_min", 0)
@@ -41,7 +58,9 @@ def test_iris_is_exhaustive_search(bins, params):
 
 @pytest.mark.parametrize("binary", ["auto", "false", "printed"])
 def test_one_hot_data(binary, shared_data):
-    fitted = odtc.fit(shared_data / "soybean-small.csv", "oct", 1, encoding="onehot", params={"binary": binary}, threads=1)
+    fitted = odtc.fit(
+        shared_data / "soybean-small.csv", "oct", 1, encoding="onehot", params={"binary": binary}, threads=1
+    )
     encoded = fitted.model.problem.encoded
     assert fitted.facts["objective"] == cheapest(encoded.X, encoded.y, encoded.weight, 1) and fitted.facts["verified"]
     assert ("b" in {block.name for block in fitted.model.columns}) == (binary == "false")
@@ -59,12 +78,16 @@ def test_the_printed_rows_are_those_of_the_paper():
     model = problem.module.build(problem)
     rows = next(block for block in model.rows if block.name == "turn")
     names, A = name_list(model.columns), model.A.tocsr()
-    found = {frozenset(names[j] for j in A.indices[A.indptr[r] : A.indptr[r + 1]]) for r in range(rows.start, rows.stop)}
+    found = {
+        frozenset(names[j] for j in A.indices[A.indptr[r] : A.indptr[r + 1]]) for r in range(rows.start, rows.stop)
+    }
     expected = set()
     for i, answers in enumerate(problem.encoded.X.tolist()):
         for leaf in range(4, 8):
             for node, goes_right in ((1, leaf >= 6), (leaf // 2, leaf % 2 == 1)):
-                expected |= {frozenset({f"z_{i}_{leaf}", f"a_{node}_{f}"}) for f, one in enumerate(answers) if one != goes_right}
+                expected |= {
+                    frozenset({f"z_{i}_{leaf}", f"a_{node}_{f}"}) for f, one in enumerate(answers) if one != goes_right
+                }
     assert found == expected
     assert rows.size == len(expected) and (A.data[A.indptr[rows.start] : A.indptr[rows.stop]] == 1).all()
 

@@ -47,8 +47,12 @@ def widest(Z, right) -> float:
     """The widest gap, by a linear program with one row of signs at a time left out of the code under test."""
     n, d = Z.shape
     rows = [np.concatenate([-z, z, [1, 0]]) if r else np.concatenate([z, -z, [-1, 1]]) for z, r in zip(Z, right)]
-    found = linprog([0] * (2 * d + 1) + [-1], A_ub=[*rows, [1] * (2 * d) + [0, 0]], b_ub=[0] * n + [1],
-                    bounds=[(0, None)] * (2 * d) + [(None, None), (0, None)])
+    found = linprog(
+        [0] * (2 * d + 1) + [-1],
+        A_ub=[*rows, [1] * (2 * d) + [0, 0]],
+        b_ub=[0] * n + [1],
+        bounds=[(0, None)] * (2 * d) + [(None, None), (0, None)],
+    )
     return found.x[-1] if found.status == 0 else 0.0
 
 
@@ -100,7 +104,11 @@ def test_features_are_paid_for(alpha, seed):
     solution = pipeline.solve(model, threads=1)
     decoded = pipeline.decode(model, solution)
     assert solution.termination == "optimal" and decoded.verified, decoded.checks
-    assert solution.objective == pytest.approx(best, abs=1e-6) == pytest.approx(problem.module.objective(problem, decoded.heap))
+    assert (
+        solution.objective
+        == pytest.approx(best, abs=1e-6)
+        == pytest.approx(problem.module.objective(problem, decoded.heap))
+    )
     heap, x = pipeline.start(model, "oblique:restarts=4")
     assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap))
 
@@ -110,7 +118,14 @@ def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkey
     start, its cost and the checks of what the solver returns have to agree on it."""
     rng = np.random.default_rng(0)
     X = rng.random((24, 12))
-    dataset = Dataset("wide", X, (rng.random(24) < 0.5).astype(np.int32), tuple(Feature(f"f{j}", "numeric") for j in range(12)), ("n", "p"), np.ones(24))
+    dataset = Dataset(
+        "wide",
+        X,
+        (rng.random(24) < 0.5).astype(np.int32),
+        tuple(Feature(f"f{j}", "numeric") for j in range(12)),
+        ("n", "p"),
+        np.ones(24),
+    )
     monkeypatch.setattr(separating_hyperplanes, "MOMENT", 1e-6)
     problem = posed(dataset, 2, alpha=0.01)
     model = pipeline.compile_model(problem)
@@ -122,7 +137,9 @@ def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkey
 
 def test_a_start_is_cut_to_the_margin_without_the_fewest_terms(monkeypatch):
     problem = posed(small(5, n=7), 1, alpha=0.1)
-    monkeypatch.setattr(problem.module, "fewest", lambda *_: pytest.fail("a MIP of each node was solved to see that it has the gap"))
+    monkeypatch.setattr(
+        problem.module, "fewest", lambda *_: pytest.fail("a MIP of each node was solved to see that it has the gap")
+    )
     heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     assert problem.module.trimmed(problem, heap).n_branch_nodes == heap.n_branch_nodes == 1
 
@@ -154,19 +171,28 @@ def test_missing_numbers_are_refused_before_a_search_and_what_is_said_to_do_work
     (tmp_path / "m.csv").write_text("\n".join(lines))
     searched = []
     monkeypatch.setattr("odtc.heuristics.oblique.search", lambda *given, **named: searched.append(given))
-    said = run("fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", "--missing", "separate", folder=tmp_path)
+    said = run(
+        "fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", "--missing", "separate", folder=tmp_path
+    )
     assert said.code == 1 and "of 'a', 'b c': " in said.err and "--aside 'a,b c'" in said.err and not searched
     monkeypatch.undo()
     for way in (("--missing", "drop"), ("--missing", "separate", "--aside", "a,b c")):
-        assert run("fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", *way, folder=tmp_path).code == 0
+        assert (
+            run("fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", *way, folder=tmp_path).code == 0
+        )
     for model in (("dpflow", "--encoding", "oblique"), ("oblique_search",)):
         assert run("fit", "m.csv", "--model", *model, "--depth", 1, "--missing", "separate", folder=tmp_path).code == 0
 
 
 def test_a_start_is_trimmed_also_where_no_time_is_left():
-    """The greedy trees of cuts that leave the gap looked at the deadline, and a tree that is none of the model's was handed in."""
+    """The greedy trees of cuts that leave the gap looked at the deadline, and a tree that is none of the model's was
+    handed in."""
     x = np.linspace(0, 1, 40)
-    problem = posed(Dataset("line", x[:, None], (x > 0.5).astype(np.int32), (Feature("x", "numeric"),), ("u", "v"), np.ones(40)), 1, mu=0.05)
+    problem = posed(
+        Dataset("line", x[:, None], (x > 0.5).astype(np.int32), (Feature("x", "numeric"),), ("u", "v"), np.ones(40)),
+        1,
+        mu=0.05,
+    )
     heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     with deadline.within(0.0):
         kept = problem.module.trimmed(problem, heap)
@@ -181,8 +207,13 @@ def test_programs_of_many_rows_are_solved_by_few_of_them(seed, monkeypatch):
     Z = rng.random((400, 4))
     rows = np.flatnonzero(rng.random(400) < 0.8)
     left = Z[rows] @ rng.normal(size=4) <= 0.1
-    solve = [lambda: apart(Z, rows, left)[2], lambda: apart(Z, rows, left, 1.0)[2], lambda: gap(Z, rows, left, np.arange(4))[2],
-             lambda: cheapest_plane(Z, rows, left, 1e-4, None, 1.0), lambda: apart(Z, rows, rng.random(len(rows)) < 0.5)[2]]
+    solve = [
+        lambda: apart(Z, rows, left)[2],
+        lambda: apart(Z, rows, left, 1.0)[2],
+        lambda: gap(Z, rows, left, np.arange(4))[2],
+        lambda: cheapest_plane(Z, rows, left, 1e-4, None, 1.0),
+        lambda: apart(Z, rows, rng.random(len(rows)) < 0.5)[2],
+    ]
     whole = [one() for one in solve]
     monkeypatch.setattr("odtc.algorithms.robust_lp.FEW", 8)
     few = [one() for one in solve]
@@ -198,11 +229,20 @@ def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_wors
     """A leaf stood in place of such a node and all below it: of a search's tree with 24 errors and a root of a
     small gap one leaf was left, which the solver began with, and which was handed in at a time limit."""
     x = np.array([0, 1, 400, 401, 800, 900, 1000]) / 1000
-    dataset = Dataset("thin", x[:, None], np.array([0, 1, 1, 1, 0, 0, 0], np.int32), (Feature("x", "numeric"),), ("u", "v"), np.ones(7))
+    dataset = Dataset(
+        "thin",
+        x[:, None],
+        np.array([0, 1, 1, 1, 0, 0, 0], np.int32),
+        (Feature("x", "numeric"),),
+        ("u", "v"),
+        np.ones(7),
+    )
     problem = Problem(encode(dataset), CompleteTree(2), name, parse_params(name, params))
     places = [problem.encoded.find(Threshold(0, at))[0] for at in (0.0005, 0.4005, 0.6)]
     for below in places[1:]:  # right of the root: a small gap, and a wide one
-        thin = HeapTree(np.array([-1, places[0], -1, below, *[-1] * 4], np.int32), np.array([-1, -1, 0, -1, -1, -1, 1, 0], np.int32))
+        thin = HeapTree(
+            np.array([-1, places[0], -1, below, *[-1] * 4], np.int32), np.array([-1, -1, 0, -1, -1, -1, 1, 0], np.int32)
+        )
         kept = problem.module.trimmed(problem, thin)
         assert kept.n_branch_nodes == 1 and kept.errors(problem.encoded) == 1
         problem.module.start(problem, kept)
@@ -214,9 +254,14 @@ def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_wors
 
 def test_elsewhere_later(tmp_path):
     data = EXAMPLES / "iris" / "iris.csv"
-    built = run("build", data, "--model", "oct_h", "--depth", "1", "-p", "n_min=40", "--json", "-o", "m", folder=tmp_path)
+    built = run(
+        "build", data, "--model", "oct_h", "--depth", "1", "-p", "n_min=40", "--json", "-o", "m", folder=tmp_path
+    )
     assert built.code == 0, built.err
-    assert run("solve", "m.mps", "--threads", "1", "--time-limit", "30", "--json", folder=tmp_path).facts["start"] == "accepted"
+    assert (
+        run("solve", "m.mps", "--threads", "1", "--time-limit", "30", "--json", folder=tmp_path).facts["start"]
+        == "accepted"
+    )
     facts = run("decode", "m.sol", "--json", folder=tmp_path).facts
     assert facts["verified"] and facts["objective"] == pytest.approx(150 - facts["train_correct"])
 

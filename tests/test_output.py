@@ -31,16 +31,20 @@ def refused_untouched(*words, folder) -> str:
     return sentence
 
 
-@pytest.mark.parametrize("words, read", [
-    (("predict", "m.tree.json", "a.csv"), ("m.tree.json", "a.csv")),
-    (("export", "m.tree.json", "--to", "c"), ("m.tree.json",)),
-    (("decode", "m.sol"), ("m.sol", "m.odt.json")),
-    (("solve", "m.mps"), ("m.mps", "m.odt.json")),
-    (("report", "m"), ("a.csv", "m.sol", "m.tree.json", "m.odt.json", "m.run.json")),
-    (("select", "a.csv"), ("a.csv",)),
-    (("certify", "a.csv"), ("a.csv",)),
-    (("import", "m.tree.json", "--data", "a.csv"), ("m.tree.json", "a.csv")),
-], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words, read",
+    [
+        (("predict", "m.tree.json", "a.csv"), ("m.tree.json", "a.csv")),
+        (("export", "m.tree.json", "--to", "c"), ("m.tree.json",)),
+        (("decode", "m.sol"), ("m.sol", "m.odt.json")),
+        (("solve", "m.mps"), ("m.mps", "m.odt.json")),
+        (("report", "m"), ("a.csv", "m.sol", "m.tree.json", "m.odt.json", "m.run.json")),
+        (("select", "a.csv"), ("a.csv",)),
+        (("certify", "a.csv"), ("a.csv",)),
+        (("import", "m.tree.json", "--data", "a.csv"), ("m.tree.json", "a.csv")),
+    ],
+    ids=lambda words: words[0],
+)
 def test_no_command_writes_over_what_it_reads(work, words, read):
     for name in read:
         sentence = refused_untouched(*words, "-o", name, folder=work)
@@ -52,10 +56,21 @@ def test_a_file_read_through_a_link_is_the_same_file(work):
     assert "'a.csv'" in refused_untouched("predict", "m.tree.json", "link.csv", "-o", "a.csv", folder=work)
 
 
-@pytest.mark.parametrize("words", [
-    ("build", "a.csv"), ("tune", "a.csv"), ("certify", "a.csv"), ("select", "a.csv"), ("solve", "m.mps"), ("report", "m"),
-    ("import", "m.tree.json", "--data", "a.csv"), ("compare", "m", "m.tree.json"), ("plot", "progress", "m"),
-], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "a.csv"),
+        ("tune", "a.csv"),
+        ("certify", "a.csv"),
+        ("select", "a.csv"),
+        ("solve", "m.mps"),
+        ("report", "m"),
+        ("import", "m.tree.json", "--data", "a.csv"),
+        ("compare", "m", "m.tree.json"),
+        ("plot", "progress", "m"),
+    ],
+    ids=lambda words: words[0],
+)
 def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, words):
     from odtc.evaluation import plots
     from odtc.formulations.dpflow import write_certificate
@@ -65,7 +80,14 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
     def worked(*words, **more):
         raise AssertionError("the work was done first")
 
-    for module, name in ((cross_validation, "run"), (write_certificate, "certify"), (pipeline, "compile_model"), (pipeline, "solve"), (selection, "selected"), (plots, "save")):
+    for module, name in (
+        (cross_validation, "run"),
+        (write_certificate, "certify"),
+        (pipeline, "compile_model"),
+        (pipeline, "solve"),
+        (selection, "selected"),
+        (plots, "save"),
+    ):
         monkeypatch.setattr(module, name, worked)
     ending = ".png" if words[0] in ("compare", "plot") else ""
     assert "absent" in refused_untouched(*words, "-o", f"absent/o{ending}", folder=work)
@@ -77,22 +99,37 @@ def test_a_folder_is_filled_by_tune_as_by_fit(work):
     assert said.facts["tree"] == "folder/a_tuned.tree.json" and (work / said.facts["tree"]).exists()
 
 
-@pytest.mark.parametrize("words", [("show", "m.tree.json"), ("predict", "m.tree.json", "a.csv", "--json"), ("export", "m.tree.json", "--to", "png")])
+@pytest.mark.parametrize(
+    "words",
+    [("show", "m.tree.json"), ("predict", "m.tree.json", "a.csv", "--json"), ("export", "m.tree.json", "--to", "png")],
+)
 def test_a_full_device_behind_stdout_is_no_fault_of_ours(work, words):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(command(*words), cwd=work, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            command(*words), cwd=work, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert done.stderr.startswith("odtc: error: cannot write") and "No space left" in done.stderr
 
 
 def test_a_closed_stdout_is_none(work):
-    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "a.csv", "-o", "n")], cwd=work, env=environment(),
-                          stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "a.csv", "-o", "n")],
+        cwd=work,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0 and "error" not in done.stderr and (work / "n.tree.json").exists()
     assert started("show", "n.tree.json", folder=work).out
 
 
-@pytest.mark.parametrize("words", [("fit", "a.csv", "--model", "cart"), ("tune", "a.csv", "--model", "cart", "--depths", "1", "--folds", "2")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words",
+    [("fit", "a.csv", "--model", "cart"), ("tune", "a.csv", "--model", "cart", "--depths", "1", "--folds", "2")],
+    ids=lambda words: words[0],
+)
 def test_a_tree_without_a_model_leaves_no_older_solution_of_its_name(work, words):
     assert (work / "m.sol").exists()
     assert odtc(*words, "-o", "m", folder=work).code == 0

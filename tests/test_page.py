@@ -18,16 +18,43 @@ from tests.browser import CHROMIUM, Browser
 from tests.command_line import MONKS, odtc
 
 HOSTILE = Tree(
-    Branch(Threshold(0, 2.5), Branch(Subset(1, (0.0,)), Leaf(0, (4.0, 1.0), (4, 1)), Leaf(1, (0.0, 3.0), (0, 3))),
-           Branch(Oblique((Term(0, 0.5), Term(1, -1.0, 1.0)), 2.0), Branch(Missing(1), Leaf(1, (1.0, 0.0), (1, 0)), Leaf(0, (2.0, 0.0), (2, 0))), Leaf(1, (0.0, 0.0), (0, 0)))),
-    (Feature('<script>alert("x")</script>', "numeric"), Feature("{{ 7 * 7 }} \u2028 'q'", "categorical", ("</script><b>", 'say "no"'))),
-    ("<i>yes</i>", "it's & no"), "<target>")
+    Branch(
+        Threshold(0, 2.5),
+        Branch(Subset(1, (0.0,)), Leaf(0, (4.0, 1.0), (4, 1)), Leaf(1, (0.0, 3.0), (0, 3))),
+        Branch(
+            Oblique((Term(0, 0.5), Term(1, -1.0, 1.0)), 2.0),
+            Branch(Missing(1), Leaf(1, (1.0, 0.0), (1, 0)), Leaf(0, (2.0, 0.0), (2, 0))),
+            Leaf(1, (0.0, 0.0), (0, 0)),
+        ),
+    ),
+    (
+        Feature('<script>alert("x")</script>', "numeric"),
+        Feature("{{ 7 * 7 }} \u2028 'q'", "categorical", ("</script><b>", 'say "no"')),
+    ),
+    ("<i>yes</i>", "it's & no"),
+    "<target>",
+)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    said = odtc("fit", MONKS / "monks-1.csv", "--model", "flowoct", "--depth", "2", "--encoding", "onehot", "-p", "lambda=0.01", "-o", "m", "--json", folder=folder)
+    said = odtc(
+        "fit",
+        MONKS / "monks-1.csv",
+        "--model",
+        "flowoct",
+        "--depth",
+        "2",
+        "--encoding",
+        "onehot",
+        "-p",
+        "lambda=0.01",
+        "-o",
+        "m",
+        "--json",
+        folder=folder,
+    )
     assert said.code == 0, said.err
     said = odtc("report", "m", "--test", MONKS / "monks-1_test.csv", folder=folder)
     assert (said.code, said.err) == (0, "")
@@ -50,7 +77,10 @@ def test_the_page_opens_folds_and_explains_in_a_browser(run, browser):
     shown.key("ArrowDown")
     assert shown.evaluate("document.activeElement.id") == "n1"
     shown.key("Enter")
-    assert shown.evaluate(nodes) == 5 and shown.evaluate("document.getElementById('n1').getAttribute('aria-expanded')") == "false"
+    assert (
+        shown.evaluate(nodes) == 5
+        and shown.evaluate("document.getElementById('n1').getAttribute('aria-expanded')") == "false"
+    )
     assert "If a2 = 1" in shown.evaluate("document.getElementById('node').textContent")
     shown.key("Enter")
     shown.key("ArrowRight")
@@ -60,11 +90,17 @@ def test_the_page_opens_folds_and_explains_in_a_browser(run, browser):
     shown.click("[data-act=open]")
     shown.click("#n2")
     assert shown.evaluate("document.querySelector('#node h3').textContent") == "Predicts 1"
-    shown.evaluate("for (const [k, v] of [[0, 1], [1, 1], [2, 3]]) { const f = document.querySelectorAll('#row input')[k]; f.value = v; f.dispatchEvent(new Event('input', {bubbles: true})); }")
+    shown.evaluate(
+        "for (const [k, v] of [[0, 1], [1, 1], [2, 3]]) { const f = document.querySelectorAll('#row input')[k]; "
+        "f.value = v; f.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
     assert shown.evaluate("document.querySelector('#path strong').textContent") == "Predicts 1"
     assert shown.evaluate("[...document.querySelectorAll('.node.on')].map(e => e.id).join()") == "n0,n1,n2"
     before = shown.evaluate("document.getElementById('scene').getAttribute('transform')")
-    x, y = shown.evaluate("(() => { const b = document.getElementById('drawing').getBoundingClientRect(); return [b.x + 5, b.y + b.height - 5]; })()")
+    x, y = shown.evaluate(
+        "(() => { const b = document.getElementById('drawing').getBoundingClientRect(); return [b.x + 5, b.y + "
+        "b.height - 5]; })()"
+    )
     for kind, moved in (("mousePressed", 0), ("mouseMoved", 40), ("mouseReleased", 40)):
         shown.mouse(kind, x + moved, y)
     assert shown.evaluate("document.getElementById('scene').getAttribute('transform')") != before
@@ -77,7 +113,9 @@ def test_the_page_can_be_read_on_a_phone_by_day_and_night(run, browser, dark):
     assert shown.evaluate("document.documentElement.scrollWidth") <= 390
     red = shown.evaluate("+getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
     assert (red < 60) == dark
-    small = shown.evaluate("[...document.querySelectorAll('button')].filter(e => e.getBoundingClientRect().height < 36).length")
+    small = shown.evaluate(
+        "[...document.querySelectorAll('button')].filter(e => e.getBoundingClientRect().height < 36).length"
+    )
     assert small == 0 and shown.complaints() == []
 
 
@@ -85,14 +123,19 @@ def test_what_cannot_be_read_at_once_is_folded_at_first_and_opens_in_its_place(b
     root = Leaf(0, (1.0, 1.0), (1, 1))
     for depth in range(6):
         root = Branch(Threshold(0, float(depth)), root, root)
-    (tmp_path / "w.tree.json").write_text(json.dumps(Tree(root, (Feature("x", "numeric"),), ("a", "b")).to_json()), encoding="utf-8")
+    (tmp_path / "w.tree.json").write_text(
+        json.dumps(Tree(root, (Feature("x", "numeric"),), ("a", "b")).to_json()), encoding="utf-8"
+    )
     (tmp_path / "w.html").write_text(page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
     for width in (390, 1200):
         shown = browser.open((tmp_path / "w.html").as_uri(), width=width)
         boxes = "[...document.querySelectorAll('[role=treeitem]')].map(e => e.getBoundingClientRect())"
         assert shown.evaluate(f"{boxes}.every(b => b.left >= 0 && b.right <= innerWidth && b.width >= 110)")
         folded = shown.evaluate("document.querySelector('[aria-expanded=false]').id")
-        left, many = f"document.getElementById('{folded}').getBoundingClientRect().left", "document.querySelectorAll('[role=treeitem]').length"
+        left, many = (
+            f"document.getElementById('{folded}').getBoundingClientRect().left",
+            "document.querySelectorAll('[role=treeitem]').length",
+        )
         before = shown.evaluate(left), shown.evaluate(many)
         shown.click(f"#{folded}")
         shown.click(f"#{folded}")
@@ -108,16 +151,28 @@ def test_long_words_stay_in_their_box_with_their_number_and_many_classes_have_ma
     root = leaves[0]
     for k in range(1, 12):
         root = Branch(Threshold(k % 2, round(-1.2345678 - k, 7)), leaves[k], root)
-    tree = Tree(root, (Feature("intercolumnar_distance_of_WIDE_MARGINS", "numeric"), Feature("長い名前" * 9, "numeric")), classes)
+    tree = Tree(
+        root,
+        (Feature("intercolumnar_distance_of_WIDE_MARGINS", "numeric"), Feature("長い名前" * 9, "numeric")),
+        classes,
+    )
     (tmp_path / "w.tree.json").write_text(json.dumps(tree.to_json()), encoding="utf-8")
     (tmp_path / "w.html").write_text(page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
     shown = browser.open((tmp_path / "w.html").as_uri())
     shown.click("[data-act=open]")
-    said = shown.evaluate("[...document.querySelectorAll('.node')].map(n => [n.querySelector('text').textContent, n.querySelector('text').getBBox().width, n.querySelector('.box').getBBox().width])")
-    assert len(said) == 23 and all(wide <= box for _, wide, box in said), [words for words, wide, box in said if wide > box]
+    said = shown.evaluate(
+        "[...document.querySelectorAll('.node')].map(n => [n.querySelector('text').textContent, "
+        "n.querySelector('text').getBBox().width, n.querySelector('.box').getBBox().width])"
+    )
+    assert len(said) == 23 and all(wide <= box for _, wide, box in said), [
+        words for words, wide, box in said if wide > box
+    ]
     asked = [words for words, *_ in said if "≤" in words]
     assert len(asked) == 11 and all(re.search(r"^.+….* ≤ -\d+\.2345678$", words) for words in asked), asked
-    assert shown.evaluate("new Set([...document.querySelectorAll('#node .dot')].map(dot => dot.style.background)).size") == 12
+    assert (
+        shown.evaluate("new Set([...document.querySelectorAll('#node .dot')].map(dot => dot.style.background)).size")
+        == 12
+    )
 
 
 def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browser, tmp_path):
@@ -129,8 +184,13 @@ def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browse
     words = {np.nan: "missing", 0.0: "level0", 1.0: "level1", -1.0: "unseen"}
     for number in (2.5, 3.0, 4.0, 6.0, np.nan):
         for level, value in words.items():
-            shown.evaluate(f"document.querySelector('#row input').value = {json.dumps('' if np.isnan(number) else str(number))}")
-            shown.evaluate(f"(() => {{ const f = document.querySelector('#row select'); f.value = '{value}'; f.dispatchEvent(new Event('input', {{bubbles: true}})); }})()")
+            shown.evaluate(
+                f"document.querySelector('#row input').value = {json.dumps('' if np.isnan(number) else str(number))}"
+            )
+            shown.evaluate(
+                f"(() => {{ const f = document.querySelector('#row select'); f.value = '{value}'; "
+                f"f.dispatchEvent(new Event('input', {{bubbles: true}})); }})()"
+            )
             said = shown.evaluate("document.getElementById('path').textContent")
             try:
                 assert said.startswith(f"Predicts {explain(HOSTILE, np.array([number, level])).prediction}")
@@ -144,14 +204,35 @@ def test_the_page_holds_what_the_run_says(run):
     assert f"{facts['train_correct']} of 124 right" in text and "proof</span><strong>optimal" in text
     assert not re.search(r"(?:src|href)=[\"']?https?:", text)
     opened = open_run(run / "m")
-    assert training_score(opened.tree)["correct"] == facts["train_correct"] == sum(np.diagonal(training_score(opened.tree)["confusion"]))
-    again = odtc(*shlex.split(re.search(r"<code>odtc (fit .*?)</code>", text)[1])[:-2], "-o", "again", "--json", folder=run)
+    assert (
+        training_score(opened.tree)["correct"]
+        == facts["train_correct"]
+        == sum(np.diagonal(training_score(opened.tree)["confusion"]))
+    )
+    again = odtc(
+        *shlex.split(re.search(r"<code>odtc (fit .*?)</code>", text)[1])[:-2], "-o", "again", "--json", folder=run
+    )
     assert again.code == 0, again.err
     assert again.facts["objective"] == pytest.approx(facts["objective"]) and again.facts["n_cols"] == facts["n_cols"]
 
 
 def test_solvers_that_raced_stand_on_the_page(tmp_path):
-    said = odtc("fit", MONKS / "monks-1.csv", "--model", "dpflow", "--depth", "2", "--encoding", "onehot", "--solver", "highs,glpk", "-o", "r", "--json", folder=tmp_path)
+    said = odtc(
+        "fit",
+        MONKS / "monks-1.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        "2",
+        "--encoding",
+        "onehot",
+        "--solver",
+        "highs,glpk",
+        "-o",
+        "r",
+        "--json",
+        folder=tmp_path,
+    )
     if said.code == 1 and "not on this machine" in said.err:
         pytest.skip("glpk is not installed")
     assert said.code == 0, said.err
@@ -161,15 +242,34 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
     assert "ran side by side" in text
 
 
-@pytest.mark.parametrize("words", [
-    ("--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"), ("--select", "balanced"), ("--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
-    ("--encoding", "oblique:pool=5"),
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"),
+        ("--select", "balanced"),
+        ("--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
+        ("--encoding", "oblique:pool=5"),
+    ],
+)
 def test_the_command_on_the_page_makes_the_run_again(tmp_path, words):
-    first = odtc("fit", MONKS / "monks-1.csv", "--model", "dpflow", "--depth", "2", *words, "-o", "one", "--json", folder=tmp_path)
+    first = odtc(
+        "fit",
+        MONKS / "monks-1.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        "2",
+        *words,
+        "-o",
+        "one",
+        "--json",
+        folder=tmp_path,
+    )
     assert first.code == 0, first.err
     assert odtc("report", "one", folder=tmp_path).code == 0
-    line = html.unescape(re.search(r"<code>odtc (fit .*?)</code>", (tmp_path / "one.html").read_text(encoding="utf-8"))[1])
+    line = html.unescape(
+        re.search(r"<code>odtc (fit .*?)</code>", (tmp_path / "one.html").read_text(encoding="utf-8"))[1]
+    )
     again = odtc(*shlex.split(line)[:-2], "-o", "two", "--json", folder=tmp_path)
     assert again.code == 0, again.err
     same = ("objective", "bound", "n_rows", "n_cols", "n_model_rows", "cost", "constraints", "encoding", "n_features")
@@ -194,7 +294,9 @@ def test_the_plot_is_steps_between_known_values():
 def test_explain_says_the_path_of_a_row(run):
     said = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "3", folder=run)
     assert said.code == 0 and re.match(r"row 3: \S+ \(its label is \d\)\n  \S+ . \S+, since \S+ is \d; here ", said.out)
-    facts = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "1", "--row", "2", "--json", folder=run).facts
+    facts = odtc(
+        "explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "1", "--row", "2", "--json", folder=run
+    ).facts
     assert [entry["row"] for entry in facts["rows"]] == [1, 2] and all(entry["path"] for entry in facts["rows"])
     wrong = odtc("explain", "m.tree.json", MONKS / "monks-1_test.csv", "--row", "0", folder=run)
     assert wrong.code == 1 and "expected a number from 1 to 432" in wrong.err
@@ -202,8 +304,11 @@ def test_explain_says_the_path_of_a_row(run):
 
 def test_the_path_has_the_cells_the_answers_and_the_rows_left():
     path = explain(HOSTILE, np.array([3.0, 0.0]))
-    assert [step.answer for step in path.steps] == [HOSTILE.root.split.words(HOSTILE.features)[1], HOSTILE.root.right.split.words(HOSTILE.features)[0],
-                                                    Missing(1).words(HOSTILE.features)[1]]
+    assert [step.answer for step in path.steps] == [
+        HOSTILE.root.split.words(HOSTILE.features)[1],
+        HOSTILE.root.right.split.words(HOSTILE.features)[0],
+        Missing(1).words(HOSTILE.features)[1],
+    ]
     assert path.steps[1].cells == ((HOSTILE.features[0].name, "3"), (HOSTILE.features[1].name, "</script><b>"))
     assert path.prediction == "<i>yes</i>" and path.leaf.rows == (2, 0)
     with pytest.raises(DataError):

@@ -27,24 +27,35 @@ from tests.laws.problems import problems
 dpflow = FORMULATIONS.get("dpflow")
 
 
-@pytest.mark.parametrize(("name", "text", "right"), [("balance-scale", "tests <= 3", 443), ("tic-tac-toe", "tests <= 3", 718)])
+@pytest.mark.parametrize(
+    ("name", "text", "right"), [("balance-scale", "tests <= 3", 443), ("tic-tac-toe", "tests <= 3", 718)]
+)
 def test_budgets_of_published_data(name, text, right, shared_data):
     """One-hot, depth 3 (issue 5)."""
     fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=(text,))
-    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+    assert (
+        fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
+    )
 
 
-@pytest.mark.parametrize(("text", "params"), [("features <= 1", {}), ("tests <= 2", {}), ("tests <= 1", {"fix": "false"})])
+@pytest.mark.parametrize(
+    ("text", "params"), [("features <= 1", {}), ("tests <= 2", {}), ("tests <= 1", {"fix": "false"})]
+)
 @pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip"])
 def test_the_same_file_in_several_solvers(solver, text, params):
     if version(find_solver(solver)) is None:
         pytest.skip(f"{solver} is not on this machine")
-    fitted = odtc.fit(MONKS / "monks-3.csv", "dpflow", 2, encoding="onehot", solver=solver, constraints=(text,), params=params)
+    fitted = odtc.fit(
+        MONKS / "monks-3.csv", "dpflow", 2, encoding="onehot", solver=solver, constraints=(text,), params=params
+    )
     encoded = fitted.model.problem.encoded
     losses = least_losses(encoded.X, encoded.y, encoded.weight, 2, [[0, 1], [1, 0]], encoded.copies)
     name, most = text.split(" <= ")
-    count = {"tests": lambda n, asked: len(asked), "branch_nodes": lambda n, asked: n,
-             "features": lambda n, asked: len({encoded.tests[f].features for f in asked})}[name]
+    count = {
+        "tests": lambda n, asked: len(asked),
+        "branch_nodes": lambda n, asked: n,
+        "features": lambda n, asked: len({encoded.tests[f].features for f in asked}),
+    }[name]
     best = min(loss for (n, asked), loss in losses.items() if count(n, asked) <= int(most))
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
 
@@ -82,11 +93,18 @@ def _trees(graph, j=0, state=0):
         sides = [list(_trees(graph, j + 1, int(s))) if s >= 0 else [(0.0, ())] for s in level.below[arc]]
         for left, asked in sides[0]:
             for right, others in sides[1]:
-                yield float(level.cost[arc] + left + right), ((j, tuple(level.path[state]), int(level.test[arc])), *asked, *others)
+                yield (
+                    float(level.cost[arc] + left + right),
+                    ((j, tuple(level.path[state]), int(level.test[arc])), *asked, *others),
+                )
 
 
 def _arcs(graph):
-    return {(j, tuple(level.path[s]), int(f)) for j, level in enumerate(graph.levels) for s, f in zip(level.state, level.test)}
+    return {
+        (j, tuple(level.path[s]), int(f))
+        for j, level in enumerate(graph.levels)
+        for s, f in zip(level.state, level.test)
+    }
 
 
 @given(n_tests=st.integers(2, 6), depth=st.integers(1, 4), seed=st.integers(0, 999))
@@ -94,7 +112,9 @@ def _arcs(graph):
 def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
     random = np.random.default_rng(seed)
     X, y = random.random((60, n_tests)) < 0.5, random.integers(0, 2, 60)
-    graph = path_constraints.placed(generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False))
+    graph = path_constraints.placed(
+        generate(Rows.of(X, (np.arange(2) != y[:, None]) * 1.0, np.ones(60)), depth, fold=False)
+    )
     columns = sum(level.n_states + len(level.state) for level in graph.levels)
     assert columns <= path_constraints.most_columns(n_tests, depth)
     assert f"{path_constraints.most_columns(n_tests, depth):,} columns" in choose(n_tests, depth, ("features",)).why
@@ -102,38 +122,64 @@ def test_the_size_it_names_is_never_less_than_the_model(n_tests, depth, seed):
 
 def test_only_what_is_counted_is_whole():
     """A budget has an integer column for each thing counted, a cap on nodes one for each node and test."""
-    few = pipeline.build(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaf_rows >= 3"))
+    few = pipeline.build(
+        MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaf_rows >= 3")
+    )
     assert [block.name for block in few.columns if few.integrality[block.start : block.stop].any()] == ["held"]
-    both = pipeline.build(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaves <= 4"))
+    both = pipeline.build(
+        MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", constraints=("features <= 2", "leaves <= 4")
+    )
     assert [block.name for block in both.columns if both.integrality[block.start : block.stop].any()] == ["b"]
 
 
 def test_paths_that_are_barred_leave_a_linear_program():
     """Of where a column may be asked too: no whole number, and no column says which node asks."""
     for text in ("forbid_root[a5]", "require_root[a1,a2]", "not_below[a1,a2]", "not_below[a4,a4]"):
-        free, bound = (odtc.fit(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=texts)
-                       for texts in ((), (text, "leaf_rows >= 2")))
+        free, bound = (
+            odtc.fit(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=texts)
+            for texts in ((), (text, "leaf_rows >= 2"))
+        )
         assert not bound.model.integrality.any() and {block.role for block in bound.model.columns} == {"stop", "arc"}
-        assert bound.facts["verified"] and bound.facts["termination"] == "optimal" and bound.facts["objective"] >= free.facts["objective"]
-        whole = odtc.fit(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, tail="0", constraints=(text, "leaf_rows >= 2"))
+        assert (
+            bound.facts["verified"]
+            and bound.facts["termination"] == "optimal"
+            and bound.facts["objective"] >= free.facts["objective"]
+        )
+        whole = odtc.fit(
+            MONKS / "monks-1.csv",
+            "dpflow",
+            3,
+            encoding="onehot",
+            threads=1,
+            tail="0",
+            constraints=(text, "leaf_rows >= 2"),
+        )
         assert whole.facts["objective"] == bound.facts["objective"] and whole.model.nnz > 2 * bound.model.nnz
 
 
 def test_an_incumbent_makes_the_file_smaller_not_the_optimum():
     sizes, values = [], []
     for fix in (True, False):
-        fitted = odtc.fit(MONKS / "monks-2.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("tests <= 4",), fix=fix)
+        fitted = odtc.fit(
+            MONKS / "monks-2.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("tests <= 4",), fix=fix
+        )
         assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
         sizes.append(fitted.model.nnz)
         said = dpflow.notes(fitted.model.problem).get("fixed")
-        assert said["bound"] <= fitted.facts["objective"] <= said["incumbent"] and 0 < said["arcs"] < said["of"] if fix else said is None
+        assert (
+            said["bound"] <= fitted.facts["objective"] <= said["incumbent"] and 0 < said["arcs"] < said["of"]
+            if fix
+            else said is None
+        )
         values.append(fitted.facts["objective"])
     assert values[0] == values[1] and sizes[0] < sizes[1]
 
 
 def test_what_it_cannot_say_is_refused_in_a_sentence():
     problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 3, constraints=("features <= 2",), tail="1")
-    with pytest.raises(ChoiceError, match="'features <= 2' needs columns of the roles branch.*drop -p tail=1, with which"):
+    with pytest.raises(
+        ChoiceError, match="'features <= 2' needs columns of the roles branch.*drop -p tail=1, with which"
+    ):
         built(problem)
     with pytest.raises(ChoiceError, match="leave out 'features <= 2'"):
         near_optimal(posed(problem, ["features <= 2"]), 3)
@@ -147,6 +193,8 @@ def test_all_pairs_of_columns_by_hand():
     fitted = odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=("features <= 2",))
     best = []
     for two in combinations(range(len(data.features)), 2):
-        part = odtc.Dataset("part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight)
+        part = odtc.Dataset(
+            "part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight
+        )
         best.append(odtc.fit(part, "dpflow", 3, encoding="onehot", threads=1).facts["objective"])
     assert fitted.facts["objective"] == min(best)

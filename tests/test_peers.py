@@ -6,8 +6,23 @@ import pytest
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
-BINARY = [("monks-1", 2), ("monks-1", 3), ("monks-1", 4), ("monks-2", 2), ("monks-2", 3), ("monks-2", 4), ("monks-3", 3), ("hayes-roth", 3),
-          ("hayes-roth", 4), ("balance-scale", 2), ("balance-scale", 3), ("balance-scale", 4), ("tic-tac-toe", 2), ("tic-tac-toe", 3), ("car-evaluation", 3)]
+BINARY = [
+    ("monks-1", 2),
+    ("monks-1", 3),
+    ("monks-1", 4),
+    ("monks-2", 2),
+    ("monks-2", 3),
+    ("monks-2", 4),
+    ("monks-3", 3),
+    ("hayes-roth", 3),
+    ("hayes-roth", 4),
+    ("balance-scale", 2),
+    ("balance-scale", 3),
+    ("balance-scale", 4),
+    ("tic-tac-toe", 2),
+    ("tic-tac-toe", 3),
+    ("car-evaluation", 3),
+]
 NUMERIC = [("iris", 2), ("iris", 3), ("wine", 2), ("pima-diabetes", 2), ("haberman", 2), ("haberman", 3)]
 BRING = "pip install odtc[peers] brings it, where there is a wheel for this Python"
 
@@ -44,7 +59,9 @@ def test_streed_with_a_price_of_branch_nodes(number):
     problem = pipeline.pose(MONKS / f"monks-{number}.csv", "dpflow", 3, encoding="onehot", params={"lambda": 0.5})
     X, y = rows(problem)
     heap = problem.module.optimal(problem)
-    peer = pystreed.STreeDClassifier("cost-complex-accuracy", max_depth=3, max_num_nodes=7, cost_complexity=1 / len(y), time_limit=60)
+    peer = pystreed.STreeDClassifier(
+        "cost-complex-accuracy", max_depth=3, max_num_nodes=7, cost_complexity=1 / len(y), time_limit=60
+    )
     peer.fit(X, y)
     # min errors + branch nodes, which λ = 1/2 prices at a half each.
     assert 2 * problem.module.objective(problem, heap) == (peer.predict(X) != y).sum() + peer.get_n_leaves() - 1

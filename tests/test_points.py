@@ -38,13 +38,28 @@ def blocks() -> Model:
 def named(names=("x[1,2]", "b2", "a<&>'b", "quite_a_long_name_of_a_column", "C")) -> Model:
     n = len(names)
     ones = lambda value, size: np.full(size, float(value))  # noqa: E731
-    return Model("named", ones(1, n), 0.0, ones(0, 1), ones(np.inf, 1), ones(0, n), ones(9, n), np.ones(n, np.uint8),
-                 (NamedBlock(tuple(names)),), (NamedBlock(("r1",)),), matrix=sp.csc_array(np.ones((1, n))))
+    return Model(
+        "named",
+        ones(1, n),
+        0.0,
+        ones(0, 1),
+        ones(np.inf, 1),
+        ones(0, n),
+        ones(9, n),
+        np.ones(n, np.uint8),
+        (NamedBlock(tuple(names)),),
+        (NamedBlock(("r1",)),),
+        matrix=sp.csc_array(np.ones((1, n))),
+    )
 
 
 MODELS = {"blocks": blocks(), "named": named()}
-NUMBERS = st.one_of(st.sampled_from([0.0, 1.0]), st.integers(-20, 20).map(float),
-                    st.floats(-1e15, 1e15, allow_subnormal=False), st.floats(0, 1))
+NUMBERS = st.one_of(
+    st.sampled_from([0.0, 1.0]),
+    st.integers(-20, 20).map(float),
+    st.floats(-1e15, 1e15, allow_subnormal=False),
+    st.floats(0, 1),
+)
 
 
 @pytest.mark.parametrize("model", [*MODELS.values(), named(('a"b', "'\"'", "&"))], ids=[*MODELS, "quotes"])
@@ -119,8 +134,20 @@ def test_foreign_and_repeated_names_are_refused(names):
 
 def test_names_that_look_like_those_of_a_block_are_foreign():
     model = MODELS["blocks"]
-    for name in ("z_0_09", "z_4_09_0", "z_0_08_0", "z_0_12_0", "z_0_09_2", "z_0009_0", "z_0_0x_0", "zz_00", "zz_13",
-                 "objcons", "Z_0_09_0", "z_0_ 9_0"):
+    for name in (
+        "z_0_09",
+        "z_4_09_0",
+        "z_0_08_0",
+        "z_0_12_0",
+        "z_0_09_2",
+        "z_0009_0",
+        "z_0_0x_0",
+        "zz_00",
+        "zz_13",
+        "objcons",
+        "Z_0_09_0",
+        "z_0_ 9_0",
+    ):
         assert all((block.places(Words.of([name])) < 0).all() for block in model.columns), name
     names = name_list(model.columns)
     order = np.random.default_rng(0).permutation(len(names))
@@ -145,23 +172,26 @@ def test_a_file_of_values_without_names_goes_by_place(tmp_path):
         raw.on((NamedBlock(("a", "b")),))
 
 
-@pytest.mark.parametrize("head,columns,end,values", [
-    ("s bas 1 2 f f -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", "optimal", [0.5, 1]),
-    ("s bas 1 2 f i -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", None, [0.5, 1]),
-    ("s bas 1 2 f n -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", "unbounded", None),
-    ("s bas 1 2 n i 1\ni 1 b 1 0\n", "j 1 u 1 1\nj 2 u 1 1\n", "infeasible", None),
-    ("s bas 1 2 u u 0\ni 1 b 0 0\n", "j 1 l 0 0\nj 2 l 0 0\n", None, None),
-    ("s ipt 1 2 o -2.5\ni 1 1.5 -1\n", "j 1 0.5 0\nj 2 1 -1\n", "optimal", [0.5, 1]),
-    ("s ipt 1 2 i -2.5\ni 1 1.5 -1\n", "j 1 0.5 0\nj 2 1 -1\n", None, None),
-    ("s mip 1 2 o -2.5\ni 1 1.5\n", "j 1 0.5\nj 2 1\n", "optimal", [0.5, 1]),
-])
+@pytest.mark.parametrize(
+    "head,columns,end,values",
+    [
+        ("s bas 1 2 f f -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", "optimal", [0.5, 1]),
+        ("s bas 1 2 f i -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", None, [0.5, 1]),
+        ("s bas 1 2 f n -2.5\ni 1 u 1.5 -1\n", "j 1 b 0.5 0\nj 2 u 1 -1\n", "unbounded", None),
+        ("s bas 1 2 n i 1\ni 1 b 1 0\n", "j 1 u 1 1\nj 2 u 1 1\n", "infeasible", None),
+        ("s bas 1 2 u u 0\ni 1 b 0 0\n", "j 1 l 0 0\nj 2 l 0 0\n", None, None),
+        ("s ipt 1 2 o -2.5\ni 1 1.5 -1\n", "j 1 0.5 0\nj 2 1 -1\n", "optimal", [0.5, 1]),
+        ("s ipt 1 2 i -2.5\ni 1 1.5 -1\n", "j 1 0.5 0\nj 2 1 -1\n", None, None),
+        ("s mip 1 2 o -2.5\ni 1 1.5\n", "j 1 0.5\nj 2 1\n", "optimal", [0.5, 1]),
+    ],
+)
 def test_the_three_kinds_of_solution_of_glpk(tmp_path, head, columns, end, values):
     raw = read_text(tmp_path, f"c Problem:    m\n{head}{columns}e o f\n")
     assert raw.format == "glpk" and raw.termination == end
     assert (None if raw.values is None else raw.values.tolist()) == values
     if values is not None:
         with pytest.raises(SolutionError, match="cut off"):
-            read_text(tmp_path, f"c Problem:    m\n{head}{columns[:columns.index(chr(10)) + 1]}e o f\n")
+            read_text(tmp_path, f"c Problem:    m\n{head}{columns[: columns.index(chr(10)) + 1]}e o f\n")
 
 
 SYMPHONY = "\n==  Welcome to the SYMPHONY MILP Solver \n\nReading input file...\n\n"
@@ -173,34 +203,69 @@ def xml(variables: str, status: str = "") -> str:
     return f'<CPLEXSolution><header objectiveValue="1" {status}/><variables>{variables}</variables></CPLEXSolution>'
 
 
-@pytest.mark.parametrize("words,end,point", [
-    ("Stopped on time (no integer solution - continuous used) - objective value 0.5\n 0 b1 0.5 0\n", "time_limit", None),
-    ("Optimal - objective value 2\n** 0 b1 1 0\n  1 b2 1 0\n", "optimal", {"b1": 1, "b2": 1}),
-    ("Optimal - objective value 2\n 0 r 2 0\n 1 s 2 0\n 0 b1 1 0\n 1 b2 1 0\n 2 b3 0 0\n", "optimal", {"b1": 1, "b2": 1, "b3": 0}),
-    ("Optimal - objective value 2\n 7 b1 1 0\n 9 b2 1 0\n", "optimal", {"b1": 1, "b2": 1}),
-    ("Unbounded - objective value -3\n 0 b1 3 0\n", "unbounded", None),
-    ("solution status: unbounded\nobjective value: -infinity\nb1 +infinity \t(obj:-1)\n", "unbounded", None),
-    ("solution status: optimal solution found\nobjective value: 0\n", "optimal", {}),
-    ("objective value: 1\nb1 1 \t(obj:1)\n", None, {"b1": 1}),
-    ("no solution available\n", None, None),
-    ("# Status: Optimal\n# Objective value: 2\nb1 1\nb2 1\n", "optimal", {"b1": 1, "b2": 1}),
-    ("# Status: Infeasible\n", "infeasible", None),
-    ("NAME M\n C b1 1\n C C 0.5\nENDATA\n", None, {"b1": 1, "C": 0.5}),
-    ("NAME M\nENDATA\n", None, None),
-    (xml('<variable value="1" index="0" name="a&lt;b&amp;&apos;&quot;&#99;"/>', "107"), "time_limit", {"a<b&'\"c": 1}),
-    (f'<CPLEXSolutions>{xml(ONE)}{xml(ONE.replace("1", "2"))}</CPLEXSolutions>', None, {"a": 1}),
-    (xml(ONE).replace("<variables>", "<linearConstraints>\n<constraint name='r'/></linearConstraints><variables>"), None, {"a": 1}),
-    (xml(ONE, "108"), "time_limit", None),
-    (SYMPHONY + "Solution Cost: 0.0000000000\n+++++++\nAll columns are zero in the solution!\n+++++++\n"
-     "* Optimal Solution Found    *\n", "optimal", {}),
-    (SYMPHONY + "Preprocessing found the optimum:\nSolution Cost: -1.25\n:++++++\nColumn names and values of nonzeros in the solution\n"
-     "++++++\nx    1.0\ny    0.25\n\n\n* Optimal Solution Found in Preprocessing  *\n\nThe problem is infeasible!\nNo Solution Found\n",
-     "optimal", {"x": 1, "y": 0.25}),
-    ("c Status: OPTIMAL\ns bas 1 2 f f -7.5\ni 1 u 7.5 -1\nj 1 b 7.5 0\nj 2 l 0 1\ne o f\n", "optimal", {0: 7.5, 1: 0}),
-    ("s bas 1 2 f n -7.5\ni 1 u 7.5 -1\nj 1 b 7.5 0\nj 2 l 0 1\ne o f\n", "unbounded", None),
-    ("s bas 1 2 n f 0\ni 1 u 0 0\nj 1 b 0 0\nj 2 l 0 0\ne o f\n", "infeasible", None),
-    ("s bas 1 2 u u 0\ni 1 u 0 0\nj 1 b 0 0\nj 2 l 0 0\ne o f\n", None, None),
-])
+@pytest.mark.parametrize(
+    "words,end,point",
+    [
+        (
+            "Stopped on time (no integer solution - continuous used) - objective value 0.5\n 0 b1 0.5 0\n",
+            "time_limit",
+            None,
+        ),
+        ("Optimal - objective value 2\n** 0 b1 1 0\n  1 b2 1 0\n", "optimal", {"b1": 1, "b2": 1}),
+        (
+            "Optimal - objective value 2\n 0 r 2 0\n 1 s 2 0\n 0 b1 1 0\n 1 b2 1 0\n 2 b3 0 0\n",
+            "optimal",
+            {"b1": 1, "b2": 1, "b3": 0},
+        ),
+        ("Optimal - objective value 2\n 7 b1 1 0\n 9 b2 1 0\n", "optimal", {"b1": 1, "b2": 1}),
+        ("Unbounded - objective value -3\n 0 b1 3 0\n", "unbounded", None),
+        ("solution status: unbounded\nobjective value: -infinity\nb1 +infinity \t(obj:-1)\n", "unbounded", None),
+        ("solution status: optimal solution found\nobjective value: 0\n", "optimal", {}),
+        ("objective value: 1\nb1 1 \t(obj:1)\n", None, {"b1": 1}),
+        ("no solution available\n", None, None),
+        ("# Status: Optimal\n# Objective value: 2\nb1 1\nb2 1\n", "optimal", {"b1": 1, "b2": 1}),
+        ("# Status: Infeasible\n", "infeasible", None),
+        ("NAME M\n C b1 1\n C C 0.5\nENDATA\n", None, {"b1": 1, "C": 0.5}),
+        ("NAME M\nENDATA\n", None, None),
+        (
+            xml('<variable value="1" index="0" name="a&lt;b&amp;&apos;&quot;&#99;"/>', "107"),
+            "time_limit",
+            {"a<b&'\"c": 1},
+        ),
+        (f"<CPLEXSolutions>{xml(ONE)}{xml(ONE.replace('1', '2'))}</CPLEXSolutions>", None, {"a": 1}),
+        (
+            xml(ONE).replace(
+                "<variables>", "<linearConstraints>\n<constraint name='r'/></linearConstraints><variables>"
+            ),
+            None,
+            {"a": 1},
+        ),
+        (xml(ONE, "108"), "time_limit", None),
+        (
+            SYMPHONY + "Solution Cost: 0.0000000000\n+++++++\nAll columns are zero in the solution!\n+++++++\n"
+            "* Optimal Solution Found    *\n",
+            "optimal",
+            {},
+        ),
+        (
+            SYMPHONY
+            + "Preprocessing found the optimum:\nSolution Cost: -1.25\n:++++++\nColumn names and values of nonzeros "
+            "in the solution\n"
+            "++++++\nx    1.0\ny    0.25\n\n\n* Optimal Solution Found in Preprocessing  *\n\nThe problem is "
+            "infeasible!\nNo Solution Found\n",
+            "optimal",
+            {"x": 1, "y": 0.25},
+        ),
+        (
+            "c Status: OPTIMAL\ns bas 1 2 f f -7.5\ni 1 u 7.5 -1\nj 1 b 7.5 0\nj 2 l 0 1\ne o f\n",
+            "optimal",
+            {0: 7.5, 1: 0},
+        ),
+        ("s bas 1 2 f n -7.5\ni 1 u 7.5 -1\nj 1 b 7.5 0\nj 2 l 0 1\ne o f\n", "unbounded", None),
+        ("s bas 1 2 n f 0\ni 1 u 0 0\nj 1 b 0 0\nj 2 l 0 0\ne o f\n", "infeasible", None),
+        ("s bas 1 2 u u 0\ni 1 u 0 0\nj 1 b 0 0\nj 2 l 0 0\ne o f\n", None, None),
+    ],
+)
 def test_what_solvers_say(tmp_path, words, end, point):
     raw = read_text(tmp_path, words)
     assert raw.termination == end
@@ -208,33 +273,44 @@ def test_what_solvers_say(tmp_path, words, end, point):
     assert (None if raw.values is None else dict(zip(names, raw.values))) == point
 
 
-BOX = "==  Welcome to the SYMPHONY MILP Solver \n\n* {words:48} *\n\nSolution Cost: 2.0\n+++++\nColumn names and values of nonzeros in the solution\n+++++\nb1 1.0\nb2 1.0\n\n"
+BOX = (
+    "==  Welcome to the SYMPHONY MILP Solver \n\n* {words:48} *\n\nSolution Cost: 2.0\n+++++\nColumn names and "
+    "values of nonzeros in the solution\n+++++\nb1 1.0\nb2 1.0\n\n"
+)
 
 
-@pytest.mark.parametrize("words,within", [
-    ("Optimal - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", False),
-    ("Optimal (within gap tolerance) - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", True),
-    (xml(ONE, "101"), False),
-    (xml(ONE, "102"), True),
-    (xml(ONE, "129"), False),
-    (xml(ONE, "130"), True),
-    ("solution status: optimal solution found\nobjective value: 0\n", False),
-    ("solution status: gap limit reached\nobjective value: 0\n", True),
-    (BOX.format(words="Optimal Solution Found"), False),
-    (BOX.format(words="Target gap achieved"), True),
-])
+@pytest.mark.parametrize(
+    "words,within",
+    [
+        ("Optimal - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", False),
+        ("Optimal (within gap tolerance) - objective value 2\n 0 b1 1 0\n 1 b2 1 0\n", True),
+        (xml(ONE, "101"), False),
+        (xml(ONE, "102"), True),
+        (xml(ONE, "129"), False),
+        (xml(ONE, "130"), True),
+        ("solution status: optimal solution found\nobjective value: 0\n", False),
+        ("solution status: gap limit reached\nobjective value: 0\n", True),
+        (BOX.format(words="Optimal Solution Found"), False),
+        (BOX.format(words="Target gap achieved"), True),
+    ],
+)
 def test_optimal_within_a_gap_is_told_from_optimal(tmp_path, words, within):
     raw = read_text(tmp_path, words)
     assert (raw.termination, raw.within_gap) == ("optimal", within)
 
 
-@pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "1e400", "1_0", "0x10", "１", "1e", "--1", "1.2.3", "1" * 200, "+", "1d5"])
+@pytest.mark.parametrize(
+    "word", ["nan", "inf", "-Infinity", "1e400", "1_0", "0x10", "１", "1e", "--1", "1.2.3", "1" * 200, "+", "1d5"]
+)
 def test_what_is_no_finite_number_is_refused(tmp_path, word):
     with pytest.raises(SolutionError, match="expected (a number|finite numbers)|cannot tell"):
         read_text(tmp_path, f"a 1\nb {word}\nc 0\n")
 
 
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1), st.sampled_from(["r", ".17g", ".15g", "f", "e"]))
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1),
+    st.sampled_from(["r", ".17g", ".15g", "f", "e"]),
+)
 @settings(deadline=None)
 def test_numbers_are_rounded_correctly(values, form):
     texts = [repr(value) if form == "r" else format(value, form) for value in values]
@@ -249,10 +325,13 @@ def test_xml_with_entities_of_its_own_is_refused(tmp_path):
         read_text(tmp_path, bomb)
 
 
-@pytest.mark.parametrize("words", [
-    "Model status\nOptimal\n\n# Primal solution values\nNone\n\n# Dual solution values\nNone\n",
-    "solution status: optimal solution found\nno solution available\n",
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Model status\nOptimal\n\n# Primal solution values\nNone\n\n# Dual solution values\nNone\n",
+        "solution status: optimal solution found\nno solution available\n",
+    ],
+)
 def test_an_optimal_solution_has_values(tmp_path, words):
     with pytest.raises(SolutionError, match="values of an optimal solution, got none"):
         read_text(tmp_path, words)

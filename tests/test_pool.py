@@ -53,7 +53,9 @@ def groups(encoded, rows) -> float:
 def test_the_best_trees_in_order(form, data, most):
     problem = data.draw(problems(("dpflow", form), most_rows=9))
     encoded, price = problem.encoded, form.get("lambda", 0)
-    truth = sorted(cost for cost, _ in every_tree(encoded, np.arange(encoded.n_rows), problem.topology.depth, price, 1 - price))
+    truth = sorted(
+        cost for cost, _ in every_tree(encoded, np.arange(encoded.n_rows), problem.topology.depth, price, 1 - price)
+    )
     pool = near_optimal(problem, most)
     assert pool.objectives == pytest.approx(truth[:most], abs=1e-9)
     assert pool.complete == (len(truth) <= most)
@@ -64,14 +66,34 @@ def test_the_best_trees_in_order(form, data, most):
 
 
 def test_command_line(tmp_path):
-    said = command("fit", MONKS / "monks-1.csv", "--model", "dpflow", "--depth", 3, "--encoding", "onehot", "--pool", 20, "--within", 1,
-                   "-o", "m", "--json", folder=tmp_path)
+    said = command(
+        "fit",
+        MONKS / "monks-1.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        3,
+        "--encoding",
+        "onehot",
+        "--pool",
+        20,
+        "--within",
+        1,
+        "-o",
+        "m",
+        "--json",
+        folder=tmp_path,
+    )
     assert said.code == 0 and "m.pool.json" in str(said.facts["files"])
     pool = read_pool(tmp_path / "m.pool.json")
     assert pool.objectives[0] == said.facts["objective"] and pool.objectives[-1] <= said.facts["objective"] + 1
     shown = command("show", "m.pool.json", folder=tmp_path)
     assert shown.code == 0 and f"{len(pool.trees)} trees" in shown.out and next(iter(pool.feature_use())) in shown.out
-    assert command("show", "m.pool.json", "--tree", 1, folder=tmp_path).out == command("show", "m.tree.json", folder=tmp_path).out or len(pool.trees) > 1
+    assert (
+        command("show", "m.pool.json", "--tree", 1, folder=tmp_path).out
+        == command("show", "m.tree.json", folder=tmp_path).out
+        or len(pool.trees) > 1
+    )
     whole = command("export", "m.pool.json", "--to", "python", folder=tmp_path)
     assert whole.code == 1 and "--tree N" in whole.err
     beyond = command("show", "m.pool.json", "--tree", 999, folder=tmp_path)
@@ -99,7 +121,13 @@ def test_the_states_of_any_program_are_the_same_pool(data):
 def many(tmp_path):
     """Noise: trees of depth 3 beyond counting."""
     rng = np.random.default_rng(0)
-    lines = ["a,b,c,d,y", *(",".join(map(str, row)) for row in np.column_stack([rng.integers(0, 8, (300, 4)), rng.integers(0, 2, 300)]).tolist())]
+    lines = [
+        "a,b,c,d,y",
+        *(
+            ",".join(map(str, row))
+            for row in np.column_stack([rng.integers(0, 8, (300, 4)), rng.integers(0, 2, 300)]).tolist()
+        ),
+    ]
     (tmp_path / "many.csv").write_text("\n".join(lines) + "\n")
     return tmp_path
 
@@ -108,11 +136,20 @@ def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
     problem = pipeline.pose(many / "many.csv", "dpflow", 3)
     pipeline.compile_model(problem)
     timed = near_optimal(problem, 10**9, seconds=0.3)
-    assert not timed.complete and timed.stopped == "the time limit" and timed.trees and list(timed.objectives) == sorted(timed.objectives)
+    assert (
+        not timed.complete
+        and timed.stopped == "the time limit"
+        and timed.trees
+        and list(timed.objectives) == sorted(timed.objectives)
+    )
     assert timed.at_least >= len(timed.trees) and f"{len(timed.trees)} of at least" in timed.words
     monkeypatch.setattr(k_best, "available", lambda: 3_000_000)
     small = near_optimal(problem, 10**9)
-    assert small.stopped == "the memory" and 0 < len(small.trees) < 10**5 and all(a == b for a, b in zip(small.objectives, timed.objectives))
+    assert (
+        small.stopped == "the memory"
+        and 0 < len(small.trees) < 10**5
+        and all(a == b for a, b in zip(small.objectives, timed.objectives))
+    )
     monkeypatch.undo()
     ten = near_optimal(problem, 10)
     assert (len(ten.trees), ten.stopped, ten.complete) == (10, "--pool 10", False) and ten.at_least > 10
@@ -121,18 +158,49 @@ def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
     def interrupted():
         if next(calls) > 200:
             raise KeyboardInterrupt
+
     monkeypatch.setattr(deadline, "check", interrupted)
     broken = near_optimal(problem, 10**9)
     assert broken.stopped == "an interruption" and all(a == b for a, b in zip(broken.objectives, timed.objectives))
 
 
 def test_the_pool_is_found_after_the_solve_in_the_time_left(many):
-    said = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 3, "-p", "intervals=false", "-o", "m", "--json", folder=many)
+    said = command(
+        "fit",
+        "many.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        3,
+        "--pool",
+        3,
+        "-p",
+        "intervals=false",
+        "-o",
+        "m",
+        "--json",
+        folder=many,
+    )
     assert said.code == 0, said.err
     assert (said.facts["termination"], said.facts["verified"]) == ("optimal", True)
     assert said.err.count("\n") == 1 and "3 of at least" in said.err and "--pool 3 came first" in said.err
     assert read_pool(many / "m.pool.json").objectives[0] == said.facts["objective"]
-    late = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "--pool", 10**9, "--time-limit", 0.001, "-o", "m", "--json", folder=many)
+    late = command(
+        "fit",
+        "many.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        3,
+        "--pool",
+        10**9,
+        "--time-limit",
+        0.001,
+        "-o",
+        "m",
+        "--json",
+        folder=many,
+    )
     assert late.code == 0 and "the time limit came first" in late.err
 
 
@@ -149,6 +217,21 @@ def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
         raise ModelError("they do not fit")
 
     monkeypatch.setattr(program, "states", too_many)
-    said = command("fit", "many.csv", "--model", "dpflow", "--depth", 3, "-p", "intervals=true", "--pool", 3, "-o", "m", "--json", folder=many)
+    said = command(
+        "fit",
+        "many.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        3,
+        "-p",
+        "intervals=true",
+        "--pool",
+        3,
+        "-o",
+        "m",
+        "--json",
+        folder=many,
+    )
     assert said.code == 0 and "the size of the dynamic program came first" in said.err
     assert said.facts["verified"] and (many / "m.tree.json").exists() and not (many / "m.pool.json").exists()

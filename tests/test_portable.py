@@ -74,7 +74,10 @@ BOUNDS
  UP BND       C0000000  5
 ENDATA
 """
-LP = "\\ m\nMinimize\n obj: + x - y\nSubject To\n c1: + 2 x + y <= 9\n c2: + y >= -4\nBounds\n 0 <= x\n -1 <= y <= 5\nGenerals\n x\nEnd\n"
+LP = (
+    "\\ m\nMinimize\n obj: + x - y\nSubject To\n c1: + 2 x + y <= 9\n c2: + y >= -4\nBounds\n 0 <= x\n -1 <= y <= "
+    "5\nGenerals\n x\nEnd\n"
+)
 
 
 def written(tmp_path, text: str):
@@ -96,12 +99,14 @@ def test_blanks_are_not_looked_at(tmp_path, text):
     (MPS, "ROWS", "OBJSENSE\n    MAX\nROWS", "it maximises"),
     (MPS, "m  FREE", "m", "line 1: 'NAME m'"),
     (MPS, "ROWS", "* a note\nROWS", "line 2: '* a note'"),
-    (MPS, "    RHS       c1        9\n", "    RHS       c1        9\n    RHS       obj       -100\n", "a constant in the objective"),
+    (MPS, "    RHS       c1        9\n", "    RHS       c1        9\n    RHS       obj       "
+                                         "-100\n", "a constant in the objective"),
     (MPS, " LO BND       x         0\n PL BND       x\n", "", "line 18: 'LO BND y -1'"),
     (MPS, "BOUNDS", "RANGES\n    RNG       c1        3\nBOUNDS", "a row with two sides"),
     (MPS, " G  c2", " N  c2", "line 5: 'N c2'"),
     (MPS, "c1        2", "c1        2.0", "line 9: 'x c1 2.0'"),
-    (MPS, "    y         obj       -1\n    y         c1        1\n", "    y         obj       -1   c1        1\n", "line 11: 'y obj -1 c1 1'"),
+    (MPS, "    y         obj       -1\n    y         c1        "
+          "1\n", "    y         obj       -1   c1        1\n", "line 11: 'y obj -1 c1 1'"),
     (MPS, "    y", "\ty", "line 11: 'y obj -1'"),
     (MPS, "y", "e1", "a name that not all solvers take"),
     (MPS, "x", "$x", "a name that not all solvers take"),
@@ -140,8 +145,10 @@ def foreign(draw) -> Model:
     """Models with rows of all kinds in up to three blocks, a constant, and names that not all solvers read."""
     n, m = draw(st.integers(1, 3)), draw(st.integers(0, 6))
     A = np.array(draw(st.lists(NUMBER, min_size=n * m, max_size=n * m))).reshape(m, n)
-    sides = [draw(st.sampled_from([(-np.inf, b), (b, np.inf), (b, b), (b - 1, b + 1), (-np.inf, np.inf)]))
-             for b in draw(st.lists(NUMBER, min_size=m, max_size=m))]
+    sides = [
+        draw(st.sampled_from([(-np.inf, b), (b, np.inf), (b, b), (b - 1, b + 1), (-np.inf, np.inf)]))
+        for b in draw(st.lists(NUMBER, min_size=m, max_size=m))
+    ]
     lower, upper = np.array(sides).reshape(m, 2).T.copy()
     cuts = sorted(draw(st.lists(st.integers(0, m), min_size=2, max_size=2)))
     names = [draw(st.sampled_from(["r{}", "r[{}]", "obj{}"])).format(i) for i in range(m)]
@@ -152,17 +159,27 @@ def foreign(draw) -> Model:
     given = {block.name for block in blocks}
     columns = tuple(draw(st.sampled_from(["x{}", "e{}", "x[{}]", "_{}"])).format(j) for j in range(n))
     return Model(
-        draw(st.sampled_from(["m", "a name", "inf"])), np.array(draw(st.lists(NUMBER, min_size=n, max_size=n))),
-        draw(st.sampled_from([0.0, 2.5])), lower, upper, np.full(n, draw(st.sampled_from([-3.0, -2.5]))), np.full(n, 3.0), np.ones(n, np.uint8),
-        (NamedBlock(columns),), blocks, lazy=tuple({"lazycons"} & given), user_cuts=tuple({"usercuts"} & given),
+        draw(st.sampled_from(["m", "a name", "inf"])),
+        np.array(draw(st.lists(NUMBER, min_size=n, max_size=n))),
+        draw(st.sampled_from([0.0, 2.5])),
+        lower,
+        upper,
+        np.full(n, draw(st.sampled_from([-3.0, -2.5]))),
+        np.full(n, 3.0),
+        np.ones(n, np.uint8),
+        (NamedBlock(columns),),
+        blocks,
+        lazy=tuple({"lazycons"} & given),
+        user_cuts=tuple({"usercuts"} & given),
         matrix=sp.csc_array(A),
     )
 
 
 def feasible(model, points) -> np.ndarray:
     activity = (model.A @ points.T).T
-    return (((activity >= model.row_lower) & (activity <= model.row_upper)).all(axis=1)
-            & ((points >= model.col_lower) & (points <= model.col_upper)).all(axis=1))
+    return ((activity >= model.row_lower) & (activity <= model.row_upper)).all(axis=1) & (
+        (points >= model.col_lower) & (points <= model.col_upper)
+    ).all(axis=1)
 
 
 @given(model=foreign())
@@ -177,7 +194,9 @@ def test_a_model_in_the_subset_has_the_same_points(model, tmp_path):
     for kind in ("lazy", "user_cuts"):
         marked, before = getattr(same, kind), getattr(model, kind)
         count = sum(block.size for block in same.rows if block.name in marked)
-        places = np.concatenate([np.zeros(0, int), *(np.arange(b.start, b.stop) for b in model.rows if b.name in before)])
+        places = np.concatenate(
+            [np.zeros(0, int), *(np.arange(b.start, b.stop) for b in model.rows if b.name in before)]
+        )
         low, up = np.isfinite(model.row_lower[places]), np.isfinite(model.row_upper[places])
         assert count == (low | up).sum() + (low & up & (model.row_lower[places] != model.row_upper[places])).sum()
     for format in FORMATS.names():
@@ -189,7 +208,8 @@ def test_a_model_in_the_subset_has_the_same_points(model, tmp_path):
         assert compare(path, same).astray == ""
 
 
-# max 3x + 2.25y + z + 100, x and y whole: 2x + 3y <= 12, 1 <= x + z <= 5.5, x <= 4.5, y <= 10, z <= 3. For x = 0 .. 4 the
+# max 3x + 2.25y + z + 100, x and y whole: 2x + 3y <= 12, 1 <= x + z <= 5.5, x <= 4.5, y <= 10, z <= 3. For x = 0 ..
+# 4 the
 # best y and z are (4, 3), (3, 3), (2, 3), (2, 2.5), (1, 1.5), at 112, 112.75, 113.5, 116, 115.75.
 FOREIGN = """NAME foreign
 OBJSENSE

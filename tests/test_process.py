@@ -32,10 +32,33 @@ def program(folder: Path, script: str) -> Path:
 
 
 def test_ctrl_c_does_not_wait_for_the_next_line_of_a_silent_program(tmp_path):
-    silent = program(tmp_path, f"[ -s model.mps ] || exit 0\ntouch '{tmp_path}/runs'; trap 'touch {tmp_path}/told; exit' INT; while :; do sleep 0.1; done")
-    words = [sys.executable, "-c", HEAR, "fit", MONKS / "monks-1.csv", "--solver", "cbc", "--program", silent, "-o", "m", "--json"]
-    child = subprocess.Popen(list(map(str, words)), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, text=True)
+    silent = program(
+        tmp_path,
+        f"[ -s model.mps ] || exit 0\ntouch '{tmp_path}/runs'; trap 'touch {tmp_path}/told; exit' INT; while :; do "
+        f"sleep 0.1; done",
+    )
+    words = [
+        sys.executable,
+        "-c",
+        HEAR,
+        "fit",
+        MONKS / "monks-1.csv",
+        "--solver",
+        "cbc",
+        "--program",
+        silent,
+        "-o",
+        "m",
+        "--json",
+    ]
+    child = subprocess.Popen(
+        list(map(str, words)),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         deadline = time.monotonic() + 60
         while not (tmp_path / "runs").exists() and time.monotonic() < deadline:

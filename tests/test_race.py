@@ -98,6 +98,7 @@ def by_name(solution) -> dict:
 
 # --- the first proof -----------------------------------------------------------------------------
 
+
 def test_the_first_proof_ends_the_others(fakes):
     began = time.monotonic()
     found = portfolio.run(SMALL, fakes("sleeps", "honest", "deaf", "point_3"))
@@ -107,7 +108,11 @@ def test_the_first_proof_ends_the_others(fakes):
     assert list(racers) == ["sleeps", "honest", "deaf", "point_3"]
     assert racers["honest"].gave == ("proof",) and [r.name for r in found.race if r.won] == ["honest"]
     # What a loser had when it was stopped.
-    assert (racers["point_3"].termination, racers["point_3"].objective, racers["point_3"].bound) == ("interrupted", 3, 0)
+    assert (racers["point_3"].termination, racers["point_3"].objective, racers["point_3"].bound) == (
+        "interrupted",
+        3,
+        0,
+    )
 
 
 @pytest.mark.parametrize("trouble", ["crashes", "floods", "crashes_after_30", "breaks_rows"])
@@ -125,11 +130,15 @@ def test_a_proof_that_there_is_none_wins_too(fakes):
 
 # --- every claim is held against it --------------------------------------------------------------
 
-@pytest.mark.parametrize(("names", "both"), [
-    (("honest", "bound_30"), ("bound_30 says that nothing is below 30", "honest has a solution of 2")),
-    (("proves_3", "point_2"), ("proves_3 says that nothing is below 3", "point_2 has a solution of 2")),
-    (("denies", "point_3"), ("denies says that there is no solution", "point_3 has a solution of 3")),
-])
+
+@pytest.mark.parametrize(
+    ("names", "both"),
+    [
+        (("honest", "bound_30"), ("bound_30 says that nothing is below 30", "honest has a solution of 2")),
+        (("proves_3", "point_2"), ("proves_3 says that nothing is below 3", "point_2 has a solution of 2")),
+        (("denies", "point_3"), ("denies says that there is no solution", "point_3 has a solution of 3")),
+    ],
+)
 def test_a_false_claim_is_an_error_that_names_both(fakes, names, both):
     with pytest.raises(ContradictionError) as refusal:
         portfolio.run(SMALL, fakes(*names))
@@ -148,11 +157,15 @@ def test_a_false_claim_at_the_command_line_leaves_the_logs_only(fakes, tmp_path)
 
 # --- without a proof -----------------------------------------------------------------------------
 
+
 def test_at_the_limit_the_best_point_and_the_best_bound_win_together(fakes):
     found = portfolio.run(SMALL, fakes("point_3", "bound_1", "sleeps"), Options(time_limit=1))
     assert (found.termination, found.objective, found.bound) == ("time_limit", 3, 1)
     assert {name: racer.gave for name, racer in by_name(found).items()} == {
-        "point_3": ("incumbent",), "bound_1": ("bound",), "sleeps": ()}
+        "point_3": ("incumbent",),
+        "bound_1": ("bound",),
+        "sleeps": (),
+    }
     assert "point_3" in found.solver and "bound_1" in found.solver
 
 
@@ -184,8 +197,14 @@ def test_ctrl_c_keeps_the_best_incumbent(fakes):
 
 def test_ctrl_c_at_the_command_line(fakes, tmp_path):
     write_model(SMALL, tmp_path / "m.mps")
-    running = subprocess.Popen(command("solve", "m.mps", "--solver", fakes("point_3", "sleeps"), "--json"), cwd=tmp_path,
-                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        command("solve", "m.mps", "--solver", fakes("point_3", "sleeps"), "--json"),
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not (tmp_path / "point_3.pid").exists() or not (tmp_path / "sleeps.pid").exists():
         assert running.poll() is None, running.stderr.read()
         time.sleep(0.05)
@@ -198,6 +217,7 @@ def test_ctrl_c_at_the_command_line(fakes, tmp_path):
 
 
 # --- who runs ------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize(("threads", "shares"), [(1, (1, 1, 1)), (3, (1, 1, 1)), (5, (2, 2, 1)), (12, (4, 4, 4))])
 def test_threads_are_shared_out(fakes, threads, shares):
@@ -215,12 +235,15 @@ def test_one_that_is_missing_is_said_and_left_out(fakes, monkeypatch):
     assert found.objective == 2 and "not on this machine" in by_name(found)["cuopt"].message
 
 
-@pytest.mark.parametrize(("solvers", "kind", "words"), [
-    ("cuopt,", ChoiceError, "names of solvers between commas"),
-    ("highs,hihgs", ChoiceError, "did you mean 'highs'"),
-    ("highs,cbc,highs", ChoiceError, "'highs' twice"),
-    ("cuopt,nothing.toml", SolverError, "none of the solvers cuopt, nothing"),
-])
+@pytest.mark.parametrize(
+    ("solvers", "kind", "words"),
+    [
+        ("cuopt,", ChoiceError, "names of solvers between commas"),
+        ("highs,hihgs", ChoiceError, "did you mean 'highs'"),
+        ("highs,cbc,highs", ChoiceError, "'highs' twice"),
+        ("cuopt,nothing.toml", SolverError, "none of the solvers cuopt, nothing"),
+    ],
+)
 def test_a_race_that_cannot_be(solvers, kind, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nothing.toml").write_text("command = ['/nowhere/at/all']")
@@ -234,6 +257,7 @@ def test_no_program_of_its_own():
 
 
 # --- real ones -----------------------------------------------------------------------------------
+
 
 def _present(*names: str) -> str:
     found = [name for name in names if version(find_solver(name)) is not None]
@@ -256,15 +280,27 @@ def _fewest_errors(problem, depth: int) -> float:
     return cheapest(np.asarray(encoded.X, bool), encoded.y, encoded.weight, depth)
 
 
-@pytest.mark.parametrize("solvers", [
-    ("highs", "scip", "cbc"), ("glpk", "ortools", str(DESCRIBED)), ("lp_solve", "highs-cli", "gurobi"),
-])
+@pytest.mark.parametrize(
+    "solvers",
+    [
+        ("highs", "scip", "cbc"),
+        ("glpk", "ortools", str(DESCRIBED)),
+        ("lp_solve", "highs-cli", "gurobi"),
+    ],
+)
 def test_a_race_of_real_solvers(solvers, few):
     compiled = odtc.build(few, "flowoct", 2, encoding="onehot")
     logs, winner, heard = {}, [], []
-    found = odtc.solve(compiled, solver=_present(*solvers), threads=2, time_limit=120, start=odtc.start(compiled)[1],
-                       log=winner.append, logs=lambda name, text: logs.setdefault(name, []).append(text),
-                       progress=heard.append)
+    found = odtc.solve(
+        compiled,
+        solver=_present(*solvers),
+        threads=2,
+        time_limit=120,
+        start=odtc.start(compiled)[1],
+        log=winner.append,
+        logs=lambda name, text: logs.setdefault(name, []).append(text),
+        progress=heard.append,
+    )
     decoded = odtc.decode(compiled, found)
     assert found.termination == "optimal" and decoded.verified
     best = _fewest_errors(compiled.problem, 2)
@@ -276,7 +312,9 @@ def test_a_race_of_real_solvers(solvers, few):
 
 
 def test_a_race_in_a_loop(few):
-    fitted = odtc.fit(few, "bendersoct", 1, encoding="onehot", solver=_present("highs", "cbc"), time_limit=120, threads=2)
+    fitted = odtc.fit(
+        few, "bendersoct", 1, encoding="onehot", solver=_present("highs", "cbc"), time_limit=120, threads=2
+    )
     assert fitted.facts["verified"] and fitted.facts["objective"] == _fewest_errors(fitted.model.problem, 1)
     assert {racer["name"] for racer in fitted.facts["race"]} == {"highs", "cbc"}
 
@@ -303,8 +341,10 @@ def test_an_unbounded_model_has_no_point():
 
 
 def test_a_race_of_a_maximised_model_is_told_in_its_own_sense(fakes, tmp_path):
-    (tmp_path / "m.lp").write_text("Maximize\n obj: - x0 - x1 - x2\nSubject To\n a: x0 + x1 >= 1\n b: x1 + x2 >= 1\n c: x0 + x2 >= 1\n"
-                                   "Bounds\n x0 <= 1\n x1 <= 1\n x2 <= 1\nGeneral\n x0 x1 x2\nEnd\n")
+    (tmp_path / "m.lp").write_text(
+        "Maximize\n obj: - x0 - x1 - x2\nSubject To\n a: x0 + x1 >= 1\n b: x1 + x2 >= 1\n c: x0 + x2 >= 1\n"
+        "Bounds\n x0 <= 1\n x1 <= 1\n x2 <= 1\nGeneral\n x0 x1 x2\nEnd\n"
+    )
     facts = run_odtc("solve", "m.lp", "--solver", fakes("honest", "point_3"), "--json", folder=tmp_path).facts
     assert (facts["objective"], facts["bound"]) == (-2, -2)
     assert [(racer["objective"], racer["bound"]) for racer in facts["race"]] == [(-2, -2), (-3, 0)]
@@ -317,8 +357,13 @@ def test_a_race_of_a_maximised_model_is_told_in_its_own_sense(fakes, tmp_path):
 ENDS = (Termination.OPTIMAL, Termination.TIME_LIMIT, Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR)
 
 
-@given(st.integers(0, 50), st.lists(st.tuples(st.sampled_from(ENDS), st.integers(0, 9) | st.none(), st.integers(0, 9) | st.none()), min_size=1),
-       st.none() | st.integers(1, 9))
+@given(
+    st.integers(0, 50),
+    st.lists(
+        st.tuples(st.sampled_from(ENDS), st.integers(0, 9) | st.none(), st.integers(0, 9) | st.none()), min_size=1
+    ),
+    st.none() | st.integers(1, 9),
+)
 def test_what_all_say_together(optimum, said, lie):
     """Of solvers that say the truth none is accused, and together they have the best point and the best
     bound; a bound above a point is found out."""
@@ -327,19 +372,45 @@ def test_what_all_say_together(optimum, said, lie):
         if termination == Termination.OPTIMAL:
             above = below = 0
         x = None if above is None else np.zeros(1)
-        entrants.append(portfolio._Entrant(f"s{at}", "", None, Options(), seconds=float(at), solution=Solution(
-            x, termination, None if above is None else float(optimum + above), None if below is None else float(optimum - below), solver=f"s{at}")))
+        entrants.append(
+            portfolio._Entrant(
+                f"s{at}",
+                "",
+                None,
+                Options(),
+                seconds=float(at),
+                solution=Solution(
+                    x,
+                    termination,
+                    None if above is None else float(optimum + above),
+                    None if below is None else float(optimum - below),
+                    solver=f"s{at}",
+                ),
+            )
+        )
     points = [e.solution.objective for e in entrants if e.solution.has_solution]
     if lie is not None and points:
-        entrants.append(portfolio._Entrant("liar", "", None, Options(), seconds=99.0, solution=Solution(
-            None, Termination.TIME_LIMIT, None, min(points) + lie, solver="liar")))
+        entrants.append(
+            portfolio._Entrant(
+                "liar",
+                "",
+                None,
+                Options(),
+                seconds=99.0,
+                solution=Solution(None, Termination.TIME_LIMIT, None, min(points) + lie, solver="liar"),
+            )
+        )
         with pytest.raises(ContradictionError, match="^liar says that nothing is below"):
             portfolio._refuse_crossed(entrants, False)
         return
     portfolio._refuse_crossed(entrants, False)
     heat = portfolio._Heat(None, None, None, entrants, None)
     found = portfolio._verdict(heat, portfolio_members.Lineup((), {"gone": "why"}, ()), 1.0, [], Options())
-    bounds = [e.solution.bound for e in entrants if e.solution.bound is not None and e.solution.termination != Termination.ERROR]
+    bounds = [
+        e.solution.bound
+        for e in entrants
+        if e.solution.bound is not None and e.solution.termination != Termination.ERROR
+    ]
     assert (found.objective, found.bound) == (min(points, default=None), max(bounds, default=None))
     assert (found.termination == Termination.OPTIMAL) == (bool(points and bounds) and min(points) == max(bounds))
     assert [racer.name for racer in found.race] == [e.name for e in entrants] + ["gone"]

@@ -73,14 +73,28 @@ def models(draw) -> Model:
     bounds = []
     for _ in range(n):
         low, up = sorted(draw(st.tuples(numbers, numbers)))
-        bounds.append(draw(st.sampled_from([(0, 1), (0, np.inf), (-np.inf, np.inf), (low, up), (low, np.inf), (-np.inf, up), (up, up)])))
+        bounds.append(
+            draw(
+                st.sampled_from(
+                    [(0, 1), (0, np.inf), (-np.inf, np.inf), (low, up), (low, np.inf), (-np.inf, up), (up, up)]
+                )
+            )
+        )
     low, up = (np.array(part, float) for part in zip(*bounds))
     cost = np.array(draw(st.lists(entries, min_size=n, max_size=n)))
     whole = np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.uint8)
     return Model(
-        "any", cost, 0.0, np.where(kind == "L", -np.inf, side), np.where(kind == "G", np.inf, side), low, up, whole,
+        "any",
+        cost,
+        0.0,
+        np.where(kind == "L", -np.inf, side),
+        np.where(kind == "G", np.inf, side),
+        low,
+        up,
+        whole,
         (NamedBlock(tuple(f"x_{'y' * draw(st.integers(0, 20))}{j}" for j in range(n))),),
-        (NamedBlock(tuple(f"r{i}" for i in range(m))),), matrix=sp.csc_array(A),
+        (NamedBlock(tuple(f"r{i}" for i in range(m))),),
+        matrix=sp.csc_array(A),
     )
 
 
@@ -104,7 +118,8 @@ def test_cuts_come_back_as_cuts(format, model, data, tmp_path):
     assert_same_model(model, again, format)
     assert (again.user_cuts, again.lazy) == (model.user_cuts, model.lazy)
     assert [(block.name, block.start, block.size) for block in again.rows if block.size] == [
-        (block.name, block.start, block.size) for block in blocks]
+        (block.name, block.start, block.size) for block in blocks
+    ]
 
 
 def test_the_content_says_what_a_file_is_not_its_name(tmp_path):
@@ -154,20 +169,46 @@ def test_names_with_blanks_need_the_columns_of_fixed_mps(tmp_path):
 # Read otherwise by HiGHS, for a reason of its own.
 NOT_AS_HIGHS = {
     "nm_bnd.mps": "a column named as the bound set loses its bound",
-    "nums.mps": "a cost of 1.8e30 becomes infinite", "lp_expo.lp": "a cost of 2e30 becomes infinite",
+    "nums.mps": "a cost of 1.8e30 becomes infinite",
+    "lp_expo.lp": "a cost of 2e30 becomes infinite",
     "lazyonly.mps": "the section LAZYCONS is taken for a row AZYCONS",
     "lp_unnamed.lp": "rows without a name get one, HiGHS_R0 there and R0 here",
 }
 # A word of the sentence that refuses each file.
 REFUSED = {
-    "dupentry.mps": "once", "emptycol_bnd.mps": "nocol", "fixed_ok.mps": "words", "ind.lp": "indicator",
-    "ind.mps": "INDICATORS", "intorg.mps": "lower bound", "lp_rhsvar.lp": "right side", "lp_semi.lp": "Semi-continuous",
-    "noendata.mps": "ENDATA", "numsD.mps": "1.5D2", "scattercol.mps": "together", "semicont.mps": "SC", "sos.lp": "SOS",
-    "sos.mps": "SOS", "sos_lpsolve.mps": "SOS1", "sos_setsec.mps": "SETS",
-    "nl_back.lp": "row", "nl_caret.lp": "power", "nl_colon.lp": ":", "nl_digit0.lp": "bound", "nl_dot0.lp": "number",
-    "nl_eq.lp": "=", "nl_inf.lp": "inf", "nl_lbr0.lp": "quadratic", "nl_lt.lp": "<", "nl_minus.lp": "row", "nl_neg.lp": "row",
-    "nl_num.lp": "column", "nl_plus.lp": "once", "nl_star.lp": "product", "nl_star0.lp": "product",
-    "nl_utf.lp": "ASCII", "nm_utf.mps": "ASCII",
+    "dupentry.mps": "once",
+    "emptycol_bnd.mps": "nocol",
+    "fixed_ok.mps": "words",
+    "ind.lp": "indicator",
+    "ind.mps": "INDICATORS",
+    "intorg.mps": "lower bound",
+    "lp_rhsvar.lp": "right side",
+    "lp_semi.lp": "Semi-continuous",
+    "noendata.mps": "ENDATA",
+    "numsD.mps": "1.5D2",
+    "scattercol.mps": "together",
+    "semicont.mps": "SC",
+    "sos.lp": "SOS",
+    "sos.mps": "SOS",
+    "sos_lpsolve.mps": "SOS1",
+    "sos_setsec.mps": "SETS",
+    "nl_back.lp": "row",
+    "nl_caret.lp": "power",
+    "nl_colon.lp": ":",
+    "nl_digit0.lp": "bound",
+    "nl_dot0.lp": "number",
+    "nl_eq.lp": "=",
+    "nl_inf.lp": "inf",
+    "nl_lbr0.lp": "quadratic",
+    "nl_lt.lp": "<",
+    "nl_minus.lp": "row",
+    "nl_neg.lp": "row",
+    "nl_num.lp": "column",
+    "nl_plus.lp": "once",
+    "nl_star.lp": "product",
+    "nl_star0.lp": "product",
+    "nl_utf.lp": "ASCII",
+    "nm_utf.mps": "ASCII",
 }
 
 
@@ -206,7 +247,8 @@ def test_sample_files_are_refused_or_read_as_highs_reads_them(cases):
 
 
 def test_models_of_other_packages_are_read_as_highs_reads_them(peers):
-    assert all([same_as_highs(path) for path in peers])
+    for path in peers:
+        assert same_as_highs(path), path
 
 
 MPS = """
@@ -238,7 +280,9 @@ def mps(**parts) -> bytes:
     return text(textwrap.dedent(MPS).format(**filled))
 
 
-@pytest.mark.parametrize("sense", ["OBJSENSE\n    MAX\n", "OBJSENSE\n MAXIMIZE\n", "OBJSENSE MAX\n", "OBJSENSE maximize\nOBJNAME obj\n"])
+@pytest.mark.parametrize(
+    "sense", ["OBJSENSE\n    MAX\n", "OBJSENSE\n MAXIMIZE\n", "OBJSENSE MAX\n", "OBJSENSE maximize\nOBJNAME obj\n"]
+)
 def test_a_maximisation_becomes_a_minimisation(sense, tmp_path):
     least, most = read(mps(rhs=" RHS obj -100\n"), tmp_path), read(mps(rhs=" RHS obj -100\n", sense=sense), tmp_path)
     assert (least.c.tolist(), least.offset) == ([1, 2, 0], 100)
@@ -270,8 +314,10 @@ def test_ranges_are_the_other_side_of_a_row(tmp_path):
 
 def test_cuts_are_blocks_of_rows_in_file_order(tmp_path):
     entries = " z u1 2 l1 3\n"
-    for sections, blocks in (("USERCUTS\n L u1\nLAZYCONS\n G l1\n", ("usercuts", "lazycons")),
-                           ("DELAYEDROWS\n G l1\nMODELCUTS\n L u1\n", ("lazycons", "usercuts"))):
+    for sections, blocks in (
+        ("USERCUTS\n L u1\nLAZYCONS\n G l1\n", ("usercuts", "lazycons")),
+        ("DELAYEDROWS\n G l1\nMODELCUTS\n L u1\n", ("lazycons", "usercuts")),
+    ):
         model = read(mps(rows=sections, columns=entries, rhs=" RHS u1 5\n"), tmp_path)
         assert [block.name for block in model.rows] == ["", *blocks]
         assert (model.lazy, model.user_cuts) == (("lazycons",), ("usercuts",))
@@ -282,11 +328,16 @@ def test_cuts_are_blocks_of_rows_in_file_order(tmp_path):
         assert [model.A[at[0], 2], model.A[at[1], 2], model.row_upper[at[0]], model.row_lower[at[1]]] == [2, 3, 5, 0]
     lp = b"min\n obj: x + y\nst\n c1: x + y <= 9\nUser Cuts\n uc: x <= 12\nLazy Constraints\n lz: x + 2 y <= 8\nEnd\n"
     model = read(lp, tmp_path)
-    assert (model.lazy, model.user_cuts) == (("lazycons",), ("usercuts",)) and name_list(model.rows) == ["c1", "uc", "lz"]
+    assert (model.lazy, model.user_cuts) == (("lazycons",), ("usercuts",)) and name_list(model.rows) == [
+        "c1",
+        "uc",
+        "lz",
+    ]
 
 
 @pytest.mark.parametrize("data", [
-    b"min\n obj:\nst\nUser Cuts\nBounds\nGenerals\nEnd\n", b"min\nend", b"NAME\nROWS\nCOLUMNS\nUSERCUTS\nRHS\nBOUNDS\nENDATA\n",
+    b"min\n obj:\nst\nUser "
+    b"Cuts\nBounds\nGenerals\nEnd\n", b"min\nend", b"NAME\nROWS\nCOLUMNS\nUSERCUTS\nRHS\nBOUNDS\nENDATA\n",
 ])  # fmt: skip
 def test_sections_may_be_empty(data, tmp_path):
     model = read(data, tmp_path)
@@ -294,7 +345,8 @@ def test_sections_may_be_empty(data, tmp_path):
 
 
 def test_lp_in_many_spellings_is_one_model(tmp_path):
-    plain = read(text("""
+    plain = read(
+        text("""
         Minimize
          obj: 3 x - 2.5e-05 y + 1 z + 7
         Subject To
@@ -309,8 +361,11 @@ def test_lp_in_many_spellings_is_one_model(tmp_path):
         Binaries
          b
         End
-        """).replace(b" c2: x", b" c2: b + x"), tmp_path)
-    dense = read(text("""
+        """).replace(b" c2: x", b" c2: b + x"),
+        tmp_path,
+    )
+    dense = read(
+        text("""
         \\ Problem: -> not a rule
         minimum
         obj:3x-2.5e-05 y \\ and more
@@ -329,7 +384,9 @@ def test_lp_in_many_spellings_is_one_model(tmp_path):
         bin
         b
         END
-        """), tmp_path)
+        """),
+        tmp_path,
+    )
     assert plain.offset == 7 and plain.c.tolist() == [3, -2.5e-05, 1, 0]
     assert list(zip(plain.row_lower, plain.row_upper)) == [(-5, 6), (-1, np.inf)]
     assert list(zip(plain.col_lower, plain.col_upper)) == [(-np.inf, 4), (-np.inf, np.inf), (2, 2), (0, 1)]
@@ -418,15 +475,20 @@ def test_what_is_no_model_file_is_refused(data, words, tmp_path):
         read_model(tmp_path / "nothing.mps")
 
 
-SMALL_LP = lp(rows=" c1: - 5 <= x - 2 y <= 6\n c2: 3 x + 2.5e-3 y >= -1\n", bounds=" -inf <= x <= 4\n y free\n",
-              rest="Generals\n x\nBinaries\n y\n").replace(b" y free\n", b" y <= 1\n")
+SMALL_LP = lp(
+    rows=" c1: - 5 <= x - 2 y <= 6\n c2: 3 x + 2.5e-3 y >= -1\n",
+    bounds=" -inf <= x <= 4\n y free\n",
+    rest="Generals\n x\nBinaries\n y\n",
+).replace(b" y free\n", b" y <= 1\n")
 SMALL_MPS = mps(sense="OBJSENSE MAX\n", rhs="RANGES\n RNG c1 3\n", bounds=" FX BND z 2.5\n")
 
 
 @pytest.mark.parametrize("format, data", [("mps", SMALL_MPS), ("lp", SMALL_LP), ("fixed-mps", None)])
 def test_a_damaged_file_is_read_or_refused(format, data, tmp_path):
     if data is None:
-        data = write_model(read(SMALL_MPS.replace(b"RANGES\n RNG c1 3\n", b""), tmp_path), tmp_path / "m", format).read_bytes()
+        data = write_model(
+            read(SMALL_MPS.replace(b"RANGES\n RNG c1 3\n", b""), tmp_path), tmp_path / "m", format
+        ).read_bytes()
     dice = random.Random(2024)
     outcomes = []
     for _ in range(500):
@@ -435,7 +497,11 @@ def test_a_damaged_file_is_read_or_refused(format, data, tmp_path):
             at = dice.randrange(len(damaged))
             how = dice.randrange(4)
             if how == 0:
-                damaged[at] = dice.choice(b" \n\t+-<>=:.eE019xyzNLGR*\\'$[\xc3\x00") if dice.random() < 0.8 else dice.randrange(256)
+                damaged[at] = (
+                    dice.choice(b" \n\t+-<>=:.eE019xyzNLGR*\\'$[\xc3\x00")
+                    if dice.random() < 0.8
+                    else dice.randrange(256)
+                )
             elif how == 1:
                 del damaged[at : at + dice.choice([1, 1, 2, 9, 60])]
             elif how == 2:
@@ -448,9 +514,15 @@ def test_a_damaged_file_is_read_or_refused(format, data, tmp_path):
             assert "\n" not in str(error) and "expected " in str(error)
             outcomes.append("refused")
         else:
-            assert model.A.shape == (model.n_rows, model.n_cols) == (len(name_list(model.rows)), len(name_list(model.columns)))
+            assert (
+                model.A.shape
+                == (model.n_rows, model.n_cols)
+                == (len(name_list(model.rows)), len(name_list(model.columns)))
+            )
             assert np.isfinite(model.A.data).all() and np.isfinite(model.c).all()
-            assert not any(np.isnan(side).any() for side in (model.row_lower, model.row_upper, model.col_lower, model.col_upper))
+            assert not any(
+                np.isnan(side).any() for side in (model.row_lower, model.row_upper, model.col_lower, model.col_upper)
+            )
             outcomes.append("read")
     assert {"read", "refused"} == set(outcomes)
 

@@ -82,15 +82,17 @@ def test_quoted_cells_may_hold_commas_quotes_and_lines(tmp_path):
 
 
 def test_parquet(tmp_path):
-    frame = pl.DataFrame({
-        "i": [1, 2, 2**60],
-        "f": [0.5, float("nan"), -1.0],
-        "flag": [True, False, True],
-        "word": ["x", "?", "z"],
-        "day": [datetime.date(2024, 1, d) for d in (3, 1, 2)],
-        "code": pl.Series(["2", "10", "2"], dtype=pl.Categorical),
-        "y": [1, 0, 1],
-    })
+    frame = pl.DataFrame(
+        {
+            "i": [1, 2, 2**60],
+            "f": [0.5, float("nan"), -1.0],
+            "flag": [True, False, True],
+            "word": ["x", "?", "z"],
+            "day": [datetime.date(2024, 1, d) for d in (3, 1, 2)],
+            "code": pl.Series(["2", "10", "2"], dtype=pl.Categorical),
+            "y": [1, 0, 1],
+        }
+    )
     frame.write_parquet(tmp_path / "odd [name]*.parquet")
     data = read(tmp_path / "odd [name]*.parquet", missing="separate")
     assert [f.kind for f in data.features] == ["numeric", "numeric", "boolean"] + ["categorical"] * 3
@@ -150,19 +152,26 @@ def test_names_too_long_for_a_double_stay_apart(tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "arff", "int", "decimal"])
 def test_whole_numbers_that_a_double_does_not_tell_apart_are_refused(tmp_path, kind):
     """2^53 and its neighbour are one double: as numbers the two rows would be one."""
+
     def write(*cells):
         if kind == "csv":
             return written(tmp_path, "a,y\n" + "".join(f"{cell},{'pq'[at % 2]}\n" for at, cell in enumerate(cells)))
         if kind == "arff":
             rows = "".join(f"{cell},{'pq'[at % 2]}\n" for at, cell in enumerate(cells))
-            return written(tmp_path, f"@relation r\n@attribute 'a b' numeric\n@attribute y {{p, q}}\n@data\n{rows}", "data.arff")
+            return written(
+                tmp_path, f"@relation r\n@attribute 'a b' numeric\n@attribute y {{p, q}}\n@data\n{rows}", "data.arff"
+            )
         dtype = pl.Int64 if kind == "int" else pl.Decimal(30, 0)
-        frame = pl.DataFrame({"a": pl.Series([int(cell) for cell in cells]).cast(dtype), "y": ["pq"[at % 2] for at in range(len(cells))]})
+        frame = pl.DataFrame(
+            {"a": pl.Series([int(cell) for cell in cells]).cast(dtype), "y": ["pq"[at % 2] for at in range(len(cells))]}
+        )
         frame.write_parquet(tmp_path / "data.parquet")
         return tmp_path / "data.parquet"
 
     name = "a b" if kind == "arff" else "a"
-    with pytest.raises(DataError, match=f"tells apart in column '{name}' of .*, got 9007199254740992 and, in row 3, 9007199254740993"):
+    with pytest.raises(
+        DataError, match=f"tells apart in column '{name}' of .*, got 9007199254740992 and, in row 3, 9007199254740993"
+    ):
         read(write("9007199254740992", "7", "9007199254740993"))
     path = write("9007199254740992", "7", "9007199254740993")
     assert read(path, categorical=name).features[0].levels == ("7", "9007199254740992", "9007199254740993")
@@ -172,7 +181,9 @@ def test_whole_numbers_that_a_double_does_not_tell_apart_are_refused(tmp_path, k
 
 
 def test_one_large_number_written_in_two_ways_is_one(tmp_path):
-    data = read(written(tmp_path, "a,y\n1e16,p\n10000000000000000.0,q\n12345678901234567890.5,p\n12345678901234567890.25,q\n"))
+    data = read(
+        written(tmp_path, "a,y\n1e16,p\n10000000000000000.0,q\n12345678901234567890.5,p\n12345678901234567890.25,q\n")
+    )
     assert len(set(data.X[:, 0])) == 2
 
 

@@ -40,7 +40,9 @@ def test_commands_print_what_the_page_says(page, folder):
 
 def test_python_of_the_readme_runs(folder):
     (block,) = PYTHON.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    done = subprocess.run([sys.executable, "-c", block], cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -14,20 +14,31 @@ from tests.test_dpflow import KNOWN
 
 # Data set, depth, parameters, constraints, and the errors that are known where the constraints cost some (issue 5).
 FILES = [
-    ("monks-2", 3, {"tail": "0"}, (), None), ("hayes-roth", 4, {"tail": "1"}, (), None), ("house-votes-84", 3, {"tail": "0"}, (), None),
-    ("tic-tac-toe", 3, {"tail": "0"}, (), None), ("car-evaluation_papers", 4, {"tail": "1"}, (), None), ("kr-vs-kp", 4, {"tail": "2"}, (), None),
-    ("balance-scale", 5, {"tail": "2"}, (), None), ("kr-vs-kp", 5, {"proof": "true"}, (), None),
-    ("balance-scale", 3, {}, ("leaf_rows >= 40",), 625 - 443), ("balance-scale", 3, {}, ("tests <= 3",), 625 - 443),
+    ("monks-2", 3, {"tail": "0"}, (), None),
+    ("hayes-roth", 4, {"tail": "1"}, (), None),
+    ("house-votes-84", 3, {"tail": "0"}, (), None),
+    ("tic-tac-toe", 3, {"tail": "0"}, (), None),
+    ("car-evaluation_papers", 4, {"tail": "1"}, (), None),
+    ("kr-vs-kp", 4, {"tail": "2"}, (), None),
+    ("balance-scale", 5, {"tail": "2"}, (), None),
+    ("kr-vs-kp", 5, {"proof": "true"}, (), None),
+    ("balance-scale", 3, {}, ("leaf_rows >= 40",), 625 - 443),
+    ("balance-scale", 3, {}, ("tests <= 3",), 625 - 443),
 ]
 
 
 @cache
 def built(case, folder):
     name, depth, params, constraints, _ = FILES[case]
-    return pipeline.build(folder / f"{name}.csv", "dpflow", depth, encoding="onehot", params=params, constraints=constraints)
+    return pipeline.build(
+        folder / f"{name}.csv", "dpflow", depth, encoding="onehot", params=params, constraints=constraints
+    )
 
 
-@pytest.fixture(params=range(len(FILES)), ids=lambda case: "-".join(map(str, (*FILES[case][:2], *FILES[case][2].values(), *FILES[case][3]))))
+@pytest.fixture(
+    params=range(len(FILES)),
+    ids=lambda case: "-".join(map(str, (*FILES[case][:2], *FILES[case][2].values(), *FILES[case][3]))),
+)
 def file(request, shared_data):
     """(model, its known optimum)."""
     name, depth, _, _, errors = FILES[request.param]
@@ -48,8 +59,12 @@ def test_highs(way, file, tmp_path):
         pytest.skip("a MIP is solved by branch and bound")
     highs = highspy.Highs()
     highs.silent()
-    options = {"threads": 1, "solver": "choose" if model.integrality.any() else way, "run_crossover": "off",
-               "presolve": "off" if way == "ipm" else "on"}  # which would leave the method little to do
+    options = {
+        "threads": 1,
+        "solver": "choose" if model.integrality.any() else way,
+        "run_crossover": "off",
+        "presolve": "off" if way == "ipm" else "on",
+    }  # which would leave the method little to do
     for key, value in options.items():
         highs.setOptionValue(key, value)
     highs.readModel(str(write_model(model, tmp_path / "m.mps", "mps")))

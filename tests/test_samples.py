@@ -16,13 +16,33 @@ from tests import highs_reader
 
 SAMPLES = Path(os.environ.get("ODTC_SAMPLES") or Path(__file__).resolve().parents[2] / "shared" / "samples")
 
-MODULES = ("highs", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools", "gurobi", "cplex", "xpress", "copt", "cuopt")
+MODULES = (
+    "highs",
+    "cbc",
+    "scip",
+    "glpk",
+    "lp_solve",
+    "symphony",
+    "ortools",
+    "gurobi",
+    "cplex",
+    "xpress",
+    "copt",
+    "cuopt",
+)
 # Folder of the samples: the module of the solver, and the kinds of file it leaves.
 SOLVERS = {
-    "cbc": ("cbc", (".sol",)), "cbcdev": ("cbc", (".sol",)), "copt": ("copt", (".sol",)), "cplex": ("cplex", (".sol",)),
-    "glpk": ("glpk", (".sol", ".out")), "gurobi": ("gurobi", (".sol",)), "highs": ("highs", (".sol",)),
+    "cbc": ("cbc", (".sol",)),
+    "cbcdev": ("cbc", (".sol",)),
+    "copt": ("copt", (".sol",)),
+    "cplex": ("cplex", (".sol",)),
+    "glpk": ("glpk", (".sol", ".out")),
+    "gurobi": ("gurobi", (".sol",)),
+    "highs": ("highs", (".sol",)),
     "highspy": ("highs", (".sol", "_style1.sol", "_style2.sol", "_style3.sol", "_style4.sol")),
-    "lp_solve": ("lp_solve", (".sol",)), "scip": ("scip", (".sol",)), "symphony": ("symphony", (".sol",)),
+    "lp_solve": ("lp_solve", (".sol",)),
+    "scip": ("scip", (".sol",)),
+    "symphony": ("symphony", (".sol",)),
     "xpress": ("xpress", (".slx", ".asc")),
 }
 UNBOUNDED = {Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED}
@@ -34,11 +54,14 @@ CASES = {  # the model, how a solver may end on it, and whether there is a point
     "tl_noincumbent": ("noinc.mps", {Termination.TIME_LIMIT}, False),
 }
 # CBC 2.10 says it in its file and less in its log.
-VAGUE = {("cbc", "infeasible"): {Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED},
-         ("cplex", "unbounded"): UNBOUNDED}
+VAGUE = {
+    ("cbc", "infeasible"): {Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED},
+    ("cplex", "unbounded"): UNBOUNDED,
+}
 
 pytestmark = pytest.mark.skipif(
-    not (SAMPLES / "opt.mps").is_file(), reason=f"no recorded solver outputs in {SAMPLES}; set ODTC_SAMPLES to their folder"
+    not (SAMPLES / "opt.mps").is_file(),
+    reason=f"no recorded solver outputs in {SAMPLES}; set ODTC_SAMPLES to their folder",
 )
 
 
@@ -51,15 +74,24 @@ def logs(folder: str, case: str) -> list[str]:
 @pytest.mark.parametrize("folder,case", [(folder, case) for folder in SOLVERS for case in CASES if logs(folder, case)])
 def test_the_log_says_how_it_ended_and_no_other_solver_takes_it_for_its_own(folder, case):
     texts = logs(folder, case)
-    heard = {name: module.read_log(text) for name in MODULES for text in texts
-             if (module := importlib.import_module(f"odtc.solvers.adapters.{name}")).read_log(text) is not None}
+    heard = {
+        name: module.read_log(text)
+        for name in MODULES
+        for text in texts
+        if (module := importlib.import_module(f"odtc.solvers.adapters.{name}")).read_log(text) is not None
+    }
     assert list(heard) == [SOLVERS[folder][0]]
     assert set(heard.values()) <= VAGUE.get((folder, case), CASES[case][1])
 
 
 # Every solver in every case, with a file or without, and the other forms that were recorded.
-FILES = [(folder, kind, case) for folder, (_, kinds) in SOLVERS.items() for kind in kinds for case in CASES
-         if kind == kinds[0] or (SAMPLES / folder / f"{case}{kind}").exists()]
+FILES = [
+    (folder, kind, case)
+    for folder, (_, kinds) in SOLVERS.items()
+    for kind in kinds
+    for case in CASES
+    if kind == kinds[0] or (SAMPLES / folder / f"{case}{kind}").exists()
+]
 
 
 @pytest.mark.parametrize("folder,kind,case", FILES)

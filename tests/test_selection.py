@@ -25,9 +25,20 @@ SLOW = {"deadline": None, "derandomize": True}
 def data(X, y, kinds=None, weight=None):
     X, y = np.asarray(X, float), np.asarray(y, np.int32)
     kinds = kinds or ["numeric"] * X.shape[1]
-    features = tuple(Feature(f"x{j}", kind, () if kind == "numeric" else tuple(f"level {v}" for v in range(int(np.nanmax(X[:, j])) + 1)))
-                     for j, kind in enumerate(kinds))
-    return Dataset("made", X, y, features, tuple(map(str, range(y.max() + 1))), np.ones(len(y)) if weight is None else np.asarray(weight, float))
+    features = tuple(
+        Feature(
+            f"x{j}", kind, () if kind == "numeric" else tuple(f"level {v}" for v in range(int(np.nanmax(X[:, j])) + 1))
+        )
+        for j, kind in enumerate(kinds)
+    )
+    return Dataset(
+        "made",
+        X,
+        y,
+        features,
+        tuple(map(str, range(y.max() + 1))),
+        np.ones(len(y)) if weight is None else np.asarray(weight, float),
+    )
 
 
 @st.composite
@@ -35,7 +46,9 @@ def datasets(draw):
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, d = draw(st.integers(8, 60)), draw(st.integers(1, 4))
     kinds = [draw(st.sampled_from(("numeric", "numeric", "categorical"))) for _ in range(d)]
-    X = np.column_stack([random.integers(0, 3, n) if kind == "categorical" else random.integers(0, 12, n) for kind in kinds]).astype(float)
+    X = np.column_stack(
+        [random.integers(0, 3, n) if kind == "categorical" else random.integers(0, 12, n) for kind in kinds]
+    ).astype(float)
     X[0], X[1] = 0.0, 1.0
     y = (X.sum(axis=1) + random.integers(0, 3, n) > 2 + 4 * d * 0.5).astype(int)
     y[0], y[1] = 0, 1
@@ -50,7 +63,11 @@ def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, dep
     part = selected(dataset, "convex_hull", depth)
     kept = np.zeros(dataset.n_rows, bool)
     kept[part.selected.rows] = True
-    assert np.array_equal(part.X, dataset.X[kept]) and np.array_equal(part.y, dataset.y[kept]) and np.array_equal(part.weight, dataset.weight[kept])
+    assert (
+        np.array_equal(part.X, dataset.X[kept])
+        and np.array_equal(part.y, dataset.y[kept])
+        and np.array_equal(part.weight, dataset.weight[kept])
+    )
     tree = first_tree(dataset, depth)
     clusters = clusters_of(dataset, tree, coordinates(dataset), np.ones(dataset.n_rows, bool))
     assert sorted(row for cluster in clusters for row in cluster.rows) == list(range(dataset.n_rows))
@@ -62,7 +79,11 @@ def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, dep
             assert found.status == 0
 
 
-@given(dataset=datasets(), depth=st.integers(1, 2), part=st.sampled_from(("convex_hull:beta1=0.2,beta2=0.1", "convex_hull:eps=0.3", "balanced:part=12", "iterative")))
+@given(
+    dataset=datasets(),
+    depth=st.integers(1, 2),
+    part=st.sampled_from(("convex_hull:beta1=0.2,beta2=0.1", "convex_hull:eps=0.3", "balanced:part=12", "iterative")),
+)
 @settings(max_examples=60, **SLOW)
 def test_a_selection_keeps_rows_of_every_class_and_is_the_same_again(dataset, depth, part):
     found, again = selected(dataset, part, depth), selected(dataset, part, depth)
@@ -92,7 +113,10 @@ def test_balanced_expresses_what_it_says_and_no_less_than_its_program_can(seed, 
     assert a.any() and not (a & b).any()
     for z in points[b]:
         hold = points[a]
-        assert linprog(np.zeros(len(hold)), A_eq=np.vstack([hold.T, np.ones(len(hold))]), b_eq=np.append(z, 1.0)).status == 0
+        assert (
+            linprog(np.zeros(len(hold)), A_eq=np.vstack([hold.T, np.ones(len(hold))]), b_eq=np.append(z, 1.0)).status
+            == 0
+        )
 
 
 def test_rows_with_a_missing_number_are_kept():
@@ -114,15 +138,34 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
     of_all = lambda tree: int((tree.predict(dataset.X) != dataset.y).sum())
     as_stated = alone.decoded.heap.to_tree(alone.model.problem.encoded)
     assert of_all(one.tree) == 1 and alone.facts["train_correct"] == alone.facts["n_rows"] and of_all(as_stated) == 3
-    assert of_all(alone.tree) == 1  # its leaves predict what most of all their rows are, which is more than the paper asks
+    assert (
+        of_all(alone.tree) == 1
+    )  # its leaves predict what most of all their rows are, which is more than the paper asks
     told = []
-    trees = iter([SimpleNamespace(tree=tree, facts={"cost": None, "all_rows": {"loss": of_all(tree), "breaks": []}}) for tree in (one.tree, as_stated)])
+    trees = iter(
+        [
+            SimpleNamespace(tree=tree, facts={"cost": None, "all_rows": {"loss": of_all(tree), "breaks": []}})
+            for tree in (one.tree, as_stated)
+        ]
+    )
     best = iterated(dataset, "iterative:rounds=2", 2, lambda part, seconds: next(trees), told.append)
     assert best.tree is one.tree and "kept" in told[-1]
 
 
-@pytest.mark.parametrize("text", ["hull", "convex_hull:beta3=1", "convex_hull:beta1=0", "convex_hull:beta1=2", "convex_hull:beta1=0.9,beta2=0.9",
-                                  "convex_hull:eps=-1", "iterative:rounds=0", "balanced:part=1", "convex_hull:beta1=x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hull",
+        "convex_hull:beta3=1",
+        "convex_hull:beta1=0",
+        "convex_hull:beta1=2",
+        "convex_hull:beta1=0.9,beta2=0.9",
+        "convex_hull:eps=-1",
+        "iterative:rounds=0",
+        "balanced:part=1",
+        "convex_hull:beta1=x",
+    ],
+)
 def test_a_bad_choice_is_refused(text):
     with pytest.raises(ChoiceError):
         selected(data(np.arange(40.0).reshape(-1, 1), np.arange(40) > 20), text, 1)
@@ -141,22 +184,48 @@ def cloud(tmp_path_factory):
 def test_the_command_writes_rows_that_can_be_read_again(cloud, tmp_path):
     said = run("select", cloud, "--depth", 1, "--json", folder=tmp_path)
     facts = said.facts
-    found, every = ({(float(a), float(b), label) for a, b, label in list(csv.reader(file.read_text().splitlines()))[1:]}
-                    for file in (tmp_path / "cloud_selected.csv", cloud))
+    found, every = (
+        {(float(a), float(b), label) for a, b, label in list(csv.reader(file.read_text().splitlines()))[1:]}
+        for file in (tmp_path / "cloud_selected.csv", cloud)
+    )
     assert len(found) == facts["n_selected"] < facts["n_rows"] == 300 and found <= every
     weighted = run("select", cloud, "--depth", 1, "--select", "iterative", "-o", "i.csv", folder=tmp_path)
     assert weighted.code == 0
-    assert odtc.read(tmp_path / "i.csv", weights="weight" if "weight" in (tmp_path / "i.csv").read_text().split("\n")[0] else None).n_rows > 0
+    assert (
+        odtc.read(
+            tmp_path / "i.csv",
+            weights="weight" if "weight" in (tmp_path / "i.csv").read_text().split("\n")[0] else None,
+        ).n_rows
+        > 0
+    )
 
 
 def test_fit_on_selected_rows_reports_on_all_rows_and_verifies(cloud, tmp_path):
-    said = run("fit", cloud, "--model", "dpflow", "--encoding", "auto:bins=6", "--select", "convex_hull", "--json", folder=tmp_path)
+    said = run(
+        "fit",
+        cloud,
+        "--model",
+        "dpflow",
+        "--encoding",
+        "auto:bins=6",
+        "--select",
+        "convex_hull",
+        "--json",
+        folder=tmp_path,
+    )
     facts = said.facts
-    assert facts["verified"] and facts["n_rows"] == facts["selection"]["n_extreme"] < 300 and facts["all_rows"]["n_rows"] == 300
+    assert (
+        facts["verified"]
+        and facts["n_rows"] == facts["selection"]["n_extreme"] < 300
+        and facts["all_rows"]["n_rows"] == 300
+    )
     tree = odtc.trees.tree.read_tree(tmp_path / facts["tree"])
     whole = odtc.read(cloud)
     assert facts["all_rows"]["correct"] == int((tree.predict(whole.X) == whole.y).sum())
-    assert run("build", cloud, "--encoding", "auto:bins=6", "--select", "convex_hull", "-o", "m", folder=tmp_path).code == 0
+    assert (
+        run("build", cloud, "--encoding", "auto:bins=6", "--select", "convex_hull", "-o", "m", folder=tmp_path).code
+        == 0
+    )
     assert run("solve", "m.mps", folder=tmp_path).code == 0
     checked = run("verify", "m.sol", folder=tmp_path)
     assert checked.code == 0 and f"{facts['n_rows']} rows of the data file" in checked.out
@@ -168,7 +237,20 @@ def test_fit_on_selected_rows_reports_on_all_rows_and_verifies(cloud, tmp_path):
 
 
 def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
-    said = run("fit", cloud, "--model", "dpflow", "--encoding", "auto:bins=6", "--select", "iterative:rounds=3", "-o", "it", "--json", folder=tmp_path)
+    said = run(
+        "fit",
+        cloud,
+        "--model",
+        "dpflow",
+        "--encoding",
+        "auto:bins=6",
+        "--select",
+        "iterative:rounds=3",
+        "-o",
+        "it",
+        "--json",
+        folder=tmp_path,
+    )
     assert said.code == 0 and "round 1:" in said.err
     assert said.facts["tree"] == "it.tree.json" and said.facts["all_rows"]["n_rows"] == 300
 
@@ -176,19 +258,25 @@ def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
 @given(dataset=datasets(), depth=st.integers(1, 2), cost=st.booleans())
 @settings(max_examples=40, **SLOW)
 def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, depth, cost):
-    fitted = odtc.fit(dataset, "dpflow", depth, encoding="auto:bins=4", select="convex_hull", cost={("0", "1"): 3.0} if cost else None)
+    fitted = odtc.fit(
+        dataset, "dpflow", depth, encoding="auto:bins=4", select="convex_hull", cost={("0", "1"): 3.0} if cost else None
+    )
     trained, tree = fitted.decoded.heap.to_tree(fitted.model.problem.encoded), fitted.tree
     price = {(0, 1): 3.0 if cost else 1.0, (1, 0): 1.0, (0, 0): 0.0, (1, 1): 0.0}
     rows = list(zip(tree.apply(dataset.X).tolist(), dataset.y.tolist(), dataset.weight.tolist()))
     for place, (leaf, other) in enumerate(zip(tree.leaves(), trained.leaves())):
         here = [(label, weight) for at, label, weight in rows if at == place]
-        assert leaf.rows == tuple(sum(label == k for label, _ in here) for k in (0, 1)) and sum(leaf.rows) >= sum(other.rows)
+        assert leaf.rows == tuple(sum(label == k for label, _ in here) for k in (0, 1)) and sum(leaf.rows) >= sum(
+            other.rows
+        )
         paid = [sum(weight * price[label, k] for label, weight in here) for k in (0, 1)]
         assert paid[leaf.label] == min(paid) and (leaf.label == other.label or paid[other.label] > paid[leaf.label])
     right = sum(weight for at, label, weight in rows if tree.leaves()[at].label == label)
     told = next(check for check in fitted.decoded.checks if check.name == "all rows")
     assert told.passed and f"weight {right:.10g} right" in told.text
-    assert fitted.facts["train_correct"] == sum(leaf.rows[leaf.label] for leaf in trained.leaves())  # of the selected, as the objective
+    assert fitted.facts["train_correct"] == sum(
+        leaf.rows[leaf.label] for leaf in trained.leaves()
+    )  # of the selected, as the objective
     assert fitted.facts["all_rows"]["correct"] == int((tree.predict(dataset.X) == dataset.y).sum())
 
 
@@ -196,7 +284,9 @@ def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, dept
 def test_answers_that_are_constrained_or_priced_stay(words):
     rng = np.random.default_rng(1)
     x = np.concatenate([np.linspace(0, 1, 200), np.linspace(0.4, 0.6, 6)])
-    dataset = data(np.column_stack([x, rng.integers(0, 2, 206)]), np.repeat([0, 1], [200, 6]), ["numeric", "categorical"])
+    dataset = data(
+        np.column_stack([x, rng.integers(0, 2, 206)]), np.repeat([0, 1], [200, 6]), ["numeric", "categorical"]
+    )
     fitted = odtc.fit(dataset, "fair", 1, encoding="auto:bins=4", select="convex_hull", **words)
     trained = fitted.decoded.heap.to_tree(fitted.model.problem.encoded)
     assert fitted.facts["verified"] and fitted.facts["all_rows"]["relabelled"] == 0
@@ -205,48 +295,87 @@ def test_answers_that_are_constrained_or_priced_stay(words):
 
 
 def test_balanced_is_of_all_rows():
-    """Of 400 rows of class 0 nine tenths lie within others; of 20 of class 1 all are kept: of the selected both are about as many."""
+    """Of 400 rows of class 0 nine tenths lie within others; of 20 of class 1 all are kept: of the selected both are
+    about as many."""
     rng = np.random.default_rng(4)
     X = np.vstack([rng.random((400, 2)), rng.random((20, 2)) * [0.6, 1.0] + [0.4, 0]])
     dataset = data(X, np.repeat([0, 1], [400, 20]))
     fitted = odtc.fit(dataset, "dpflow", 1, encoding="auto:bins=8", select="convex_hull", class_weight="balanced")
     assert np.allclose(fitted.facts["cost"], [[0, 420 / 800], [420 / 40, 0]])
-    paid = np.array([np.dot(leaf.counts, np.array(fitted.facts["cost"])[:, leaf.label]) for leaf in fitted.tree.leaves()]).sum()
+    paid = np.array(
+        [np.dot(leaf.counts, np.array(fitted.facts["cost"])[:, leaf.label]) for leaf in fitted.tree.leaves()]
+    ).sum()
     assert 420 * (1 - fitted.facts["all_rows"]["balanced_accuracy"]) == pytest.approx(paid)
     assert fitted.facts["all_rows"]["balanced_accuracy"] >= 0.5
 
 
 def test_a_leaf_of_few_selected_rows_of_many_predicts_the_many(tmp_path):
-    """200 rows of class a from 0 to 1, of which the ends are selected, and all of six of b between them: one leaf holds most of a and all of b."""
-    rows = [f"{x:.4f},a" for x in np.linspace(0, 1, 200)] + [f"{x},{'b' if at % 2 else 'c'}" for at, x in enumerate((0.4012, 0.4512, 0.4912, 0.5012, 0.5512, 0.6012))]
+    """200 rows of class a from 0 to 1, of which the ends are selected, and all of six of b between them: one leaf
+    holds most of a and all of b."""
+    rows = [f"{x:.4f},a" for x in np.linspace(0, 1, 200)] + [
+        f"{x},{'b' if at % 2 else 'c'}" for at, x in enumerate((0.4012, 0.4512, 0.4912, 0.5012, 0.5512, 0.6012))
+    ]
     (tmp_path / "d.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
     words = "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", "--select", "convex_hull"
     said = run("fit", "d.csv", *words, "--pool", 3, "-o", "fitted", folder=tmp_path)
     assert said.code == 0 and "of 2 leaves predict what loses least of all their rows, not of the selected" in said.out
     tree = odtc.trees.tree.read_tree(tmp_path / "fitted.tree.json")
-    assert {tree.classes[leaf.label] for leaf in tree.leaves()} == {"a"} and sum(sum(leaf.rows) for leaf in tree.leaves()) == 206
+    assert {tree.classes[leaf.label] for leaf in tree.leaves()} == {"a"} and sum(
+        sum(leaf.rows) for leaf in tree.leaves()
+    ) == 206
     assert read_pool(tmp_path / "fitted.pool.json").trees[0] == tree
     # The solution of the same model decodes to the same tree, where the data file is there.
-    assert run("build", "d.csv", *words, "-o", "built", folder=tmp_path).code == run("solve", "built.mps", folder=tmp_path).code == 0
-    assert run("decode", "built.sol", folder=tmp_path).code == 0 and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
+    assert (
+        run("build", "d.csv", *words, "-o", "built", folder=tmp_path).code
+        == run("solve", "built.mps", folder=tmp_path).code
+        == 0
+    )
+    assert (
+        run("decode", "built.sol", folder=tmp_path).code == 0
+        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
+    )
     checked = run("verify", "built.sol", folder=tmp_path)
-    assert checked.code == 0 and "206 rows that these were selected from: weight 200 right, 200 in the leaves" in checked.out
+    assert (
+        checked.code == 0
+        and "206 rows that these were selected from: weight 200 right, 200 in the leaves" in checked.out
+    )
     (tmp_path / "d.csv").rename(tmp_path / "moved.csv")
     alone = run("decode", "built.sol", folder=tmp_path)
-    assert alone.code == 0 and alone.err.count("hold and predict by the selected rows alone") == 1 and "all rows" not in alone.out
+    assert (
+        alone.code == 0
+        and alone.err.count("hold and predict by the selected rows alone") == 1
+        and "all rows" not in alone.out
+    )
     assert sum(sum(leaf.rows) for leaf in odtc.trees.tree.read_tree(tmp_path / "built.tree.json").leaves()) < 206
     again = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)
-    assert again.code == 0 and not again.err.count("alone") and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
+    assert (
+        again.code == 0
+        and not again.err.count("alone")
+        and odtc.trees.tree.read_tree(tmp_path / "built.tree.json") == tree
+    )
     (tmp_path / "moved.csv").write_text("x,y\n1,a\n")
     other = run("decode", "built.sol", "--data", "moved.csv", folder=tmp_path)
     assert other.code == 1 and "SHA-256" in other.err
 
 
 def test_that_more_of_all_rows_are_wrong_than_of_the_selected_is_told(tmp_path):
-    """200 rows of class a from 0 to 1 and 150 of b in their midst, of which the ends are selected: a tree of one node has more than a third wrong."""
+    """200 rows of class a from 0 to 1 and 150 of b in their midst, of which the ends are selected: a tree of one
+    node has more than a third wrong."""
     rows = [f"{x:.4f},a" for x in np.linspace(0, 1, 200)] + [f"{x:.4f},b" for x in np.linspace(0.3, 0.7, 150)]
     (tmp_path / "d.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    said = run("fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", "--select", "convex_hull", folder=tmp_path)
+    said = run(
+        "fit",
+        "d.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        1,
+        "--encoding",
+        "thresholds",
+        "--select",
+        "convex_hull",
+        folder=tmp_path,
+    )
     whole = run("fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds", folder=tmp_path)
     assert said.code == 0 and "of the selected rows are wrong, but" in said.err and "note" not in whole.err
 
@@ -270,10 +399,16 @@ def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
         return found
 
     told = []
-    assert iterated(dataset, "iterative:rounds=4", 2, once, told.append, 100.0) is good and "too late; the tree of round 2 is kept" in told[-1]
+    assert (
+        iterated(dataset, "iterative:rounds=4", 2, once, told.append, 100.0) is good
+        and "too late; the tree of round 2 is kept" in told[-1]
+    )
     assert [20 < seconds <= 100 / most for seconds, most in zip(given, (4, 3, 2))] == [True] * 3
     trees = iter([bad, good])
-    assert iterated(dataset, "iterative:rounds=4", 2, once, told.append, 1e-9) is bad and "before round 2: the tree of round 1" in told[-1]
+    assert (
+        iterated(dataset, "iterative:rounds=4", 2, once, told.append, 1e-9) is bad
+        and "before round 2: the tree of round 1" in told[-1]
+    )
     fitted = odtc.fit(dataset, "dpflow", 2, encoding="auto:bins=8", select="iterative:rounds=2", time_limit=60)
     assert fitted.facts["verified"]
 
@@ -285,14 +420,30 @@ def test_monks_are_their_own_hull():
 
 
 def test_a_constraint_that_only_the_selected_rows_keep_is_told(tmp_path):
-    """200 rows of class yes lie within a circle of no; of all of these, those on the rim are few and those on the circle all."""
+    """200 rows of class yes lie within a circle of no; of all of these, those on the rim are few and those on the
+    circle all."""
     inner = np.random.default_rng(0).random((200, 2)) * 0.2 + 0.3
     angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     rows = [(*point, "yes") for point in inner]
     rows += [(0.4 + 0.4 * np.cos(t), 0.4 + 0.4 * np.sin(t), "no") for t in angle]
     rows += [(0.95 + 0.05 * b * b, b, "yes") for b in np.linspace(0, 1, 30)]
     (tmp_path / "d.csv").write_text("a,b,y\n" + "".join(f"{a:.3f},{b:.3f},{c}\n" for a, b, c in rows))
-    words = ["fit", "d.csv", "--model", "dpflow", "--depth", 1, "--encoding", "thresholds:bins=5", "--select", "convex_hull", "--constraint", "recall[yes] >= 0.3", "-o", "m"]
+    words = [
+        "fit",
+        "d.csv",
+        "--model",
+        "dpflow",
+        "--depth",
+        1,
+        "--encoding",
+        "thresholds:bins=5",
+        "--select",
+        "convex_hull",
+        "--constraint",
+        "recall[yes] >= 0.3",
+        "-o",
+        "m",
+    ]
     said = run(*words, folder=tmp_path)
     assert said.code == 0, said.err
     whole, tree = odtc.read(tmp_path / "d.csv"), odtc.trees.tree.read_tree(tmp_path / "m.tree.json")

@@ -1,4 +1,5 @@
-"""Rows separated at the root relaxation: law 4 for them, what stays after purging, and files that need no solver to be read."""
+"""Rows separated at the root relaxation: law 4 for them, what stays after purging, and files that need no solver to
+be read."""
 
 import json
 from dataclasses import replace
@@ -26,7 +27,11 @@ from tests.laws.problems import form_id, heaps, problems
 from tests.laws.test_cuts import OFFERED, assert_kept, compiled, data_problem
 from tests.laws.test_optimum import exhaustive_cost
 
-SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much], "derandomize": True}
+SLOW = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
+    "derandomize": True,
+}
 SEPARATING = [name for name in CUTS.names() if getattr(CUTS.get(name), "SEPARATES", False)]
 
 
@@ -59,7 +64,9 @@ def test_separated_rows_hold_for_every_tree_and_raise_the_bound(name, form, data
     bounds = [one.bound for one in rounds]
     assert all(after >= before - 1e-6 for before, after in pairwise(bounds))
     assert rounds[-1].added == 0 and [one.rows for one in rounds[1:]] == [one.rows + one.added for one in rounds[:-1]]
-    assert relaxed(plain) == pytest.approx(bounds[0], abs=1e-6) and relaxed(model) == pytest.approx(bounds[-1], abs=1e-5)
+    assert relaxed(plain) == pytest.approx(bounds[0], abs=1e-6) and relaxed(model) == pytest.approx(
+        bounds[-1], abs=1e-5
+    )
     assert relaxed(model) >= relaxed(static) - 1e-5
     solution = pipeline.solve(model, threads=1)
     assert solution.objective == pytest.approx(exhaustive_cost(problem), abs=1e-5)
@@ -89,7 +96,9 @@ def test_what_is_purged_was_slack_and_what_stays_is_not(data):
 
 def test_rounds_end_where_the_solver_does():
     problem = data_problem({"bottom": "flow"})
-    model = separation.separated(compiled(problem), ("paper4:rounds=5",), lambda part: Solution(None, Termination.TIME_LIMIT))
+    model = separation.separated(
+        compiled(problem), ("paper4:rounds=5",), lambda part: Solution(None, Termination.TIME_LIMIT)
+    )
     assert model.n_rows == compiled(problem).n_rows and model.cuts == ("paper4:rounds=5",) and model.separated == ()
 
 
@@ -109,26 +118,47 @@ def test_a_time_limit_holds_for_all_rounds():
 def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_path, monkeypatch):
     problem = pipeline.pose(MONKS / "monks-1.csv", "flowoct", 1, encoding="onehot", params={"bottom": "flow"})
     model = pipeline.compile_model(problem, cuts)
-    assert model.separated and model.cuts == tuple(sorted(cuts.split(","), key=["paper4", "commutation", "paper4:rounds=5"].index))
+    assert model.separated and model.cuts == tuple(
+        sorted(cuts.split(","), key=["paper4", "commutation", "paper4:rounds=5"].index)
+    )
     artifacts.write_build(model, tmp_path / "m", "mps")
-    solution = Solution(model.join(problem.module.start(problem, pipeline.start(model, "cart")[0])), Termination.UNKNOWN)
+    solution = Solution(
+        model.join(problem.module.start(problem, pipeline.start(model, "cart")[0])), Termination.UNKNOWN
+    )
     write_point(model, solution.x, tmp_path / "m.sol", "highs")
     monkeypatch.setattr(pipeline, "solve", None)
     again, back, _ = artifacts.open_solution(tmp_path / "m.sol")
-    assert (again.rows, again.cuts, again.separated, again.user_cuts) == (model.rows, model.cuts, model.separated, model.user_cuts)
+    assert (again.rows, again.cuts, again.separated, again.user_cuts) == (
+        model.rows,
+        model.cuts,
+        model.separated,
+        model.user_cuts,
+    )
     np.testing.assert_array_equal(again.A.toarray(), model.A.toarray())
     np.testing.assert_array_equal(again.row_upper, model.row_upper)
     assert pipeline.decode(again, back).verified
     # A manifest without the rows is not one of this model.
     facts = json.loads((tmp_path / "m.odt.json").read_text())
-    facts["model"]["rows"] = [{key: value for key, value in block.items() if key != "cut"} for block in facts["model"]["rows"]]
+    facts["model"]["rows"] = [
+        {key: value for key, value in block.items() if key != "cut"} for block in facts["model"]["rows"]
+    ]
     (tmp_path / "m.odt.json").write_text(json.dumps(facts))
     with pytest.raises(ManifestError, match="build the model again"):
         artifacts.open_solution(tmp_path / "m.sol")
 
 
 def test_the_commands_separate_show_it_and_write_the_same_bytes(tmp_path):
-    words = [MONKS / "monks-1.csv", "--depth", "1", "--encoding", "onehot", "-p", "bottom=flow", "--cuts", "paper4:rounds=3"]
+    words = [
+        MONKS / "monks-1.csv",
+        "--depth",
+        "1",
+        "--encoding",
+        "onehot",
+        "-p",
+        "bottom=flow",
+        "--cuts",
+        "paper4:rounds=3",
+    ]
     built = odtc("build", *words, "--dialect", "gurobi", "--json", "-o", "m", folder=tmp_path)
     shown = [line for line in built.err.splitlines() if line.startswith("round")]
     assert 2 <= len(shown) <= 4 and built.facts["cuts"] == ["paper4:rounds=3"] and built.facts["n_rows_separated"] > 0
@@ -141,8 +171,12 @@ def test_the_commands_separate_show_it_and_write_the_same_bytes(tmp_path):
     best = grow("optimal", encoded, CompleteTree(1)).errors(encoded)
     assert fitted.facts["objective"] == best and fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
     assert [line for line in (tmp_path / "f.log").read_text().splitlines() if line.startswith("round")]
-    assert [path.name for path in sorted(tmp_path.glob("f.round*.mps"))] == [f"f.round{number:02}.mps" for number in range(1, len(shown) + 1)]
-    assert odtc("solve", "f.mps", "--threads", "1", "--json", "-o", "g.sol", folder=tmp_path).facts["objective"] == pytest.approx(best)
+    assert [path.name for path in sorted(tmp_path.glob("f.round*.mps"))] == [
+        f"f.round{number:02}.mps" for number in range(1, len(shown) + 1)
+    ]
+    assert odtc("solve", "f.mps", "--threads", "1", "--json", "-o", "g.sol", folder=tmp_path).facts[
+        "objective"
+    ] == pytest.approx(best)
     assert odtc("verify", "g.sol", "--manifest", "f.odt.json", folder=tmp_path).code == 0
 
 

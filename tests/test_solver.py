@@ -83,8 +83,19 @@ def model(c, A, row_lower, row_upper, lower=0.0, upper=1.0, whole=True) -> Model
     n, m = A.shape[1], A.shape[0]
     full = lambda value, size: np.broadcast_to(np.asarray(value, float), size).copy()  # noqa: E731
     names = lambda letter, size: (NamedBlock(tuple(f"{letter}{i}" for i in range(size))),)  # noqa: E731
-    return Model("small", full(c, n), 0.0, full(row_lower, m), full(row_upper, m), full(lower, n), full(upper, n),
-                 np.full(n, whole, np.uint8), names("x", n), names("r", m), matrix=A)
+    return Model(
+        "small",
+        full(c, n),
+        0.0,
+        full(row_lower, m),
+        full(row_upper, m),
+        full(lower, n),
+        full(upper, n),
+        np.full(n, whole, np.uint8),
+        names("x", n),
+        names("r", m),
+        matrix=A,
+    )
 
 
 COVER = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
@@ -162,7 +173,8 @@ def test_a_solver_that_is_deaf_to_ctrl_c_is_left_after_the_grace(fake, limit, mo
 
 
 def test_what_a_deaf_solver_has_left_is_in_proportion_to_its_limit(fake, monkeypatch):
-    """A limit of one second was followed by eleven for the last word of HiGHS, which had said all that was kept of it."""
+    """A limit of one second was followed by eleven for the last word of HiGHS, which had said all that was kept of
+    it."""
     given = []
 
     def watched(*words, grace=None, **options):
@@ -194,10 +206,16 @@ def test_the_objective_is_computed_not_believed(fake):
     assert "says the objective is 2, its point costs 3" in found.message
 
 
-@pytest.mark.parametrize("point,where", [
-    ("[1, 0, 0]", "rows broken by 1 at r1"), ("[1, 1, -1]", "bounds broken by 1 at x2"), ("[1, 0.9, 0.1]", "integrality broken by 0.1"),
-    ("[1, 1, np.nan]", "bounds broken by inf at x2"), ("[1, 1, np.inf]", "bounds broken by inf at x2"),
-])
+@pytest.mark.parametrize(
+    "point,where",
+    [
+        ("[1, 0, 0]", "rows broken by 1 at r1"),
+        ("[1, 1, -1]", "bounds broken by 1 at x2"),
+        ("[1, 0.9, 0.1]", "integrality broken by 0.1"),
+        ("[1, 1, np.nan]", "bounds broken by inf at x2"),
+        ("[1, 1, np.inf]", "bounds broken by inf at x2"),
+    ],
+)
 def test_a_point_that_breaks_the_model_is_no_solution(fake, monkeypatch, point, where):
     monkeypatch.setenv("FAKE_POINT", point)
     found = solve(COVER, "fake", Options(seed=8))
@@ -232,10 +250,18 @@ def test_an_unknown_solver_is_named_with_the_nearest():
         solve(COVER, "hihgs")
 
 
-@pytest.mark.parametrize("bad", [
-    {"time_limit": 0}, {"time_limit": -1}, {"time_limit": float("nan")}, {"threads": 0}, {"seed": -1}, {"gap": -0.1},
-    {"gap": float("nan")},
-])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"time_limit": 0},
+        {"time_limit": -1},
+        {"time_limit": float("nan")},
+        {"threads": 0},
+        {"seed": -1},
+        {"gap": -0.1},
+        {"gap": float("nan")},
+    ],
+)
 def test_options_out_of_range(bad):
     with pytest.raises(ChoiceError, match="expected"):
         Options(**bad)

@@ -32,7 +32,11 @@ from tests.laws.problems import heaps, problems
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
-FEATURES = (Feature("size", "numeric"), Feature("age", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+FEATURES = (
+    Feature("size", "numeric"),
+    Feature("age", "numeric"),
+    Feature("colour", "categorical", ("blue", "red", "white")),
+)
 
 
 def posed(dataset, depth=2, **params) -> Problem:
@@ -41,7 +45,9 @@ def posed(dataset, depth=2, **params) -> Problem:
 
 def small(seed: int, n: int = 8, features=FEATURES, K: int = 2) -> Dataset:
     rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.integers(0, 4, n) / 2 if f.kind == "numeric" else rng.integers(0, len(f.levels), n) for f in features])
+    X = np.column_stack(
+        [rng.integers(0, 4, n) / 2 if f.kind == "numeric" else rng.integers(0, len(f.levels), n) for f in features]
+    )
     y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)]).astype(np.int32)
     return Dataset(f"d{seed}", X.astype(float), y, features, tuple("uvwxyz"[:K]), np.ones(n))
 
@@ -52,7 +58,12 @@ def least_errors(X, y, depth: int) -> int:
 
     def stump(rows):
         ones = X[rows].T.astype(float) @ of[rows]
-        return min((of[rows].sum() - of[rows].sum(axis=0).max(), *(of[rows].sum() - ones.max(axis=1) - (of[rows].sum(axis=0) - ones).max(axis=1))))
+        return min(
+            (
+                of[rows].sum() - of[rows].sum(axis=0).max(),
+                *(of[rows].sum() - ones.max(axis=1) - (of[rows].sum(axis=0) - ones).max(axis=1)),
+            )
+        )
 
     if depth == 1:
         return int(stump(np.arange(len(y))))
@@ -116,7 +127,9 @@ def test_theorem_2_scales_big_m_away(data, M):
     one = posed(dataset, 1, literal=True, epsilon=0.02 / M, alpha1=800.0 * M, alpha2=0.1 * M)
     value, point = optimum(big.module.build(big))
     assert value == pytest.approx(optimum(one.module.build(one))[0], rel=1e-5, abs=1e-5)
-    scaled = {name: values / M if name in ("hp", "hn", "g", "pp", "pn", "m") else values for name, values in point.items()}
+    scaled = {
+        name: values / M if name in ("hp", "hn", "g", "pp", "pn", "m") else values for name, values in point.items()
+    }
     model = one.module.build(one)
     x = model.join(scaled)
     assert_rows_kept(model, x, 1e-5)
@@ -152,21 +165,35 @@ def test_theorem_3_separates_what_is_broken_and_proposition_1_raises_the_bound()
     sizes = np.sort(np.bincount(dataset.y))
     bounded = pipeline.compile_model(problem)  # its own cuts
     assert bounded.cuts == ("class_sizes",)
-    assert optimum(replace(bounded, integrality=relaxed.integrality))[0] >= sizes[: len(sizes) - 2].sum() - 1e-6 > optimum(relaxed)[0]
+    assert (
+        optimum(replace(bounded, integrality=relaxed.integrality))[0]
+        >= sizes[: len(sizes) - 2].sum() - 1e-6
+        > optimum(relaxed)[0]
+    )
     n = problem.encoded.n_rows
     point = {"z": np.full((n, 2), 0.5), "c": np.zeros(n)}
     point["z"][:, 0], point["z"][:, 1] = 1.0, 0.0
     found = CUTS.get("one_per_class").rows(problem, plain, point)
     broken = cut.append(plain, "one_per_class", found)
     assert found and found[0].axes[0].size == 2  # Λ = {2} with four rows; Λ = {2, 3} with the same
-    x = plain.join(point | {name: 0.0 for name in ("h", "g", "v", "label")})
+    x = plain.join(point | dict.fromkeys(("h", "g", "v", "label"), 0.0))
     activity = (broken.A @ x)[plain.n_rows :]
     assert (activity < broken.row_lower[plain.n_rows :] - 1e-6).all()
     assert CUTS.get("one_per_class").rows(problem, plain, point | {"c": np.ones(n)}) == ()
 
 
-@pytest.mark.parametrize("form", [{}, {"alpha2": 0.1}, {"margin": "soft", "alpha2": 0.05}, {"categories": "sets", "alpha2": 0.1},
-                                  {"literal": True, "alpha2": 0.1, "M": 4.0}, {"labels": "ordinal", "alpha2": 0.1}], ids=str)
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"alpha2": 0.1},
+        {"margin": "soft", "alpha2": 0.05},
+        {"categories": "sets", "alpha2": 0.1},
+        {"literal": True, "alpha2": 0.1, "M": 4.0},
+        {"labels": "ordinal", "alpha2": 0.1},
+    ],
+    ids=str,
+)
 def test_with_a_price_of_the_norm_the_optimum_is_what_its_tree_costs(form):
     """The tree's objective is the least over all hyperplanes that part the rows so, by linear programs of its own."""
     problem = posed(small(6, n=7), 1, epsilon=0.02, **form)
@@ -185,8 +212,14 @@ def stump(seed: int, near: float | None = None):
     if near is not None:
         foot = X[0] + (g - X[0] @ h) * h / (h @ h)
         X[60], X[61] = foot - near * h / (h @ h), foot + near * h / (h @ h)
-    dataset = Dataset("d", X, (X @ h > g).astype(np.int32), tuple(Feature(name, "numeric") for name in "abc"), ("u", "v"), np.ones(62))
-    tree = Tree(Branch(Oblique(tuple(Term(j, float(h[j])) for j in range(3)), g), Leaf(0), Leaf(1)), dataset.features, dataset.classes)
+    dataset = Dataset(
+        "d", X, (X @ h > g).astype(np.int32), tuple(Feature(name, "numeric") for name in "abc"), ("u", "v"), np.ones(62)
+    )
+    tree = Tree(
+        Branch(Oblique(tuple(Term(j, float(h[j])) for j in range(3)), g), Leaf(0), Leaf(1)),
+        dataset.features,
+        dataset.classes,
+    )
     return dataset, tree
 
 
@@ -194,18 +227,25 @@ def stump(seed: int, near: float | None = None):
 @pytest.mark.parametrize("epsilon", [0.01, 0.2, 0.9])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_node_costs_what_the_best_of_all_its_hyperplanes_does(seed, epsilon, alpha2):
-    """Each row was given a millionth of the margin more than it needs: the tree of iris then cost 450.5394 and the solver's
+    """Each row was given a millionth of the margin more than it needs: the tree of iris then cost 450.5394 and the
+    solver's
     point of it 450.5384, which failed a check."""
     dataset, tree = stump(seed)
     problem = posed(dataset, 1, epsilon=epsilon, margin="soft", alpha1=1000, alpha2=alpha2)
     heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
     Z, side, n = Form.of(problem).weighed.Z, np.where(dataset.y[problem.encoded.row_of] == 0, 1.0, -1.0)[:, None], 62
-    plane = np.hstack([-side * Z, side * Z, side, np.zeros((n, n))])  # side (g - h·z) >= 0, with m >= epsilon, and |g - h·z| <= 1
+    plane = np.hstack(
+        [-side * Z, side * Z, side, np.zeros((n, n))]
+    )  # side (g - h·z) >= 0, with m >= epsilon, and |g - h·z| <= 1
     wide = np.hstack([-Z, Z, np.ones((n, 1)), np.zeros((n, n))])
     slack = np.hstack([np.zeros((n, 7)), np.eye(n)])
-    found = linprog(np.concatenate([np.full(6, alpha2), [0.0], np.full(n, 1000.0)]), np.vstack([-plane, -plane - slack, wide, -wide]),
-                    np.concatenate([np.zeros(n), np.full(n, -epsilon), np.ones(2 * n)]), bounds=[(0, None)] * 6 + [(None, None)] + [(0, None)] * n,
-                    options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    found = linprog(
+        np.concatenate([np.full(6, alpha2), [0.0], np.full(n, 1000.0)]),
+        np.vstack([-plane, -plane - slack, wide, -wide]),
+        np.concatenate([np.zeros(n), np.full(n, -epsilon), np.ones(2 * n)]),
+        bounds=[(0, None)] * 6 + [(None, None)] + [(0, None)] * n,
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     assert found.status == 0
     assert problem.module.objective(problem, heap) == pytest.approx(found.fun, rel=1e-7, abs=1e-7)
 
@@ -237,7 +277,21 @@ def test_the_zero_tree_is_warned_of_with_the_numbers(tmp_path):
         assert not problem.module.advice(problem)
     near = pipeline.pose(data, "svm1_odt", 2, params={"epsilon": 2e-5})
     assert "epsilon / M = 2e-05 is below 0.0001" in near.module.advice(near)[0]
-    built = run("build", data, "--model", "svm1_odt", "-p", "margin=soft", "-p", "alpha1=3", "-p", "epsilon=0.0008", "-o", "m", folder=tmp_path)
+    built = run(
+        "build",
+        data,
+        "--model",
+        "svm1_odt",
+        "-p",
+        "margin=soft",
+        "-p",
+        "alpha1=3",
+        "-p",
+        "epsilon=0.0008",
+        "-o",
+        "m",
+        folder=tmp_path,
+    )
     assert built.code == 0 and "all hyperplanes 0 cost 0.72" in built.err
 
 
@@ -250,7 +304,9 @@ def test_rows_on_a_hyperplane_are_reported_and_never_counted_as_right():
     zero["h"][:], zero["g"][:], zero["v"][:], zero["m"][:], zero["c"][:] = 0, 0, 0, 0.01, 0
     zero["z"] = (problem.encoded.y[:, None] == np.arange(2)).astype(float)
     zero["label"] = np.eye(2)
-    solution = odtc.model.solution.Solution(model.join(zero), odtc.model.solution.Termination.OPTIMAL, None, None, 0.0, "none")
+    solution = odtc.model.solution.Solution(
+        model.join(zero), odtc.model.solution.Termination.OPTIMAL, None, None, 0.0, "none"
+    )
     assert_rows_kept(model, solution.x)
     decoded = pipeline.decode(model, replace(solution, objective=model.objective(solution.x)))
     told = next(check for check in decoded.checks if check.name == "routes")
@@ -271,7 +327,9 @@ def test_sets_of_levels_and_hyperplanes_stand_in_one_tree_and_unseen_levels_go_r
     assert decoded.verified and decoded.heap.errors(problem.encoded) == 0
     kinds = {type(node.split) for node, _ in decoded.tree.walk() if hasattr(node, "split")}
     assert kinds <= {Subset, Oblique, Threshold} and Subset in kinds
-    split = next(node.split for node, _ in decoded.tree.walk() if hasattr(node, "split") and isinstance(node.split, Subset))
+    split = next(
+        node.split for node, _ in decoded.tree.walk() if hasattr(node, "split") and isinstance(node.split, Subset)
+    )
     assert not split.left(np.array([[0.0, 0.0, -1.0]]))[0]
 
 
@@ -288,7 +346,20 @@ def test_the_margin_of_a_start_is_taken_and_a_tree_beyond_it_is_refused():
 
 def test_elsewhere_later(tmp_path):
     data = EXAMPLES / "iris" / "iris.csv"
-    built = run("build", data, "--model", "svm1_odt", "--depth", "1", "--start", "oblique:restarts=4", "--json", "-o", "m", folder=tmp_path)
+    built = run(
+        "build",
+        data,
+        "--model",
+        "svm1_odt",
+        "--depth",
+        "1",
+        "--start",
+        "oblique:restarts=4",
+        "--json",
+        "-o",
+        "m",
+        folder=tmp_path,
+    )
     assert built.code == 0, built.err
     assert read_manifest(tmp_path / "m.odt.json").problem.params.epsilon > 0
     solved = run("solve", "m.mps", "--threads", "1", "--time-limit", "30", "--json", folder=tmp_path).facts
@@ -308,7 +379,8 @@ def test_missing_numbers_are_refused_in_a_sentence():
 
 @pytest.mark.parametrize("seed", [1, 3, 5, 6])
 def test_columns_that_nearly_depend_on_each_other_leave_a_margin_within_the_limit(seed):
-    """The weights are then millions, and rounding of their sums is far above one unit in the last place of 1: a loop that
+    """The weights are then millions, and rounding of their sums is far above one unit in the last place of 1: a loop
+    that
     took off one such unit at a time ran for minutes on image-segmentation."""
     rng = np.random.default_rng(seed)
     one, u = rng.random(80), rng.random(80)
@@ -320,7 +392,8 @@ def test_columns_that_nearly_depend_on_each_other_leave_a_margin_within_the_limi
 
 @pytest.mark.parametrize("seed", range(30))
 def test_columns_that_nearly_depend_on_each_other_do_not_hide_a_margin(seed):
-    """The linear program of every second of these ended without an answer, which was taken for no margin: of a tree that its
+    """The linear program of every second of these ended without an answer, which was taken for no margin: of a tree
+    that its
     solver had right to the last digit, image-segmentation at depth 3, it was said that no hyperplane parts its rows."""
     rng = np.random.default_rng(seed)
     base = rng.random((60, 8))
@@ -336,7 +409,8 @@ def test_columns_that_nearly_depend_on_each_other_do_not_hide_a_margin(seed):
 
 
 def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(monkeypatch):
-    """Within a solver's tolerance a tree may have a little less than the margin: image-segmentation at depth 3 ended in an error."""
+    """Within a solver's tolerance a tree may have a little less than the margin: image-segmentation at depth 3 ended
+    in an error."""
     problem = Problem(encode(small(3)), CompleteTree(1), "svm1_odt", parse_params("svm1_odt", {"alpha2": 0.1}))
     model = pipeline.compile_model(problem)
     solution = pipeline.solve(model, threads=1, start=pipeline.start(model, "cart")[1])
@@ -346,7 +420,11 @@ def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(mon
 
     monkeypatch.setattr(problem.module, "start", refuse)
     costs = problem.module.objective
-    monkeypatch.setattr(problem.module, "objective", lambda problem, heap: refuse(problem, heap) if heap.n_branch_nodes else costs(problem, heap))
+    monkeypatch.setattr(
+        problem.module,
+        "objective",
+        lambda problem, heap: refuse(problem, heap) if heap.n_branch_nodes else costs(problem, heap),
+    )
     decoded = pipeline.decode(model, solution)
     assert [check.name for check in decoded.checks if not check.passed] == ["tree in model"] and not decoded.verified
     assert pipeline.settled_objective(model, decoded) == {}

@@ -15,7 +15,10 @@ from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import Fold, Result, Setting
 from tests.command_line import odtc
 
-LINES = ["a,b,class", *(f"{a},{b},{'yes' if (a > 2) != (b > 3 and a != 4) else 'no'}" for a in range(6) for b in range(6))]
+LINES = [
+    "a,b,class",
+    *(f"{a},{b},{'yes' if (a > 2) != (b > 3 and a != 4) else 'no'}" for a in range(6) for b in range(6)),
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +44,69 @@ def test_each_class_is_dealt_out_evenly(y, n, seed):
 
 
 def test_a_grid_of_the_command_line(folder):
-    said = odtc("tune", "rows.csv", "--model", "dpflow", "--depths", "1,2", "-p", "lambda=0,0.05", "--folds", "3", "--json", "-o", "t", folder=folder)
+    said = odtc(
+        "tune",
+        "rows.csv",
+        "--model",
+        "dpflow",
+        "--depths",
+        "1,2",
+        "-p",
+        "lambda=0,0.05",
+        "--folds",
+        "3",
+        "--json",
+        "-o",
+        "t",
+        folder=folder,
+    )
     assert said.code == 0, said.err
     facts = said.facts
-    assert [entry["name"] for entry in facts["results"]] == ["dpflow, depth 1, lambda=0", "dpflow, depth 1, lambda=0.05", "dpflow, depth 2, lambda=0", "dpflow, depth 2, lambda=0.05"]
+    assert [entry["name"] for entry in facts["results"]] == [
+        "dpflow, depth 1, lambda=0",
+        "dpflow, depth 1, lambda=0.05",
+        "dpflow, depth 2, lambda=0",
+        "dpflow, depth 2, lambda=0.05",
+    ]
     scores = [entry["score"] for entry in facts["results"]]
     assert facts["results"][facts["best"]]["score"] == max(scores) and "fits: 12 of 12" in said.err
     assert facts["fit"]["verified"] and odtc("verify", "t.sol", folder=folder).code == 0
     assert odtc("report", "t", folder=folder).code == 0
     assert odtc("plot", "tuning", "t.tune.json", "-o", "t.svg", folder=folder).code == 0
-    again = odtc("tune", "rows.csv", "--model", "dpflow", "--depths", "1,2", "-p", "lambda=0,0.05", "--folds", "3", "--jobs", "2", "--json", "-o", "t", folder=folder).facts
+    again = odtc(
+        "tune",
+        "rows.csv",
+        "--model",
+        "dpflow",
+        "--depths",
+        "1,2",
+        "-p",
+        "lambda=0,0.05",
+        "--folds",
+        "3",
+        "--jobs",
+        "2",
+        "--json",
+        "-o",
+        "t",
+        folder=folder,
+    ).facts
     assert [entry["score"] for entry in again["results"]] == scores
-    priced = odtc("tune", "rows.csv", "--model", "oct_h", "--depths", "1", "-p", "alpha=0.01", "--folds", "2", "-o", "h", folder=folder)
+    priced = odtc(
+        "tune",
+        "rows.csv",
+        "--model",
+        "oct_h",
+        "--depths",
+        "1",
+        "-p",
+        "alpha=0.01",
+        "--folds",
+        "2",
+        "-o",
+        "h",
+        folder=folder,
+    )
     assert priced.code == 0, priced.err  # whose objective was a number of numpy's, which JSON has not
     table = odtc("tune", "rows.csv", "--model", "cart", "--depths", "2", "--folds", "2", "-o", "c", folder=folder)
     assert table.code == 0 and "*  cart, depth 2" in table.out and (folder / "c.tree.json").exists()
@@ -81,9 +135,20 @@ def test_a_score_is_that_of_the_rows_left_out(folder):
     fold = cross_validation.deal(data.y, 3, seed=1)
     (found,) = cross_validation.run(data, [Setting("dpflow", 2)], fold, solver="highs")
     for k, one in enumerate(found):
-        train = Dataset("train", data.X[fold != k].copy(), data.y[fold != k].copy(), data.features, data.classes, data.weight[fold != k].copy())
+        train = Dataset(
+            "train",
+            data.X[fold != k].copy(),
+            data.y[fold != k].copy(),
+            data.features,
+            data.classes,
+            data.weight[fold != k].copy(),
+        )
         tree = package.fit(train, "dpflow", 2).tree
-        assert one.accuracy == (tree.predict(data.X[fold == k]) == data.y[fold == k]).mean() and one.n_leaves == tree.n_leaves and one.proved
+        assert (
+            one.accuracy == (tree.predict(data.X[fold == k]) == data.y[fold == k]).mean()
+            and one.n_leaves == tree.n_leaves
+            and one.proved
+        )
 
 
 def result(score, leaves, deviation=0.1, folds=4):
@@ -99,11 +164,20 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
         cross_validation.best(results, "worst")
 
 
-@pytest.mark.parametrize(("words", "sentence"), [
-    (("--depths", "two"), "whole numbers between commas, got 'two'"), (("-p", "lambda"), "KEY=VALUE,VALUE"), (("--folds", "99"), "expected from 2 to"),
-    (("--score", "f1"), "unknown score 'f1'"), (("--rule", "2se"), "unknown rule '2se'"), (("--jobs", "0"), "--jobs"), (("--min-leaf-rows", "0"), "at least 1 row"),
-    (("--model", "cart,nosuch"), "unknown model 'nosuch'"), (("--model", "svm1_odt", "-p", "epsilon=0.01,2"), "'epsilon': expected a number"),
-])
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--depths", "two"), "whole numbers between commas, got 'two'"),
+        (("-p", "lambda"), "KEY=VALUE,VALUE"),
+        (("--folds", "99"), "expected from 2 to"),
+        (("--score", "f1"), "unknown score 'f1'"),
+        (("--rule", "2se"), "unknown rule '2se'"),
+        (("--jobs", "0"), "--jobs"),
+        (("--min-leaf-rows", "0"), "at least 1 row"),
+        (("--model", "cart,nosuch"), "unknown model 'nosuch'"),
+        (("--model", "svm1_odt", "-p", "epsilon=0.01,2"), "'epsilon': expected a number"),
+    ],
+)
 def test_a_bad_option_is_said_before_the_work(folder, words, sentence):
     said = odtc("tune", "rows.csv", *words, "-o", "bad", folder=folder)
     assert said.code == 1 and sentence in said.err and "fits:" not in said.err and not list(folder.glob("bad*"))
@@ -112,7 +186,15 @@ def test_a_bad_option_is_said_before_the_work(folder, words, sentence):
 def test_weights_and_missing_cells_stay_with_their_rows():
     X = np.array([[0.0, np.nan], [1, 0], [2, 1], [3, np.nan], [4, 1], [5, 0], [6, 1], [7, 0]])
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
-    data = Dataset("m", X, y, (Feature("x", NUMERIC), Feature("z", NUMERIC)), ("no", "yes"), np.arange(1.0, 9.0), missing="separate")
+    data = Dataset(
+        "m",
+        X,
+        y,
+        (Feature("x", NUMERIC), Feature("z", NUMERIC)),
+        ("no", "yes"),
+        np.arange(1.0, 9.0),
+        missing="separate",
+    )
     (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal(y, 2), solver="highs")
     assert all(one.accuracy is not None for one in found)
 
@@ -121,9 +203,30 @@ def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_
     # In each half of x one row of ten is "rare": counted by rows no split pays, at a price of 20 one does.
     rows = [(x, g, "rare" if x >= 30 and x % 5 == 0 else "usual") for x in range(40) for g in "uv"]
     (tmp_path / "d.csv").write_text("x,g,y\n" + "".join(f"{x},{g},{y}\n" for x, g, y in rows))
-    words = ("tune", "d.csv", "--depths", "1", "--folds", "2", "--model", "flowoct", "--encoding", "auto:bins=4", "--json")
-    plain, priced, balanced, kept = (odtc(*words, *more, "-o", f"t{k}", folder=tmp_path).facts for k, more in enumerate((
-        (), ("--cost", "rare:usual=20"), ("--class-weight", "balanced", "--aside", "g"), ("--constraint", "recall[rare] >= 0.9"))))
+    words = (
+        "tune",
+        "d.csv",
+        "--depths",
+        "1",
+        "--folds",
+        "2",
+        "--model",
+        "flowoct",
+        "--encoding",
+        "auto:bins=4",
+        "--json",
+    )
+    plain, priced, balanced, kept = (
+        odtc(*words, *more, "-o", f"t{k}", folder=tmp_path).facts
+        for k, more in enumerate(
+            (
+                (),
+                ("--cost", "rare:usual=20"),
+                ("--class-weight", "balanced", "--aside", "g"),
+                ("--constraint", "recall[rare] >= 0.9"),
+            )
+        )
+    )
     recalls = [facts["results"][0]["folds"][0]["balanced_accuracy"] for facts in (plain, priced, balanced, kept)]
     assert recalls[0] == 0.5 and min(recalls[1:]) > 0.8
     assert plain["fit"]["n_leaves"] == 1 and all(facts["fit"]["n_leaves"] == 2 for facts in (priced, balanced, kept))

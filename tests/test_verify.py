@@ -46,7 +46,9 @@ def test_a_bound_is_never_below_the_floor(monks, termination):
     compiled, point = monks
     least = floor(compiled.problem)
     found = Solution(point, Termination(termination), compiled.objective(point), -1e6)
-    assert floored(compiled.problem, found).bound == floored(compiled.problem, replace(found, bound=None)).bound == least
+    assert (
+        floored(compiled.problem, found).bound == floored(compiled.problem, replace(found, bound=None)).bound == least
+    )
     assert floored(compiled.problem, replace(found, bound=least + 1)).bound == least + 1
     assert pipeline.decode(compiled, found).solution.bound == least
 
@@ -63,31 +65,40 @@ def test_a_tree_at_the_floor_is_optimal_whatever_the_solver_says(termination, la
     (tmp_path / "d.csv").write_text("a,y\n" + "0,n\n0,n\n0,y\n1,n\n")
     compiled = pipeline.build(tmp_path / "d.csv", "flowoct", 1, lambda_=lambda_)
     _, point = pipeline.start(compiled)
-    found = pipeline.decode(compiled, Solution(point, Termination(termination), compiled.objective(point), -5.0)).solution
+    found = pipeline.decode(
+        compiled, Solution(point, Termination(termination), compiled.objective(point), -5.0)
+    ).solution
     assert (found.termination, found.objective, found.bound) == ("optimal", 1 - lambda_, 1 - lambda_)
 
 
 def test_fit_states_no_senseless_bound(tmp_path):
     rows = np.random.default_rng(0).integers(0, 3, (300, 12))
-    (tmp_path / "noise.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in [[f"c{at}" for at in range(12)], *rows.tolist()]))
+    (tmp_path / "noise.csv").write_text(
+        "".join(",".join(map(str, row)) + "\n" for row in [[f"c{at}" for at in range(12)], *rows.tolist()])
+    )
     said = odtc("fit", "noise.csv", "--depth", "4", "--time-limit", "0.3", "--json", folder=tmp_path)
     assert said.code in (0, 3), said.err
     assert said.facts["termination"] == "time_limit" and said.facts["bound"] >= 0
 
 
-@pytest.mark.parametrize("termination,start,words,absent", [
-    ("time_limit", "none", "--start cart", "did not take"),
-    ("time_limit", "accepted", "more time", "start"),
-    ("time_limit", "not confirmed", "did not take the start", "--start"),
-    ("time_limit", "rejected", "did not take the start", "--start"),
-    ("infeasible", "none", "every model of odtc has a solution", "--start"),
-])
+@pytest.mark.parametrize(
+    "termination,start,words,absent",
+    [
+        ("time_limit", "none", "--start cart", "did not take"),
+        ("time_limit", "accepted", "more time", "start"),
+        ("time_limit", "not confirmed", "did not take the start", "--start"),
+        ("time_limit", "rejected", "did not take the start", "--start"),
+        ("infeasible", "none", "every model of odtc has a solution", "--start"),
+    ],
+)
 def test_what_is_said_where_there_is_no_solution(termination, start, words, absent):
     text = pipeline.no_solution_text(Solution(None, Termination(termination), solver="CBC 2.10", start=start))
     assert words in text and absent not in text and text.startswith("CBC 2.10 found no solution")
 
 
 def test_a_file_that_odtc_did_not_write_may_be_infeasible(tmp_path):
-    (tmp_path / "foreign.lp").write_text("Minimize\n obj: x\nSubject To\n c: x >= 2\nBounds\n 0 <= x <= 1\nGenerals\n x\nEnd\n")
+    (tmp_path / "foreign.lp").write_text(
+        "Minimize\n obj: x\nSubject To\n c: x >= 2\nBounds\n 0 <= x <= 1\nGenerals\n x\nEnd\n"
+    )
     said = odtc("solve", "foreign.lp", folder=tmp_path)
     assert said.code == 3 and "infeasible" in said.err and "odtc has" not in said.err

@@ -1,6 +1,6 @@
 """A solver that odtc has never heard of: scipy.optimize.milp on an LP file, with words of its own.
 
-    python scipy_solver.py MODEL SOLUTION [SECONDS]
+python scipy_solver.py MODEL SOLUTION [SECONDS]
 """
 
 import sys
@@ -12,8 +12,10 @@ from odtc.model.points import name_list
 
 model = read_model(sys.argv[1])
 found = milp(
-    model.c, constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
-    bounds=Bounds(model.col_lower, model.col_upper), integrality=model.integrality,
+    model.c,
+    constraints=LinearConstraint(model.A, model.row_lower, model.row_upper),
+    bounds=Bounds(model.col_lower, model.col_upper),
+    integrality=model.integrality,
     options={"time_limit": float(sys.argv[3])} if len(sys.argv) > 3 else {},
 )
 if found.x is not None:

@@ -109,7 +109,10 @@ class _Search:
         n, d = points.shape
         self.extreme = np.zeros(n, bool)
         self.open = np.ones(n, bool)
-        self.of, self.weight = np.zeros((n, 2 * d + 2), np.int64), np.zeros((n, 2 * d + 2))  # wider than Wolfe's needs: a vertex of the program
+        self.of, self.weight = (
+            np.zeros((n, 2 * d + 2), np.int64),
+            np.zeros((n, 2 * d + 2)),
+        )  # wider than Wolfe's needs: a vertex of the program
         self.of[:, 0], self.weight[:, 0] = np.arange(n), 1.0
 
     def run(self) -> None:
@@ -133,7 +136,11 @@ class _Search:
                 pass  # flat: the directions below will do
         axes = np.concatenate([np.eye(d), -np.eye(d)])
         # A little noise, so that no two points are equally far.
-        self._farthest(np.concatenate([axes + 1e-4 * self.random.standard_normal(axes.shape), self.random.standard_normal((8 * d, d))]))
+        self._farthest(
+            np.concatenate(
+                [axes + 1e-4 * self.random.standard_normal(axes.shape), self.random.standard_normal((8 * d, d))]
+            )
+        )
 
     def _thickness(self) -> float:
         """How far the points reach in the direction in which they vary least: in points that are flat but for rounding
@@ -162,11 +169,14 @@ class _Search:
         slots[:, : near.shape[1]], weight[:, : near.shape[1]] = near, lam
         inside = state == INSIDE
         for r in np.flatnonzero(state == OPEN).tolist():
-            inside[r], slots[r], weight[r], w[r] = _by_program(self.points[known], self.points[part[r]], self.tolerance, slots.shape[1])
+            inside[r], slots[r], weight[r], w[r] = _by_program(
+                self.points[known], self.points[part[r]], self.tolerance, slots.shape[1]
+            )
         done = part[inside]
         self.of[done], self.weight[done], self.open[done] = known[slots[inside]], weight[inside], False
         if not inside.all():
-            # At least one of the points that are not known becomes an extreme point, so this ends. The farthest of all in direction w; a little noise where several are equally far, less than
+            # At least one of the points that are not known becomes an extreme point, so this ends. The farthest of
+            # all in direction w; a little noise where several are equally far, less than
             # what parts p from the hull.
             w = w[~inside]
             gap = (w * self.points[part[~inside]]).sum(axis=1) - (w @ self.points[known].T).max(axis=1)
@@ -248,7 +258,10 @@ def _settle(V: np.ndarray, lam: np.ndarray, used: np.ndarray) -> None:
         theta = np.minimum(reach.min(axis=1), 1.0)
         mixed = old + theta[:, None] * (alpha - old)
         gone = low & ((reach <= theta[:, None]) | (mixed <= 1e-15))
-        gone[np.arange(len(at)), np.where(gone.any(axis=1), gone.argmax(axis=1), np.where(low, alpha, np.inf).argmin(axis=1))] = True
+        gone[
+            np.arange(len(at)),
+            np.where(gone.any(axis=1), gone.argmax(axis=1), np.where(low, alpha, np.inf).argmin(axis=1)),
+        ] = True
         mixed[gone] = 0.0
         used[at] &= ~gone
         total = mixed.sum(axis=1, keepdims=True)
@@ -261,8 +274,15 @@ def _by_program(E: np.ndarray, p: np.ndarray, tolerance: float, k: int):
 
     m, d = E.shape
     A = np.vstack([np.hstack([E.T, -np.ones((d, 1))]), np.hstack([-E.T, -np.ones((d, 1))])])
-    found = linprog(np.append(np.zeros(m), 1.0), A, np.append(p, -p), np.append(np.ones(m), 0.0)[None, :], [1.0],
-                    method="highs", options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    found = linprog(
+        np.append(np.zeros(m), 1.0),
+        A,
+        np.append(p, -p),
+        np.append(np.ones(m), 0.0)[None, :],
+        [1.0],
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     if found.x is None:  # it is kept
         return False, np.zeros(k, np.int64), np.zeros(k), np.zeros(d)
     lam, dual = np.maximum(found.x[:m], 0.0), found.ineqlin.marginals

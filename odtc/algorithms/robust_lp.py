@@ -5,11 +5,17 @@ import time
 import numpy as np
 
 FEW = 500  # rows of a program with many that it begins with, and that are added at once
-WAYS = ((1e-10, False), (1e-8, False), (1e-7, False), (1e-7, True))  # (tolerance, presolve) of a program, until one ends
+WAYS = (
+    (1e-10, False),
+    (1e-8, False),
+    (1e-7, False),
+    (1e-7, True),
+)  # (tolerance, presolve) of a program, until one ends
 
 
 def solved(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
-    """float64 (columns,): the least cost·x with A x <= b within the bounds, None where there is none, or none is found in
+    """float64 (columns,): the least cost·x with A x <= b within the bounds, None where there is none, or none is
+    found in
     so many seconds. Of many rows few hold with equality, so those that a point of some of them breaks most are added
     until it breaks none."""
     end, taken = time.monotonic() + seconds, np.zeros(A.shape[0], bool)
@@ -35,7 +41,11 @@ def _ended(cost, A, b, bounds, end: float):
     from scipy.optimize import linprog
 
     for tolerance, presolve in WAYS:
-        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance, "presolve": presolve}
+        options = {
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+            "presolve": presolve,
+        }
         limit = {"time_limit": max(0.0, end - time.monotonic())} if end < np.inf else {}
         found = linprog(cost, A_ub=A, b_ub=b, bounds=bounds, method="highs", options=options | limit)
         if found.status not in (1, 4) or time.monotonic() > end:

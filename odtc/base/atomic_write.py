@@ -51,8 +51,10 @@ def require_writable(path, *read) -> None:
     over which nothing is written. Raises OutputError."""
     path = Path(path)
     if not path.parent.is_dir():
-        raise OutputError(f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "
-                          f"{str(path.parent)!r}; make it, or choose another place with -o")
+        raise OutputError(
+            f"cannot write {str(path)!r}: {'it is no folder' if path.parent.exists() else 'there is no folder'} "
+            f"{str(path.parent)!r}; make it, or choose another place with -o"
+        )
     if path.is_dir():
         raise OutputError(f"cannot write {str(path)!r}: it is a folder; name a file")
     for other in read:

@@ -60,14 +60,19 @@ def check() -> None:
     """Raises TimeLimitReached when the end has passed."""
     end = _until.get()
     if end is not None and time.monotonic() > end:
-        raise TimeLimitReached("the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
-                        "fewer tests (--encoding auto:bins=8), a smaller --depth")
+        raise TimeLimitReached(
+            "the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
+            "fewer tests (--encoding auto:bins=8), a smaller --depth"
+        )
 
 
 def expect_end(multiplications: float, what: str, instead: str) -> None:
     """Raises ModelError where so much work would not end today."""
     if multiplications > RATE * HOPELESS:
-        raise ModelError(f"{what} would take about {multiplications:.1g} multiplications, some {multiplications / RATE / 3600:,.0f} hours; {instead}")
+        raise ModelError(
+            f"{what} would take about {multiplications:.1g} multiplications, some "
+            f"{multiplications / RATE / 3600:,.0f} hours; {instead}"
+        )
 
 
 def product(left: np.ndarray, right: np.ndarray, dtype) -> np.ndarray:

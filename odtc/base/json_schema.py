@@ -1,6 +1,7 @@
 """What a JSON file has to look like, said once, so that a damaged one is refused by the place of its damage.
 
-A shape is TEXT, WHOLE, NUMBER (finite), REAL, FLAG or ANY; a list of one shape, which all entries have; a dict of shapes by
+A shape is TEXT, WHOLE, NUMBER (finite), REAL, FLAG or ANY; a list of one shape, which all entries have; a dict of
+shapes by
 key, those whose key ends in "?" may be absent, others than these may be there; a tuple of alternatives; or a
 function of a value and its place, which returns the next shape, so that shapes may depend on values and on each other.
 """
@@ -11,7 +12,14 @@ from pathlib import Path
 
 from odtc.base.registry import of_this_stem
 
-TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = "a text", "a whole number", "a finite number", "a number", "true or false", "anything"
+TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
+    "a text",
+    "a whole number",
+    "a finite number",
+    "a number",
+    "true or false",
+    "anything",
+)
 LONGEST = 60  # characters of a value that is said
 LARGEST = sys.float_info.max  # JSON's whole numbers have no end, ours are doubles
 
@@ -25,14 +33,21 @@ def read_object(path, what: str, error: type[Exception]) -> dict:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:
-        raise error(f"cannot read the {what} {str(path)!r}: {problem.strerror}{of_this_stem(path, '.tree.json')}") from None
+        raise error(
+            f"cannot read the {what} {str(path)!r}: {problem.strerror}{of_this_stem(path, '.tree.json')}"
+        ) from None
     except UnicodeDecodeError as problem:
-        raise error(f"expected a {what} in JSON in {str(path)!r}, got bytes that are no text in UTF-8 (byte {problem.start + 1})") from None
+        raise error(
+            f"expected a {what} in JSON in {str(path)!r}, got bytes that are no text in UTF-8 (byte "
+            f"{problem.start + 1})"
+        ) from None
     try:
         facts = json.loads(text)
     except json.JSONDecodeError as problem:
-        raise error(f"expected a {what} in JSON in {str(path)!r}, got text that is not JSON "
-                    f"({problem.msg} in line {problem.lineno}, column {problem.colno})") from None
+        raise error(
+            f"expected a {what} in JSON in {str(path)!r}, got text that is not JSON "
+            f"({problem.msg} in line {problem.lineno}, column {problem.colno})"
+        ) from None
     except RecursionError:
         raise error(f"expected a {what} in JSON in {str(path)!r}, got one that is nested too deeply") from None
     except ValueError:  # Python reads no number of so many digits
@@ -62,9 +77,14 @@ def validate(value, shape, place: str = "") -> None:
             validate(entry, shape[0], f"{place}[{at}]")
     else:
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        fits = {TEXT: isinstance(value, str), FLAG: isinstance(value, bool), ANY: True,
-                WHOLE: number and isinstance(value, int), NUMBER: number and abs(value) <= LARGEST,
-                REAL: number and (isinstance(value, float) or abs(value) <= LARGEST)}
+        fits = {
+            TEXT: isinstance(value, str),
+            FLAG: isinstance(value, bool),
+            ANY: True,
+            WHOLE: number and isinstance(value, int),
+            NUMBER: number and abs(value) <= LARGEST,
+            REAL: number and (isinstance(value, float) or abs(value) <= LARGEST),
+        }
         _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
 
 
@@ -78,7 +98,12 @@ def _fit_any(value, shapes, place) -> None:
     simple = [shape for shape in shapes if not isinstance(shape, (dict, list)) and not callable(shape)]
     if len(simple) < len(shapes):
         raise last
-    _expect(False, " or ".join(shape if shape in (TEXT, WHOLE, NUMBER, REAL, FLAG) else repr(shape) for shape in simple), value, place)
+    _expect(
+        False,
+        " or ".join(shape if shape in (TEXT, WHOLE, NUMBER, REAL, FLAG) else repr(shape) for shape in simple),
+        value,
+        place,
+    )
 
 
 def _expect(fits: bool, wanted: str, value, place: str) -> None:

@@ -36,5 +36,6 @@ def require_memory(size: float, what: str, instead: str = SMALLER) -> None:
     room = available() if size > FEW else None  # to ask takes longer than to fill so little
     if room is not None and size > room:
         raise ModelError(
-            f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; {instead}"
+            f"{what} would take about {size / 2**30:,.1f} GiB of memory, {max(room, 0) / 2**30:,.1f} GiB are free; "
+            f"{instead}"
         )

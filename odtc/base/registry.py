@@ -15,14 +15,18 @@ from odtc.errors import ChoiceError
 
 
 def did_you_mean(name: str, known) -> str:
-    """" (did you mean 'x'?)" when a known name is near, else an empty string."""
+    """ " (did you mean 'x'?)" when a known name is near, else an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def of_this_stem(path, *endings: str) -> str:
-    """" (did you mean 'm.sol'?)" where `path` is no file, but is one with one of the endings: a stem was given."""
-    near = [f"{path}{ending}" for ending in endings if Path(f"{path}{ending}").is_file()] if not Path(path).is_file() else []
+    """ " (did you mean 'm.sol'?)" where `path` is no file, but is one with one of the endings: a stem was given."""
+    near = (
+        [f"{path}{ending}" for ending in endings if Path(f"{path}{ending}").is_file()]
+        if not Path(path).is_file()
+        else []
+    )
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
@@ -43,16 +47,16 @@ class Registry:
     def get(self, name: str) -> ModuleType:
         """The module of this name; raises ChoiceError, with the nearest name, for an unknown one."""
         if not isinstance(name, str):
-            raise ChoiceError(f"expected the name of a {self.kind} as a text, got {name!r}; known: {', '.join(self.names())}")
+            raise ChoiceError(
+                f"expected the name of a {self.kind} as a text, got {name!r}; known: {', '.join(self.names())}"
+            )
         if name in self.module_names:
             module = importlib.import_module(f"{self.package}.{name.replace('-', '_')}")
         else:
             foreign = self._foreign()
             if name not in foreign:
                 known = ", ".join(self.names()) or "there are none in this version"
-                raise ChoiceError(
-                    f"unknown {self.kind} {name!r}{did_you_mean(name, self.names())}; known: {known}"
-                )
+                raise ChoiceError(f"unknown {self.kind} {name!r}{did_you_mean(name, self.names())}; known: {known}")
             module = foreign[name].load()
         missing = [word for word in self.required if not hasattr(module, word)]
         if missing:
@@ -67,15 +71,24 @@ class Registry:
         for part in rest.split(",") if colon else ():
             key, _, value = (piece.strip() for piece in part.partition("="))
             if not key:
-                raise ChoiceError(f"expected KEY=VALUE behind each colon and comma of the {self.kind} {text!r}, got nothing; leave the sign out")
+                raise ChoiceError(
+                    f"expected KEY=VALUE behind each colon and comma of the {self.kind} {text!r}, got nothing; leave "
+                    f"the sign out"
+                )
             if key not in module.OPTIONS:
                 known = ", ".join(module.OPTIONS) or "it has none"
-                raise ChoiceError(f"unknown option {key!r} of the {self.kind} {name!r}{did_you_mean(key, module.OPTIONS)}; known: {known}")
+                raise ChoiceError(
+                    f"unknown option {key!r} of the {self.kind} {name!r}{did_you_mean(key, module.OPTIONS)}; known: "
+                    f"{known}"
+                )
             wanted = module.OPTIONS[key][0]
             try:
                 options[key] = wanted(value)
             except ValueError:
-                raise ChoiceError(f"expected {key}=VALUE with a value of type {wanted.__name__} in the {self.kind} {text!r}, got {value!r}") from None
+                raise ChoiceError(
+                    f"expected {key}=VALUE with a value of type {wanted.__name__} in the {self.kind} {text!r}, got "
+                    f"{value!r}"
+                ) from None
         return module, options
 
     def _foreign(self) -> dict:

@@ -93,7 +93,10 @@ def sql_number(value: float) -> str:
 
 def xml(text: str) -> str:
     """Text or an attribute of XML; what XML cannot hold becomes U+FFFD, and newlines in it stay."""
-    kept = "".join(c if c in "\t\n\r" or (c >= " " and not 0xD800 <= ord(c) < 0xE000 and c not in "\ufffe\uffff") else "\ufffd" for c in str(text))
+    kept = "".join(
+        c if c in "\t\n\r" or (c >= " " and not 0xD800 <= ord(c) < 0xE000 and c not in "\ufffe\uffff") else "\ufffd"
+        for c in str(text)
+    )
     return escape(kept).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
 
 
@@ -104,9 +107,23 @@ def md(text: str) -> str:
 
 def tex(text: str) -> str:
     """Text of LaTeX that shows itself, on one line."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-               '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "|": r"\textbar{}", "≤": r"$\leq$", "≠": r"$\neq$", "·": r"$\cdot$"}
-    return "".join(special.get(c, "\\" + c if c in "#$%&_{}" else "{[}" if c == "[" else "{]}" if c == "]" else c) for c in one_line(text))
+    special = {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        '"': r"\textquotedbl{}",
+        "`": r"\textasciigrave{}",
+        "|": r"\textbar{}",
+        "≤": r"$\leq$",
+        "≠": r"$\neq$",
+        "·": r"$\cdot$",
+    }
+    return "".join(
+        special.get(c, "\\" + c if c in "#$%&_{}" else "{[}" if c == "[" else "{]}" if c == "]" else c)
+        for c in one_line(text)
+    )
 
 
 # The other filters, for the words of a report.
@@ -118,14 +135,14 @@ def of(count: int, thing: str, things: str = "") -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """"90.7%"; "100%" and "0%" are only said where they are exact."""
+    """ "90.7%"; "100%" and "0%" are only said where they are exact."""
     if part in (0, whole):
         return "100%" if part else "0%"
     return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
 
 
 def tally(amounts, classes) -> str:
-    """"versicolor: 49, virginica: 5": the classes that are there at all, on one line."""
+    """ "versicolor: 49, virginica: 5": the classes that are there at all, on one line."""
     pairs = zip(classes, amounts)
     return ", ".join(f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in pairs if n)
 
@@ -152,9 +169,7 @@ def aligned(text: str, sides: str = "", widest: int = 72) -> str:
 
 def _width(text: str) -> int:
     """Columns of a terminal: Chinese signs take two, accents that join a letter none."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def tint(colour: str, strength: float) -> str:
@@ -163,5 +178,25 @@ def tint(colour: str, strength: float) -> str:
     return "#" + "".join(f"{round(255 - (255 - part) * strength):02x}" for part in parts)
 
 
-FILTERS = (aligned, c_number, c_str, dot_str, js_str, js_value, md, of, one_line, percent, py_str, py_value, show_number, sql_ident, sql_number,
-           sql_str, tally, tex, tint, xml)
+FILTERS = (
+    aligned,
+    c_number,
+    c_str,
+    dot_str,
+    js_str,
+    js_value,
+    md,
+    of,
+    one_line,
+    percent,
+    py_str,
+    py_value,
+    show_number,
+    sql_ident,
+    sql_number,
+    sql_str,
+    tally,
+    tex,
+    tint,
+    xml,
+)

@@ -1,7 +1,6 @@
 """Numbers as text."""
 
 
-
 def show_number(value: float) -> str:
     """The shortest text that reads back as the same double: 3 rather than 3.0."""
     value = float(value)

@@ -61,10 +61,13 @@ from odtc.cli.options import (
 from odtc.errors import ChoiceError, OdtcError
 
 app = typer.Typer(
-    name="odtc", no_args_is_help=True, pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]}, rich_markup_mode=None,
+    name="odtc",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
     help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
-         "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
+    "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
 )
 
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
@@ -81,20 +84,51 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
 
 @app.command()
 def fit(
-    data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
-    encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
-    class_weight: ClassWeight = None, cost: Cost = None,
-    constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
+    data: DataFile,
+    model: ModelName = "flowoct",
+    depth: Depth = 2,
+    target: Target = None,
+    p: Params = [],
+    encoding: Encoding = "auto",
+    cuts: Cuts = None,
+    start: Start = "cart",
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: Missing = "drop",
+    weights: Weights = None,
+    aside: Aside = None,
+    class_weight: ClassWeight = None,
+    cost: Cost = None,
+    constraint: Constraints = [],
+    min_leaf_rows: MinLeafRows = None,
+    max_branch_nodes: MaxBranchNodes = None,
     max_features: MaxFeatures = None,
     select: Select = None,
-    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
-    solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
-    time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
-    format: Annotated[str | None, typer.Option("--format", help="Write the model file too: mps, lp or fixed-mps.", autocompletion=completing("formats"))] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")
+    ] = None,
+    solver: SolverName = "highs",
+    solver_template: SolverTemplate = None,
+    program: ProgramFile = None,
+    time_limit: TimeLimit = None,
+    threads: Threads = None,
+    seed: Seed = 0,
+    gap: Gap = 0.0,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Write the model file too: mps, lp or fixed-mps.", autocompletion=completing("formats")
+        ),
+    ] = None,
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol.")] = False,
-    pool: near_optimal.PoolSize = None, within: near_optimal.Within = None, o: Stem = None, as_json: Json = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol."),
+    ] = False,
+    pool: near_optimal.PoolSize = None,
+    within: near_optimal.Within = None,
+    o: Stem = None,
+    as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
     from odtc.base import deadline
@@ -108,8 +142,19 @@ def fit(
     if format:
         FORMATS.get(format)
     how = reading(target, categorical, numeric, missing, weights, aside)
-    posed = partial(_pose, model=model, depth=depth, how=how, p=p, encoding=encoding, cuts=cuts, class_weight=class_weight, cost=cost,
-                   constraints=_constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), fitting=True)
+    posed = partial(
+        _pose,
+        model=model,
+        depth=depth,
+        how=how,
+        p=p,
+        encoding=encoding,
+        cuts=cuts,
+        class_weight=class_weight,
+        cost=cost,
+        constraints=_constraints(constraint, min_leaf_rows, max_branch_nodes, max_features),
+        fitting=True,
+    )
 
     def pose(data, limit, select=None):
         """The problem, its time limit, and when that began: what it takes to pose is taken of it."""
@@ -117,7 +162,8 @@ def fit(
         return posed(data, select=select, time_limit=limit), limit, began
 
     def once(given, mark="", quiet=False):
-        """The Fit of a problem, its stem with the mark, and the files written; `quiet` where another result is there to print."""
+        """The Fit of a problem, its stem with the mark, and the files written; `quiet` where another result is there
+        to print."""
         problem, limit, began = given
         labelled = pipeline.test_rows(problem, test) if test else None
         stem = _stem(problem, o) + mark
@@ -125,39 +171,74 @@ def fit(
         if hasattr(problem.module, "tree"):
             for option, stands in (("--cuts", cuts not in (None, "none")), ("--format", format), ("--keep", keep)):
                 if stands:
-                    raise ChoiceError(f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; leave the option out")
+                    raise ChoiceError(
+                        f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; "
+                        f"leave the option out"
+                    )
             learnt = pipeline.learn(problem, labelled, deadline.after(began, limit))
             artifacts.forget_solution(stem)
             return learnt, stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
         if keep and not (loops or rounds):
-            raise ChoiceError(f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps its model")
+            raise ChoiceError(
+                f"--keep keeps the rounds of a loop, and {model} is solved once; --format {format or 'mps'} keeps "
+                f"its model"
+            )
         grows = getattr(problem.module, "GROWS", False)
         if keep and grows:
-            raise ChoiceError(f"--keep keeps the models of rounds that a solver solves; fit --model {model} keeps its columns in STEM.columns.json, "
-                              "and --format mps its last master")
+            raise ChoiceError(
+                f"--keep keeps the models of rounds that a solver solves; fit --model {model} keeps its columns in "
+                f"STEM.columns.json, "
+                "and --format mps its last master"
+            )
         if format and loops and not keep and not grows:
-            raise ChoiceError(f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
-                              f"and `odtc build --model {model}` writes the one that needs no rounds")
+            raise ChoiceError(
+                f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
+                f"and `odtc build --model {model}` writes the one that needs no rounds"
+            )
         keeper, written = Keeper(stem, format or "mps", gzip) if keep else None, []
-        with console.live(label, stem, written, racers) as (progress, log), console.race_logs(stem, racers, written) as logs:
+        with (
+            console.live(label, stem, written, racers) as (progress, log),
+            console.race_logs(stem, racers, written) as logs,
+        ):
             left = deadline.after(began, limit)
             ready = pipeline.prepare(problem, cuts, start, pipeline.relaxations(left, progress, log, keeper), left)
             if ready.model is not None:
                 _say_start(problem, ready.begun, start)
                 built = artifacts.write_build(ready.model, stem, None if loops else format, gzip)
-                last, solution = pipeline.run(ready.model, solver, start=ready.point, progress=progress, log=log, logs=logs,
-                                              path=built[0] if format and not loops else None, program=program, keep=keeper,
-                                              time_limit=ready.left, threads=threads, seed=seed, gap=gap)
+                last, solution = pipeline.run(
+                    ready.model,
+                    solver,
+                    start=ready.point,
+                    progress=progress,
+                    log=log,
+                    logs=logs,
+                    path=built[0] if format and not loops else None,
+                    program=program,
+                    keep=keeper,
+                    time_limit=ready.left,
+                    threads=threads,
+                    seed=seed,
+                    gap=gap,
+                )
         if ready.model is None:
             artifacts.forget_solution(stem)
             if ready.known is None:
-                console.refuse_no_solution(pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json, quiet)
-            return pipeline.unfinished(ready, labelled), stem, written + near_optimal.write_pool(problem, pool, within, 0, stem)
+                console.refuse_no_solution(
+                    pipeline.model_facts(problem), pipeline.out_of_time(ready), written, as_json, quiet
+                )
+            return (
+                pipeline.unfinished(ready, labelled),
+                stem,
+                written + near_optimal.write_pool(problem, pool, within, 0, stem),
+            )
         if last.problem is not ready.model.problem:  # the loop has made columns, which the first manifest has not
             built = artifacts.write_build(last, stem, format, gzip, solution.x if format else None)
         written = built + artifacts.write_beside(last.problem, stem) + written
-        written += [*(keeper.files if keeper else ()), *artifacts.write_solution(last, solution, options, f"{stem}.sol")]
+        written += [
+            *(keeper.files if keeper else ()),
+            *artifacts.write_solution(last, solution, options, f"{stem}.sol"),
+        ]
         if not solution.has_solution:
             console.refuse_no_solution(pipeline.model_facts(problem, last), solution, written, as_json, quiet)
         done = pipeline.finish(last, solution, labelled)
@@ -177,15 +258,34 @@ def _finish_fit(done, stem: str, written: list, as_json: bool) -> None:
 
 @app.command()
 def build(
-    data: DataFile, model: ModelName = "flowoct", depth: Depth = 2, target: Target = None, p: Params = [],
-    encoding: Encoding = "auto", cuts: Cuts = None, start: Start = "cart", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
-    class_weight: ClassWeight = None, cost: Cost = None,
-    constraint: Constraints = [], min_leaf_rows: MinLeafRows = None, max_branch_nodes: MaxBranchNodes = None,
-    max_features: MaxFeatures = None, select: Select = None,
-    format: Annotated[str, typer.Option("--format", help="mps, lp or fixed-mps.", autocompletion=completing("formats"))] = "mps",
+    data: DataFile,
+    model: ModelName = "flowoct",
+    depth: Depth = 2,
+    target: Target = None,
+    p: Params = [],
+    encoding: Encoding = "auto",
+    cuts: Cuts = None,
+    start: Start = "cart",
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: Missing = "drop",
+    weights: Weights = None,
+    aside: Aside = None,
+    class_weight: ClassWeight = None,
+    cost: Cost = None,
+    constraint: Constraints = [],
+    min_leaf_rows: MinLeafRows = None,
+    max_branch_nodes: MaxBranchNodes = None,
+    max_features: MaxFeatures = None,
+    select: Select = None,
+    format: Annotated[
+        str, typer.Option("--format", help="mps, lp or fixed-mps.", autocompletion=completing("formats"))
+    ] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
-    dialect: DialectName = None, pricing: Pricing = None, o: Stem = None, as_json: Json = False,
+    dialect: DialectName = None,
+    pricing: Pricing = None,
+    o: Stem = None,
+    as_json: Json = False,
 ) -> None:
     """Write the model file, its manifest (STEM.odt.json) and the start files."""
     from odtc.fileformats.model_files import FORMATS
@@ -199,8 +299,19 @@ def build(
             raise ChoiceError(f"{dialect} does not read the format {format!r}; it reads {', '.join(reads)}")
     if gzip and (words := artifacts.gzip_words(dialect)):
         console.say(words)
-    problem = _pose(data, model, depth, reading(target, categorical, numeric, missing, weights, aside), p, encoding, cuts,
-                    class_weight, cost, _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features), select)
+    problem = _pose(
+        data,
+        model,
+        depth,
+        reading(target, categorical, numeric, missing, weights, aside),
+        p,
+        encoding,
+        cuts,
+        class_weight,
+        cost,
+        _constraints(constraint, min_leaf_rows, max_branch_nodes, max_features),
+        select,
+    )
     stem = _stem(problem, o, FORMATS.get(format).SUFFIX)
     if pipeline.separates(cuts):
         with console.live("HiGHS", None, []) as (progress, _):
@@ -217,9 +328,11 @@ def build(
     if as_json:
         console.print_json(facts)
         return
-    print(f"{facts['model']} of depth {depth} for {facts['n_rows']} rows ({facts['n_rows_merged']} after merging) and "
-          f"{facts['n_features_encoded']} tests: {facts['n_cols']:,} columns, {facts['n_model_rows']:,} rows, "
-          f"{facts['nnz']:,} nonzeros")
+    print(
+        f"{facts['model']} of depth {depth} for {facts['n_rows']} rows ({facts['n_rows_merged']} after merging) and "
+        f"{facts['n_features_encoded']} tests: {facts['n_cols']:,} columns, {facts['n_model_rows']:,} rows, "
+        f"{facts['nnz']:,} nonzeros"
+    )
     for path in written:
         print(f"{path}  {Path(path).stat().st_size:,} bytes")
 
@@ -231,9 +344,13 @@ app.command()(solve.solve)
 def decode(
     solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Any solver's solution file.")],
     manifest: ManifestFile = None,
-    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log, for formats without a status.")] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="The solver's log, for formats without a status.")
+    ] = None,
     data: MovedData = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")] = None,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Turn a solution file into a tree, checked."""
@@ -250,24 +367,38 @@ def decode(
         console.say(f"note: {note}")
     done = pipeline.finish(model, solution, dataset=dataset)
     written = _write_tree(done.decoded, target)
-    facts = artifacts.selection_facts(opened) | done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": written[0] if written else None,
-                          "files": written}
+    facts = (
+        artifacts.selection_facts(opened)
+        | done.facts
+        | {
+            "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
+            "tree": written[0] if written else None,
+            "files": written,
+        }
+    )
     console.print_tree_result(done.tree, done.decoded, facts, as_json)
 
 
 @app.command()
 def verify(
-    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None, manifest: ManifestFile = None,
+    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None,
+    manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
     data: MovedData = None,
-    certificate: Annotated[Path | None, typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead.")] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
     from odtc.workflow import artifacts, pipeline
 
     if (solution_file is None) == (certificate is None):
-        raise ChoiceError("expected a solution file, or --certificate with the file of one, " + ("got neither" if certificate is None else "not both"))
+        raise ChoiceError(
+            "expected a solution file, or --certificate with the file of one, "
+            + ("got neither" if certificate is None else "not both")
+        )
     if certificate is not None:
         certify.verify_certificate(certificate, data, as_json)
         return
@@ -278,8 +409,16 @@ def verify(
     done = pipeline.finish(model, solution, dataset=dataset)
     decoded = done.decoded
     if as_json:
-        console.print_json(done.facts | {"n_rows_dropped": opened.facts["data"]["n_rows_dropped"], "tree": None, "files": [],
-                                  "checks": [check.to_json() for check in decoded.checks], "verified": decoded.verified})
+        console.print_json(
+            done.facts
+            | {
+                "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
+                "tree": None,
+                "files": [],
+                "checks": [check.to_json() for check in decoded.checks],
+                "verified": decoded.verified,
+            }
+        )
     else:
         console.print_checks(decoded.checks)
     if note:
@@ -288,9 +427,14 @@ def verify(
 
 
 @app.command()
-def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))] = "text",
-         number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
-         templates: Templates = None) -> None:
+def show(
+    tree: TreeFile,
+    to: Annotated[
+        str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))
+    ] = "text",
+    number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
+    templates: Templates = None,
+) -> None:
     """Print a tree, or the list of a pool (STEM.pool.json)."""
     from odtc.trees.exporting import EXPORTERS
     from odtc.trees.rendering import render_tree
@@ -310,7 +454,8 @@ def show(tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc
 
 @app.command()
 def export(
-    tree: TreeFile, to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))],
+    tree: TreeFile,
+    to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))],
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default stdout.")] = None,
     templates: Templates = None,
 ) -> None:
@@ -334,12 +479,16 @@ def export(
 
 @app.command()
 def predict(
-    tree: TreeFile, data: DataFile,
+    tree: TreeFile,
+    data: DataFile,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default stdout.")] = None,
-    score: Annotated[bool, typer.Option("--score", help="Print accuracy and confusion matrix of a labelled file.")] = False,
+    score: Annotated[
+        bool, typer.Option("--score", help="Print accuracy and confusion matrix of a labelled file.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rows of a file; the columns that the tree asks for are found by name, an unseen category is in no set."""
+    """Predict the rows of a file; the columns that the tree asks for are found by name, an unseen category is in no
+    set."""
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.reading import read_rows
     from odtc.trees.tree import read_tree
@@ -360,7 +509,13 @@ def predict(
         facts = run_facts.score(loaded, rows)
         console.print_json(facts) if as_json else console.print_score(facts)
     elif as_json:
-        console.print_json({"n_rows": rows.n_rows, "predictions": [loaded.classes[k] for k in predicted], "files": [str(o)] if o else []})
+        console.print_json(
+            {
+                "n_rows": rows.n_rows,
+                "predictions": [loaded.classes[k] for k in predicted],
+                "files": [str(o)] if o else [],
+            }
+        )
 
 
 def _kinds(incomplete: str) -> list[str]:
@@ -374,8 +529,13 @@ def _members(incomplete: str) -> list[str]:
 
 
 @app.command("list")
-def list_(kind: Annotated[str, typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…", autocompletion=_kinds)],
-          as_json: Json = False) -> None:
+def list_(
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="models|cuts|encodings|solvers|formats|exporters|selections|…", autocompletion=_kinds),
+    ],
+    as_json: Json = False,
+) -> None:
     """List what there is of a kind, one a line."""
     from odtc.cli.catalogue import members
 
@@ -441,19 +601,29 @@ def main() -> None:
         console.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
         code = 1
     except MemoryError:
-        console.say("odtc: error: not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8")
+        console.say(
+            "odtc: error: not enough memory; use a smaller --depth, or fewer tests with --encoding thresholds:bins=8"
+        )
         code = 1
     except Exception as problem:
-        if isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None:  # files of ours raise OutputError
+        if (
+            isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None
+        ):  # files of ours raise OutputError
             _silence_stdout()
-            console.say(f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere")
+            console.say(
+                f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
+            )
             sys.exit(1)
         if os.environ.get("ODTC_TRACEBACK"):
             raise
-        console.say(f"odtc: error: a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
-             "with what ODTC_TRACEBACK=1 in the environment makes it print")
+        console.say(
+            f"odtc: error: a fault in odtc itself ({type(problem).__name__}: {_one_line(problem)}); please report it, "
+            "with what ODTC_TRACEBACK=1 in the environment makes it print"
+        )
         code = 1
-    if "odtc.solvers.solve" in sys.modules and any(thread.is_alive() for thread in sys.modules["odtc.solvers.solve"].LEFT):
+    if "odtc.solvers.solve" in sys.modules and any(
+        thread.is_alive() for thread in sys.modules["odtc.solvers.solve"].LEFT
+    ):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code or 0)
@@ -491,10 +661,26 @@ def _start(compiled, name: str):
 
 def _say_start(problem, begun, name: str) -> None:
     if begun is None and name != "none":
-        console.say(f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})")
+        console.say(
+            f"no start is given: the tree of {name!r} breaks a constraint ({'; '.join(map(str, problem.constraints))})"
+        )
 
 
-def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constraints, select=None, fitting=False, time_limit=None):
+def _pose(
+    data,
+    model,
+    depth,
+    how,
+    p,
+    encoding,
+    cuts,
+    class_weight,
+    cost,
+    constraints,
+    select=None,
+    fitting=False,
+    time_limit=None,
+):
     """The Problem that the options pose, from a data file that is read so; says how many rows went."""
     from odtc.data.column_types import numbers_of
     from odtc.data.dataset import Dataset
@@ -507,8 +693,20 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
             raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
         params[key] = value
     pipeline.choose_cuts(cuts)  # a family that is not known is said before the data is read
-    problem = pipeline.pose(data, model, depth, encoding=encoding, params=params, reading=how, fitting=fitting,
-                            class_weight=class_weight, cost=cost, constraints=constraints, select=select, time_limit=time_limit)
+    problem = pipeline.pose(
+        data,
+        model,
+        depth,
+        encoding=encoding,
+        params=params,
+        reading=how,
+        fitting=fitting,
+        class_weight=class_weight,
+        cost=cost,
+        constraints=constraints,
+        select=select,
+        time_limit=time_limit,
+    )
     if choice := problem.memo.get("choice"):
         console.say(f"--model auto: {choice.why}")
     for words in getattr(problem.module, "advice", lambda problem: ())(problem):
@@ -516,8 +714,10 @@ def _pose(data, model, depth, how, p, encoding, cuts, class_weight, cost, constr
     dataset = problem.encoded.dataset
     measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
     if measured and any(value != int(value) for value in measured):
-        console.say(f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
-                   "for few classes put them into ranges, or name another column with --target")
+        console.say(
+            f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
+            "for few classes put them into ranges, or name another column with --target"
+        )
     if not isinstance(data, Dataset):
         whole = dataset if dataset.selected is None else dataset.selected.whole
         console.say_dropped(whole)

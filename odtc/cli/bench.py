@@ -22,29 +22,67 @@ from odtc.cli.options import (
 )
 from odtc.errors import ChoiceError
 
-bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'.")
+bench = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
+)
 
 TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="By default stdout.")]
 
 
 @bench.command()
 def models(
-    data: Annotated[str | None, typer.Option("--data", metavar="A,B", help="Data files, or names of files in $ODTC_DATA (else ../shared/data); "
-                                             "by default the ten sets of the papers.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="A,B",
+            help="Data files, or names of files in $ODTC_DATA (else ../shared/data); "
+            "by default the ten sets of the papers.",
+        ),
+    ] = None,
     depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "2,3",
-    forms: Annotated[str | None, typer.Option("--forms", metavar="NAME[:KEY=VALUE…],…", help="Formulations with parameters; NAME:fit is the loop "
-                                              "of `odtc fit`. By default every univariate one, flowoct also as printed (literal=true).")] = None,
-    peer_files: Annotated[str | None, typer.Option("--peer-files", metavar="'GLOB'", help="Models of others for the same data, "
-                                                   "named …DATA_dDEPTH.lp (.mps, .gz), solved in the same run.")] = None,
-    solver: SolverName = "highs", time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall seconds a solve.")] = 60,
-    lp_limit: Annotated[float, typer.Option("--lp-limit", metavar="S", help="Wall seconds a root relaxation (HiGHS).")] = 20,
-    threads: Annotated[int, typer.Option("--threads")] = 1, seed: Seed = 0,
-    start: Annotated[str, typer.Option("--start", metavar="NAME|none", help="See `odtc list starts`; a peer's model gets none.")] = "cart",
-    encoding: Annotated[str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")] = "onehot",
-    target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
-    aside: Aside = None, constraint: Constraints = [],
-    results: Annotated[Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")] = Path("bench-models.jsonl"),
-    o: TableFile = None, as_json: Json = False,
+    forms: Annotated[
+        str | None,
+        typer.Option(
+            "--forms",
+            metavar="NAME[:KEY=VALUE…],…",
+            help="Formulations with parameters; NAME:fit is the loop "
+            "of `odtc fit`. By default every univariate one, flowoct also as printed (literal=true).",
+        ),
+    ] = None,
+    peer_files: Annotated[
+        str | None,
+        typer.Option(
+            "--peer-files",
+            metavar="'GLOB'",
+            help="Models of others for the same data, named …DATA_dDEPTH.lp (.mps, .gz), solved in the same run.",
+        ),
+    ] = None,
+    solver: SolverName = "highs",
+    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall seconds a solve.")] = 60,
+    lp_limit: Annotated[
+        float, typer.Option("--lp-limit", metavar="S", help="Wall seconds a root relaxation (HiGHS).")
+    ] = 20,
+    threads: Annotated[int, typer.Option("--threads")] = 1,
+    seed: Seed = 0,
+    start: Annotated[
+        str, typer.Option("--start", metavar="NAME|none", help="See `odtc list starts`; a peer's model gets none.")
+    ] = "cart",
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")
+    ] = "onehot",
+    target: Target = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: Missing = "drop",
+    weights: Weights = None,
+    aside: Aside = None,
+    constraint: Constraints = [],
+    results: Annotated[
+        Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")
+    ] = Path("bench-models.jsonl"),
+    o: TableFile = None,
+    as_json: Json = False,
 ) -> None:
     """Each formulation on each data set and depth: sizes, root bound, time, nodes, gap, beside the models of others."""
     from odtc.data.encoding import ENCODINGS
@@ -59,19 +97,27 @@ def models(
     files = study.found_data(names(data))
     how = reading(target, categorical, numeric, missing, weights, aside)
     Options(time_limit=lp_limit)
-    settings = study.Settings(solver, Options(time_limit, threads, seed), lp_limit, encoding, start, how, tuple(constraint))
+    settings = study.Settings(
+        solver, Options(time_limit, threads, seed), lp_limit, encoding, start, how, tuple(constraint)
+    )
     installed(solver)
     if start != "none":
         HEURISTICS.get(start.partition(":")[0].strip())
     ENCODINGS.parse(encoding)
     if peer_files and constraint:
-        raise ChoiceError("--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out one of the two")
+        raise ChoiceError(
+            "--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out "
+            "one of the two"
+        )
     peers = study.found_peers(peer_files, files) if peer_files else {}
     cells = study.lay_out(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
     try:
         found = study.run(cells, settings, results, console.say)
     except KeyboardInterrupt:
-        console.say(f"odtc: interrupted; the finished cells stand in {results}: the same command goes on, `odtc bench table {results}` shows them")
+        console.say(
+            f"odtc: interrupted; the finished cells stand in {results}: the same command goes on, `odtc bench table "
+            f"{results}` shows them"
+        )
         raise typer.Exit(1) from None
     if as_json:
         console.print_json({"cells": found, "files": [str(results)]})

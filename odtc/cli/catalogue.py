@@ -19,8 +19,17 @@ from odtc.trees.exporting import summaries
 from odtc.workflow.row_selection.selection import SELECTIONS
 
 REGISTRIES = {
-    "models": FORMULATIONS, "cuts": CUTS, "encodings": ENCODINGS, "solvers": SOLVERS, "formats": FORMATS,
-    "exporters": None, "selections": SELECTIONS, "starts": HEURISTICS, "constraints": CONSTRAINTS, "points": POINTS, "readers": READERS,
+    "models": FORMULATIONS,
+    "cuts": CUTS,
+    "encodings": ENCODINGS,
+    "solvers": SOLVERS,
+    "formats": FORMATS,
+    "exporters": None,
+    "selections": SELECTIONS,
+    "starts": HEURISTICS,
+    "constraints": CONSTRAINTS,
+    "points": POINTS,
+    "readers": READERS,
 }
 
 
@@ -34,7 +43,9 @@ def members(kind: str) -> list[tuple[str, str]]:
 def describe(name: str) -> str:
     """What is known of a member of any registry; raises ChoiceError for an unknown name."""
     names = {kind: _names(kind) for kind in REGISTRIES}
-    texts = [f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]]
+    texts = [
+        f"{name} ({kind}): {_member_line(kind, name)}{_details(kind, name)}" for kind in names if name in names[kind]
+    ]
     if not texts:
         known = [member for members in names.values() for member in members]
         raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
@@ -72,20 +83,33 @@ def _details(kind, name) -> str:
             about = field.metadata
             span = f", {about['least']} to below {about['below']}" if about["below"] is not None else ""
             choices = f", one of {', '.join(about['choices'])}" if about["choices"] else ""
-            default = str(field.default).lower() if isinstance(field.default, bool) else field.default if field.default != "" else "none"
+            default = (
+                str(field.default).lower()
+                if isinstance(field.default, bool)
+                else field.default
+                if field.default != ""
+                else "none"
+            )
             lines.append(f"-p {parameter_key(field)}=…  {about['help']} (default {default}{span}{choices})")
         doc = (module.__doc__ or "").strip()
         lines += ["", doc] if doc else []
     elif kind in ("encodings", "selections"):
         module = REGISTRIES[kind].get(name)
-        lines += [f"--{'encoding' if kind == 'encodings' else 'select'} {name}:{key}=…  {text}" for key, (_, text) in module.OPTIONS.items()]
+        lines += [
+            f"--{'encoding' if kind == 'encodings' else 'select'} {name}:{key}=…  {text}"
+            for key, (_, text) in module.OPTIONS.items()
+        ]
         lines += ["", module.__doc__.strip()] if kind == "selections" else []
     elif kind == "starts":
         for key, (_, text) in getattr(HEURISTICS.get(name), "OPTIONS", {}).items():
             lines.append(f"--start {name}:{key}=…  {text}")
     elif kind == "cuts":
         module = CUTS.get(name)
-        lines += [f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}", "", module.__doc__.strip()]
+        lines += [
+            f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}",
+            "",
+            module.__doc__.strip(),
+        ]
     elif kind == "constraints":
         module = CONSTRAINTS.get(name)
         lines += [f"needs columns of the roles {words(module.NEEDS)}: {module.HINT}", "", module.__doc__.strip()]

@@ -24,11 +24,23 @@ from odtc.cli.options import (
 
 
 def certify(
-    data: DataFile, depth: Depth = 2, target: Target = None, encoding: Encoding = "auto", categorical: Categorical = None,
-    numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None, aside: Aside = None,
-    class_weight: ClassWeight = None, cost: Cost = None,
-    lambda_: Annotated[float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")] = 0.0,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")] = None,
+    data: DataFile,
+    depth: Depth = 2,
+    target: Target = None,
+    encoding: Encoding = "auto",
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: Missing = "drop",
+    weights: Weights = None,
+    aside: Aside = None,
+    class_weight: ClassWeight = None,
+    cost: Cost = None,
+    lambda_: Annotated[
+        float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")
+    ] = 0.0,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
@@ -43,8 +55,16 @@ def certify(
     from odtc.verification.coverage import words
     from odtc.workflow import pipeline
 
-    problem = pipeline.pose(data, "dpflow", depth, encoding=encoding, params={"lambda": lambda_}, class_weight=class_weight, cost=cost,
-                            reading=reading(target, categorical, numeric, missing, weights, aside))
+    problem = pipeline.pose(
+        data,
+        "dpflow",
+        depth,
+        encoding=encoding,
+        params={"lambda": lambda_},
+        class_weight=class_weight,
+        cost=cost,
+        reading=reading(target, categorical, numeric, missing, weights, aside),
+    )
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
     for file in (path, tree):
@@ -58,13 +78,27 @@ def certify(
     write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     if as_json:
-        scope = {"n_tests": proof.n_tests, "n_targets": proof.n_targets, "terms": proof.terms, "all_midpoints": not proof.left_out,
-                 "n_splits": proof.n_splits, "left_out": {name: list(of) for name, of in proof.left_out.items()}}
-        console.print_json(done.facts | scope | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]})
+        scope = {
+            "n_tests": proof.n_tests,
+            "n_targets": proof.n_targets,
+            "terms": proof.terms,
+            "all_midpoints": not proof.left_out,
+            "n_splits": proof.n_splits,
+            "left_out": {name: list(of) for name, of in proof.left_out.items()},
+        }
+        console.print_json(
+            done.facts | scope | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
+        )
         return
-    print(f"no tree of depth {depth} over these {proof.n_tests} tests costs less than {proof.objective:.10g}; {words(proof.n_splits, proof.left_out)}")
+    print(
+        f"no tree of depth {depth} over these {proof.n_tests} tests costs less than {proof.objective:.10g}; "
+        f"{words(proof.n_splits, proof.left_out)}"
+    )
     print(f"{tree}  {tree.stat().st_size:,} bytes: {done.facts['train_correct']} of {done.facts['n_rows']} rows right")
-    print(f"{path}  {path.stat().st_size:,} bytes, {proof.n_targets:,} targets; check it with `odtc verify --certificate {path}`")
+    print(
+        f"{path}  {path.stat().st_size:,} bytes, {proof.n_targets:,} targets; check it with `odtc verify "
+        f"--certificate {path}`"
+    )
 
 
 def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
@@ -77,26 +111,54 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     facts = read_certificate(path)
     source = facts["data"]
     if data is None and "path" not in source:
-        raise CertificateError(f"the certificate {str(path)!r} does not say of which data file it is; name it with --data")
+        raise CertificateError(
+            f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
+        )
     file = data or path.resolve().parent / source["path"]
     try:
-        rows = read(file, source["target"], tuple(source.get("categorical", ())), tuple(source.get("numeric", ())), source["missing"], source.get("weights"),
-                    aside=tuple(source.get("aside", ())))
+        rows = read(
+            file,
+            source["target"],
+            tuple(source.get("categorical", ())),
+            tuple(source.get("numeric", ())),
+            source["missing"],
+            source.get("weights"),
+            aside=tuple(source.get("aside", ())),
+        )
     except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
-        raise CertificateError(f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target {source['target']!r} "
-                               f"({str(problem).partition(';')[0]}); name its data with --data") from None
+        raise CertificateError(
+            f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "
+            f"{source['target']!r} "
+            f"({str(problem).partition(';')[0]}); name its data with --data"
+        ) from None
     try:
         proof = check(facts, rows)
     except CertificateError as problem:
         raise CertificateError(f"{path}: {problem}") from None
     if source.get("sha256") not in (None, fingerprint(file)):
-        console.say(f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it proves its tree here too")
+        console.say(
+            f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
+            f"proves its tree here too"
+        )
     if as_json:
-        console.print_json({"verified": True, "objective": proof.objective, "depth": proof.depth, "n_tests": proof.n_tests,
-                           "n_rows": proof.n_rows, "n_targets": proof.n_targets, "terms": proof.terms,
-                           "all_midpoints": not proof.left_out, "n_splits": proof.n_splits,
-                           "left_out": {name: list(of) for name, of in proof.left_out.items()}})
+        console.print_json(
+            {
+                "verified": True,
+                "objective": proof.objective,
+                "depth": proof.depth,
+                "n_tests": proof.n_tests,
+                "n_rows": proof.n_rows,
+                "n_targets": proof.n_targets,
+                "terms": proof.terms,
+                "all_midpoints": not proof.left_out,
+                "n_splits": proof.n_splits,
+                "left_out": {name: list(of) for name, of in proof.left_out.items()},
+            }
+        )
         return
-    print(f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests costs less than {proof.objective:.10g} on "
-          f"{proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {proof.n_targets:,} targets checked in whole numbers")
+    print(
+        f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests costs less than {proof.objective:.10g} on "
+        f"{proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {proof.n_targets:,} targets checked in "
+        f"whole numbers"
+    )
     print(f"tests     {words(proof.n_splits, proof.left_out)}")

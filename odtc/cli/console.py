@@ -62,7 +62,11 @@ def refuse_no_solution(facts, solution, files, as_json, quiet: bool = False) -> 
         print_json(facts)
     else:
         print_race(facts)
-    raise NoSolutionError(pipeline.no_solution_text(solution, facts["model"] is not None, facts.get("constraints", ()), "selection" in facts))
+    raise NoSolutionError(
+        pipeline.no_solution_text(
+            solution, facts["model"] is not None, facts.get("constraints", ()), "selection" in facts
+        )
+    )
 
 
 def print_tree_result(tree, decoded, facts, as_json) -> None:
@@ -73,7 +77,9 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
     else:
         sys.stdout.write(render_tree(tree))
         print()
-        proved = {"optimal": _optimal(facts["gap"]), "unknown": "not proved"}.get(facts["termination"], facts["termination"].replace("_", " "))
+        proved = {"optimal": _optimal(facts["gap"]), "unknown": "not proved"}.get(
+            facts["termination"], facts["termination"].replace("_", " ")
+        )
         proved = proved if decoded.verified else "NOT VERIFIED"
         bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
         seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
@@ -82,17 +88,28 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
         print_race(facts)
         of_all = "all_rows" in facts
         weighted = "train_weighted_accuracy" in facts
-        ours, theirs = (f", by weight {100 * facts[key]:.2f} %" if weighted else "" for key in ("train_weighted_accuracy", "cart_train_weighted_accuracy"))
-        print(f"{'selected' if of_all else 'training'}  {facts['train_correct']} of {facts['n_rows']} {'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
-              f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %{theirs})")
+        ours, theirs = (
+            f", by weight {100 * facts[key]:.2f} %" if weighted else ""
+            for key in ("train_weighted_accuracy", "cart_train_weighted_accuracy")
+        )
+        print(
+            f"{'selected' if of_all else 'training'}  {facts['train_correct']} of {facts['n_rows']} "
+            f"{'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
+            f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %{theirs})"
+        )
         if facts["cost"] is not None:
-            print(f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy {100 * facts['train_balanced_accuracy']:.2f} %")
+            print(
+                f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy "
+                f"{100 * facts['train_balanced_accuracy']:.2f} %"
+            )
         if of_all:
             _print_all_rows(facts)
         if facts.get("test_accuracy") is not None:
-            print(f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
-                  f"CART {100 * facts['cart_test_accuracy']:.2f} %"
-                  + (f" ({facts['n_test_rows_dropped']} more have missing cells)" if facts["n_test_rows_dropped"] else ""))
+            print(
+                f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
+                f"CART {100 * facts['cart_test_accuracy']:.2f} %"
+                + (f" ({facts['n_test_rows_dropped']} more have missing cells)" if facts["n_test_rows_dropped"] else "")
+            )
         print(f"verified  {sum(c.passed for c in decoded.checks)} of {len(decoded.checks)} checks passed")
         if facts["files"]:
             say(f"wrote {', '.join(facts['files'])}")
@@ -103,19 +120,36 @@ def print_tree_result(tree, decoded, facts, as_json) -> None:
 def _print_all_rows(facts) -> None:
     """The figures of all rows that those of the tree were selected from."""
     every, cart = facts["all_rows"], facts["cart_all_rows"]
-    ours, theirs = (f", by weight {100 * one['weighted_accuracy']:.2f} %" if one["weighted_accuracy"] is not None else "" for one in (every, cart))
-    print(f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %{ours}), "
-          f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %{theirs})")
+    ours, theirs = (
+        f", by weight {100 * one['weighted_accuracy']:.2f} %" if one["weighted_accuracy"] is not None else ""
+        for one in (every, cart)
+    )
+    print(
+        f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %{ours}), "
+        f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %{theirs})"
+    )
     if facts["cost"] is not None:
-        print(f"          loss {every['loss']:.10g}, CART {cart['loss']:.10g}; balanced accuracy {100 * every['balanced_accuracy']:.2f} %")
+        print(
+            f"          loss {every['loss']:.10g}, CART {cart['loss']:.10g}; balanced accuracy "
+            f"{100 * every['balanced_accuracy']:.2f} %"
+        )
     if every["relabelled"]:
-        print(f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their rows, not of the selected")
+        print(
+            f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their "
+            f"rows, not of the selected"
+        )
     if heavy := facts["selection"].get("n_heavy"):
-        say(f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay right: objective, loss and constraints of the "
-            "selected rows are by these weights, those of all rows are not")
+        say(
+            f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
+            f"right: objective, loss and constraints of the "
+            "selected rows are by these weights, those of all rows are not"
+        )
     if facts["cost"] is None and every["accuracy"] < facts["train_accuracy"]:
-        say(f"note: {100 - 100 * facts['train_accuracy']:.2f} % of the selected rows are wrong, but {100 - 100 * every['accuracy']:.2f} % of all: "
-            "behind a wrong row that was selected others may stand that were not; select more of them, or train on all")
+        say(
+            f"note: {100 - 100 * facts['train_accuracy']:.2f} % of the selected rows are wrong, but "
+            f"{100 - 100 * every['accuracy']:.2f} % of all: "
+            "behind a wrong row that was selected others may stand that were not; select more of them, or train on all"
+        )
     for broken in every["breaks"]:
         say(f"note: the constraint is kept on the selected rows only: {broken}")
 
@@ -172,7 +206,8 @@ def print_race(facts: dict) -> None:
         else:
             has = [f"{what} {racer[what]:.10g}" for what in ("objective", "bound") if racer[what] is not None]
             ended = {"interrupted": "stopped", "error": f"failed ({racer['message']})"}.get(
-                racer["termination"], racer["termination"].replace("_", " "))
+                racer["termination"], racer["termination"].replace("_", " ")
+            )
             gave = f"; it gave the {' and the '.join(racer['gave'])}" if racer["won"] else ""
             words = f"{ended} after {racer['seconds']:.2f} s with {', '.join(has) or 'neither point nor bound'}{gave}"
         print(f"{'' if at else 'race':<8}  {racer['name']:<{width}}  {words}")
@@ -279,8 +314,12 @@ def live(solver: str, stem, files: list, racers=()):
                 # Before its first relaxation is solved a solver's bound says nothing.
                 known = said.gap is not None and said.gap < 10
                 show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
-                words += [f"incumbent {show(said.incumbent)}", f"bound {show(said.bound) if known else '-'}",
-                          f"gap {f'{100 * said.gap:.2f} %' if known else '-'}", f"nodes {show(said.nodes)}"]
+                words += [
+                    f"incumbent {show(said.incumbent)}",
+                    f"bound {show(said.bound) if known else '-'}",
+                    f"gap {f'{100 * said.gap:.2f} %' if known else '-'}",
+                    f"nodes {show(said.nodes)}",
+                ]
             return Text("  ".join(words))
 
         console = Console(stderr=True)

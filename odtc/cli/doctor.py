@@ -10,10 +10,14 @@ from odtc.errors import SolverError
 
 
 def doctor(
-    solver: Annotated[str | None, typer.Option("--solver", metavar="NAME[,NAME…]", help="Try only these.", autocompletion=completing("solvers"))] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option("--solver", metavar="NAME[,NAME…]", help="Try only these.", autocompletion=completing("solvers")),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is installed and whether each solver found solves a tiny model right. Exit 1 if something does not work."""
+    """Say what is installed and whether each solver found solves a tiny model right. Exit 1 if something does not
+    work."""
     from odtc.evaluation import diagnostics as facts
     from odtc.solvers.solver import SOLVERS
 
@@ -24,7 +28,9 @@ def doctor(
     if not as_json:
         print(f"odtc {about['odtc']}, Python {about['python']}, {about['system']}\n")
         for package in packages:
-            there = package.version or ("MISSING" if not package.extra else f"not installed; pip install 'odtc[{package.extra}]'")
+            there = package.version or (
+                "MISSING" if not package.extra else f"not installed; pip install 'odtc[{package.extra}]'"
+            )
             print(f"{package.name:<14}{there}")
         print()
     width = max(map(len, names))
@@ -33,15 +39,31 @@ def doctor(
         if not as_json:
             state = {"right": "ok", "not found": "-", "wrong": "WRONG", "failed": "FAILED"}[answer.state]
             seconds = f"{answer.seconds:7.2f} s" if answer.seconds is not None else " " * 9
-            print(f"{answer.solver:<{width}}  {state:<6}  {seconds}  {_first(answer.version):<12}  {console.on_one_line(answer.words)}", flush=True)
+            print(
+                f"{answer.solver:<{width}}  {state:<6}  {seconds}  {_first(answer.version):<12}  "
+                f"{console.on_one_line(answer.words)}",
+                flush=True,
+            )
     bad = [item.name for item in packages if not item.passed] + [item.solver for item in answers if not item.passed]
     if as_json:
-        console.print_json(about | {"packages": [item.to_json() for item in packages], "solvers": [item.to_json() for item in answers], "works": not bad})
+        console.print_json(
+            about
+            | {
+                "packages": [item.to_json() for item in packages],
+                "solvers": [item.to_json() for item in answers],
+                "works": not bad,
+            }
+        )
     else:
         found = sum(answer.state != "not found" for answer in answers)
-        print(f"\n{found - sum(not item.passed for item in answers)} of {found} solvers found here solve the tiny model" + (f"; look at {', '.join(bad)}" if bad else ""))
+        print(
+            f"\n{found - sum(not item.passed for item in answers)} of {found} solvers found here solve the tiny model"
+            + (f"; look at {', '.join(bad)}" if bad else "")
+        )
     if solver and (absent := [answer.solver for answer in answers if answer.state == "not found"]):
-        raise SolverError(f"not on this machine: {', '.join(absent)}; install what the table says, or leave --solver out")
+        raise SolverError(
+            f"not on this machine: {', '.join(absent)}; install what the table says, or leave --solver out"
+        )
     if bad:
         raise typer.Exit(1)
 

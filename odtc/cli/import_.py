@@ -10,12 +10,27 @@ from odtc.cli.options import Categorical, Json, Missing, Numeric, Target, Weight
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A tree of odtc (JSON), the text of scikit-learn's export_text, or a pickled "
-                                         "or joblib-dumped DecisionTreeClassifier.")],
-    data: Annotated[Path, typer.Option("--data", metavar="DATA", help="The rows that its leaves count; its columns are found by name.")],
-    target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop", weights: Weights = None,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A tree of odtc (JSON), the text of scikit-learn's export_text, or a pickled "
+            "or joblib-dumped DecisionTreeClassifier.",
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Option("--data", metavar="DATA", help="The rows that its leaves count; its columns are found by name."),
+    ],
+    target: Target = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: Missing = "drop",
+    weights: Weights = None,
     trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
-    o: Annotated[Path | None, typer.Option("-o", metavar="TREE.json", help="By default FILE.tree.json in this folder.")] = None,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="TREE.json", help="By default FILE.tree.json in this folder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make another program's tree one of ours: for show, predict, export, and as --start of a model."""
@@ -34,11 +49,20 @@ def import_(
     dataset = read(data, **reading(target, categorical, numeric, missing, weights))
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-    facts = {"data": dataset.name, "n_rows": dataset.n_rows, "n_rows_dropped": dataset.n_dropped, **run_facts.tree_facts(tree, unit_cost(len(tree.classes))),
-             "tree": str(path), "files": [str(path)]}
+    facts = {
+        "data": dataset.name,
+        "n_rows": dataset.n_rows,
+        "n_rows_dropped": dataset.n_dropped,
+        **run_facts.tree_facts(tree, unit_cost(len(tree.classes))),
+        "tree": str(path),
+        "files": [str(path)],
+    }
     if as_json:
         console.print_json(facts)
         return
     print(render_tree(tree))
-    print(f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right ({100 * facts['train_accuracy']:.2f} %)")
+    print(
+        f"{facts['train_correct']} of {dataset.n_rows} rows of {dataset.name} right "
+        f"({100 * facts['train_accuracy']:.2f} %)"
+    )
     console.say(f"wrote {path}")

@@ -9,8 +9,13 @@ import typer
 from odtc.cli import console
 from odtc.errors import ChoiceError
 
-PoolSize = Annotated[int | None, typer.Option("--pool", metavar="K", help="Write the K best trees to STEM.pool.json (model dpflow).")]
-Within = Annotated[float | None, typer.Option("--within", metavar="E", help="Of the pool, only trees whose objective is at most E above the best.")]
+PoolSize = Annotated[
+    int | None, typer.Option("--pool", metavar="K", help="Write the K best trees to STEM.pool.json (model dpflow).")
+]
+Within = Annotated[
+    float | None,
+    typer.Option("--within", metavar="E", help="Of the pool, only trees whose objective is at most E above the best."),
+]
 
 
 def expect_pool(problem, most: int | None, within: float | None) -> None:

@@ -11,11 +11,19 @@ from odtc.errors import ChoiceError
 
 
 def report(
-    run: Annotated[str, typer.Argument(metavar="STEM", help="The stem of a run (as of `odtc fit -o STEM`), one of its files, or a TREE.json.")],
-    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")] = None,
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="STEM", help="The stem of a run (as of `odtc fit -o STEM`), one of its files, or a TREE.json."
+        ),
+    ],
+    test: Annotated[
+        Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")
+    ] = None,
     data: MovedData = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="By default STEM.html.")] = None,
-    templates: Templates = None, as_json: Json = False,
+    templates: Templates = None,
+    as_json: Json = False,
 ) -> None:
     """Write a page about a run: the tree to fold and pan, its proof, its metrics; for any browser, without network."""
     from odtc.base.atomic_write import require_writable, write_text
@@ -23,15 +31,27 @@ def report(
 
     opened = open_run(run, data)
     path = o or Path(Path(run).parent, f"{opened.name}.html")
-    require_writable(path, test, opened.data_path or None, run, *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"))
+    require_writable(
+        path,
+        test,
+        opened.data_path or None,
+        run,
+        *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"),
+    )
     write_text(path, page(opened, test, templates))
     facts = opened.facts | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 
 
 def explain(
-    tree: TreeFile, data: DataFile,
-    row: Annotated[list[int], typer.Option("--row", metavar="N", help="Which row of the data, from 1, the header not among them; may be repeated.")] = [1],
+    tree: TreeFile,
+    data: DataFile,
+    row: Annotated[
+        list[int],
+        typer.Option(
+            "--row", metavar="N", help="Which row of the data, from 1, the header not among them; may be repeated."
+        ),
+    ] = [1],
     as_json: Json = False,
 ) -> None:
     """Say why the tree predicts what it does: the path that a row takes, question by question."""
@@ -44,17 +64,28 @@ def explain(
     rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
     for number in row:
         if not 1 <= number <= rows.n_rows:
-            raise ChoiceError(f"--row: expected a number from 1 to {rows.n_rows}, the rows of {str(data)!r}, got {number}")
+            raise ChoiceError(
+                f"--row: expected a number from 1 to {rows.n_rows}, the rows of {str(data)!r}, got {number}"
+            )
     paths = [(number, path_of(loaded, rows.X[number - 1], number)) for number in row]
     if as_json:
         console.print_json({"rows": [{"row": number} | path.to_json() for number, path in paths]})
         return
     for number, path in paths:
         true = rows.y[number - 1]
-        print(f"row {number}: {one_line(path.prediction)}" + (f" (its label is {one_line(loaded.classes[true])})" if true >= 0 else ""))
+        print(
+            f"row {number}: {one_line(path.prediction)}"
+            + (f" (its label is {one_line(loaded.classes[true])})" if true >= 0 else "")
+        )
         for step in path.steps:
             cells = ", ".join(f"{one_line(name)} is {one_line(cell)}" for name, cell in step.cells)
-            print(f"  {one_line(step.answer)}, since {cells}" + (f"; here {tally(step.rows, loaded.classes)}" if sum(step.rows) else ""))
+            print(
+                f"  {one_line(step.answer)}, since {cells}"
+                + (f"; here {tally(step.rows, loaded.classes)}" if sum(step.rows) else "")
+            )
         leaf = path.leaf
         if leaf.rows:
-            print(f"  so {one_line(path.prediction)}: {leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} like it")
+            print(
+                f"  so {one_line(path.prediction)}: {leaf.rows[leaf.label]} of {of(sum(leaf.rows), 'training row')} "
+                f"like it"
+            )

@@ -12,10 +12,24 @@ from odtc.cli.options import Categorical, DataFile, Depth, Json, Missing, Numeri
 
 def select(
     data: DataFile,
-    scheme: Annotated[str, typer.Option("--select", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list selections`.", autocompletion=completing("selections"))] = "convex_hull",
-    depth: Depth = 2, target: Target = None, categorical: Categorical = None, numeric: Numeric = None, missing: Missing = "drop",
+    scheme: Annotated[
+        str,
+        typer.Option(
+            "--select",
+            metavar="NAME[:KEY=VALUE,…]",
+            help="See `odtc list selections`.",
+            autocompletion=completing("selections"),
+        ),
+    ] = "convex_hull",
+    depth: Depth = 2,
+    target: Target = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    missing: Missing = "drop",
     weights: Weights = None,
-    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")] = None,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE.csv", help="By default DATA_selected.csv in this folder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the rows that a selection keeps, as CSV; where they weigh something, in a column `weight`."""
@@ -32,14 +46,26 @@ def select(
     part = selected(dataset, scheme, depth)
     text, weight = as_csv(part)
     write_text(path, text)
-    facts = part.selected.facts | {"n_selected": part.n_rows, "share": part.n_rows / dataset.n_rows, "weights": weight,
-                                   "n_rows_dropped": dataset.n_dropped, "seconds": round(time.monotonic() - began, 3), "files": [str(path)]}
+    facts = part.selected.facts | {
+        "n_selected": part.n_rows,
+        "share": part.n_rows / dataset.n_rows,
+        "weights": weight,
+        "n_rows_dropped": dataset.n_dropped,
+        "seconds": round(time.monotonic() - began, 3),
+        "files": [str(path)],
+    }
     if as_json:
         console.print_json(facts)
         return
-    print(f"{part.n_rows:,} of {dataset.n_rows:,} rows ({100 * facts['share']:.2f} %) in {facts['n_clusters']} clusters, {facts['seconds']:.2f} s"
-          + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else ""))
-    print(f"{path}  {path.stat().st_size:,} bytes" + (f"; its weights stand in the column {weight!r}: --weights {weight}" if weight else ""))
+    print(
+        f"{part.n_rows:,} of {dataset.n_rows:,} rows ({100 * facts['share']:.2f} %) in {facts['n_clusters']} "
+        f"clusters, {facts['seconds']:.2f} s"
+        + (f"; {dataset.n_dropped:,} more have missing cells" if dataset.n_dropped else "")
+    )
+    print(
+        f"{path}  {path.stat().st_size:,} bytes"
+        + (f"; its weights stand in the column {weight!r}: --weights {weight}" if weight else "")
+    )
 
 
 def again(scheme: str | None) -> bool:
@@ -51,7 +77,8 @@ def again(scheme: str | None) -> bool:
 
 def iterated(pose, data: Path, how: dict, scheme: str, depth: int, once, time_limit: float | None):
     """The best of the rounds, as `once(pose(data, seconds), mark)` hands it back: (Fit, stem, files); `how` are the
-    keywords of `odtc.read`. Each round has files of its own, so that those of the best are not written over; these stand
+    keywords of `odtc.read`. Each round has files of its own, so that those of the best are not written over; these
+    stand
     under the stem itself in the end."""
     from odtc import read
     from odtc.base import deadline

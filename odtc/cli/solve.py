@@ -13,11 +13,29 @@ from odtc.errors import ChoiceError
 
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
-    solver: SolverName = "highs", solver_template: SolverTemplate = None, program: ProgramFile = None,
-    time_limit: TimeLimit = None, threads: Threads = None, seed: Seed = 0, gap: Gap = 0.0,
-    start: Annotated[Path | None, typer.Option("--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside.")] = None,
+    solver: SolverName = "highs",
+    solver_template: SolverTemplate = None,
+    program: ProgramFile = None,
+    time_limit: TimeLimit = None,
+    threads: Threads = None,
+    seed: Seed = 0,
+    gap: Gap = 0.0,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--start", metavar="FILE", help="Start file, or none; by default the one that `build` wrote beside."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the exact command, and run nothing.")] = False,
-    script: Annotated[str | None, typer.Option("--script", metavar="sh|slurm", help="Write a job that solves it elsewhere, and run nothing.", autocompletion=among("sh", "slurm"))] = None,
+    script: Annotated[
+        str | None,
+        typer.Option(
+            "--script",
+            metavar="sh|slurm",
+            help="Write a job that solves it elsewhere, and run nothing.",
+            autocompletion=among("sh", "slurm"),
+        ),
+    ] = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.sol", help="By default STEM.sol.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -41,13 +59,30 @@ def solve(
     opened = artifacts.open_model(model_file, start, portfolio_members.solver_names(solver))
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None
-    with console.live(label, stem, written, racers) as (progress, log), console.race_logs(stem, racers, written) as logs:
+    with (
+        console.live(label, stem, written, racers) as (progress, log),
+        console.race_logs(stem, racers, written) as logs,
+    ):
         hear = (lambda said: progress(artifacts.in_own_sense(opened.model, said))) if progress else None
-        solution = pipeline.solve(opened.model, solver, start=opened.start, progress=hear, log=log, logs=logs,
-                                  path=model_file, program=program, time_limit=time_limit, threads=threads, seed=seed, gap=gap)
+        solution = pipeline.solve(
+            opened.model,
+            solver,
+            start=opened.start,
+            progress=hear,
+            log=log,
+            logs=logs,
+            path=model_file,
+            program=program,
+            time_limit=time_limit,
+            threads=threads,
+            seed=seed,
+            gap=gap,
+        )
     written += artifacts.write_solution(opened.model, solution, options, target)
     solution = artifacts.in_own_sense(opened.model, solution)
-    facts = opened.facts | run_facts.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
+    facts = (
+        opened.facts | run_facts.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
+    )
     if not solution.has_solution:
         console.refuse_no_solution(opened.facts, solution, written, as_json)
     console.say_note(solution)
@@ -56,7 +91,10 @@ def solve(
         console.print_json(facts)
         return
     sense = " (maximised)" if opened.model.maximised else ""
-    print(f"{solution.termination}: objective {solution.objective:.10g}{sense}{console.proof(solution)}, {solution.seconds:.2f} s, {solution.solver}")
+    print(
+        f"{solution.termination}: objective {solution.objective:.10g}{sense}{console.proof(solution)}, "
+        f"{solution.seconds:.2f} s, {solution.solver}"
+    )
     console.print_race(facts)
     print(f"{target}  (odtc decode {shlex.quote(str(target))})")
 
@@ -72,7 +110,10 @@ def who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple
         module = find_solver(solver)
         if program is not None:
             if hasattr(module, "run"):
-                raise ChoiceError(f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such as highs-cli")
+                raise ChoiceError(
+                    f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such "
+                    f"as highs-cli"
+                )
             installed(solver, program)
         return solver, module.NAME, ()
     portfolio_members.refuse_program(program)
@@ -87,7 +128,9 @@ def _with_template(solver: str, template: Path | None) -> str:
     if template is None:
         return solver
     if template.suffix != ".toml":
-        raise ChoiceError(f"--solver-template: expected a file that ends in .toml, got {str(template)!r}; see examples/my-solver")
+        raise ChoiceError(
+            f"--solver-template: expected a file that ends in .toml, got {str(template)!r}; see examples/my-solver"
+        )
     return f"{solver},{template}" if "," in solver else str(template)
 
 
@@ -106,12 +149,14 @@ def _plan(kind, solver, model_file, options, start, target, program) -> None:
             raise ChoiceError(f"--script: expected one solver, got {solver}; write a job for each")
         modules = [find_solver(getattr(module, "ELSEWHERE", names[0])) for module in modules]
     opened = artifacts.open_model(model_file, start, names)
-    for name, module in zip(names, modules):
+    for module in modules:
         if hasattr(module, "run"):
             given = "" if opened.start is None else ", from its start"
             print(f"{module.NAME} {module.version()} in a process of odtc: {model_file} -> {target}{given}, {options}")
             continue
-        planned, notes = job_script.plan_beside(module, opened.model, opened.start, model_file, target, options, program, bool(kind))
+        planned, notes = job_script.plan_beside(
+            module, opened.model, opened.start, model_file, target, options, program, bool(kind)
+        )
         for note in notes:
             console.say(note)
         if kind:

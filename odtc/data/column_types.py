@@ -83,7 +83,8 @@ def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -
         exact = cell if isinstance(cell, int) else _whole(cell)
         if exact is not None and first.setdefault(values[row], exact) != exact:
             raise DataError(
-                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[row]]} and, in row "
+                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[row]]} "
+                f"and, in row "
                 f"{row + 1}, {exact}, beyond 2^53 = 9007199254740992; name the column in --categorical, or leave it out"
             )
 

@@ -53,7 +53,11 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
         rows = np.ones(K)
         rows[used] = class_weights.sum() / (used.sum() * class_weights[used])
     else:
-        given = class_weight if isinstance(class_weight, Mapping) else _assignments(class_weight, "--class-weight: expected balanced, or CLASS=W,…")
+        given = (
+            class_weight
+            if isinstance(class_weight, Mapping)
+            else _assignments(class_weight, "--class-weight: expected balanced, or CLASS=W,…")
+        )
         rows = np.ones(K)
         for name, value in given.items():
             rows[_place(name, classes, "--class-weight")] = _price(value, f"the weight of class {str(name)!r}")
@@ -71,23 +75,33 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
     try:
         text = read_text(path)
     except OSError as problem:
-        raise ChoiceError(f"cannot read {where}: {problem.strerror}; --cost expects a CSV file, or TRUE:PREDICTED=PRICE,…") from None
+        raise ChoiceError(
+            f"cannot read {where}: {problem.strerror}; --cost expects a CSV file, or TRUE:PREDICTED=PRICE,…"
+        ) from None
     except OdtcError as problem:
         raise ChoiceError(f"{where} cannot be used: {problem}") from None
     try:
-        lines = [[cell.strip() for cell in line] for line in csv.reader(io.StringIO(text), strict=True) if any(map(str.strip, line))]
+        lines = [
+            [cell.strip() for cell in line]
+            for line in csv.reader(io.StringIO(text), strict=True)
+            if any(map(str.strip, line))
+        ]
     except csv.Error as problem:
         raise ChoiceError(f"expected comma separated text in {where}, got {problem}") from None
     predicted = [_place(name, classes, where) for name in lines[0][1:]]
     true = [_place(line[0], classes, where) for line in lines[1:]]
     for places, what in ((predicted, "column"), (true, "line")):
         if sorted(places) != list(range(len(classes))):
-            raise ChoiceError(f"expected one {what} for each class ({', '.join(classes)}) in {where}, "
-                              f"got {', '.join(classes[k] for k in places) or 'none'}")
+            raise ChoiceError(
+                f"expected one {what} for each class ({', '.join(classes)}) in {where}, "
+                f"got {', '.join(classes[k] for k in places) or 'none'}"
+            )
     matrix = np.zeros((len(classes), len(classes)))
     for k, line in zip(true, lines[1:]):
         if len(line) != len(lines[0]):
-            raise ChoiceError(f"expected {len(lines[0])} cells in each line of {where}, got {len(line)} in that of {classes[k]!r}")
+            raise ChoiceError(
+                f"expected {len(lines[0])} cells in each line of {where}, got {len(line)} in that of {classes[k]!r}"
+            )
         for c, cell in zip(predicted, line[1:]):
             if not (k == c and not cell):
                 matrix[k, c] = _price(cell, f"the cost of {classes[k]!r} predicted as {classes[c]!r} in {where}")
@@ -110,12 +124,18 @@ def _checked(matrix, classes: Names) -> np.ndarray:
     except (TypeError, ValueError):
         raise ChoiceError(f"expected a cost matrix of {K} x {K} numbers, got {matrix!r}") from None
     if matrix.shape != (K, K):
-        raise ChoiceError(f"expected a cost matrix of {K} x {K} numbers, for {', '.join(classes)}, got the shape {matrix.shape}")
+        raise ChoiceError(
+            f"expected a cost matrix of {K} x {K} numbers, for {', '.join(classes)}, got the shape {matrix.shape}"
+        )
     if not (np.isfinite(matrix) & (matrix >= 0)).all():
-        raise ChoiceError(f"expected finite costs of 0 or more, got {matrix[~(np.isfinite(matrix) & (matrix >= 0))][0]:g}")
+        raise ChoiceError(
+            f"expected finite costs of 0 or more, got {matrix[~(np.isfinite(matrix) & (matrix >= 0))][0]:g}"
+        )
     if np.diagonal(matrix).any():
         k = int(np.flatnonzero(np.diagonal(matrix))[0])
-        raise ChoiceError(f"expected a cost of 0 for a right prediction, got {matrix[k, k]:g} for {classes[k]!r} predicted as itself")
+        raise ChoiceError(
+            f"expected a cost of 0 for a right prediction, got {matrix[k, k]:g} for {classes[k]!r} predicted as itself"
+        )
     if not matrix.any():
         raise ChoiceError("expected a cost above 0 for some error, got 0 for all: every tree would cost the same")
     return matrix
@@ -143,14 +163,19 @@ def _pairs(text: str, classes: Names) -> dict[tuple[str, str], str]:
         cuts = [(name[:at].strip(), name[at + 1 :].strip()) for at, sign in enumerate(name) if sign == ":"]
         known = [cut for cut in cuts if cut[0] in classes and cut[1] in classes]
         if not cuts:
-            raise ChoiceError(f"expected TRUE:PREDICTED=PRICE in --cost, got {name}={value} (or the path of a CSV file)")
+            raise ChoiceError(
+                f"expected TRUE:PREDICTED=PRICE in --cost, got {name}={value} (or the path of a CSV file)"
+            )
         pairs[(known or cuts)[0]] = value
     return pairs
 
 
 def _place(name, classes: Names, where: str) -> int:
     if str(name) not in classes:
-        raise ChoiceError(f"unknown class {str(name)!r} in {where}{did_you_mean(str(name), classes)}; the classes are {', '.join(classes)}")
+        raise ChoiceError(
+            f"unknown class {str(name)!r} in {where}{did_you_mean(str(name), classes)}; the classes are "
+            f"{', '.join(classes)}"
+        )
     return classes.index(str(name))
 
 

@@ -82,11 +82,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Selected:
-    """What a data set was selected from (odtc.workflow.row_selection.selection): the `whole`, the places of the rows in it, int64 in
+    """What a data set was selected from (odtc.workflow.row_selection.selection): the `whole`, the places of the rows
+    in it, int64 in
     rising order, and what is to be told of the selection."""
 
     whole: Dataset
     rows: np.ndarray
     facts: dict
-
-

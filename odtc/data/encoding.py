@@ -17,7 +17,10 @@ from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 
 ENCODINGS = Registry(
-    "encoding", "odtc.data.encodings", ("auto", "onehot", "thresholds", "sampled", "oblique"), ("NAME", "SUMMARY", "OPTIONS", "tests")
+    "encoding",
+    "odtc.data.encodings",
+    ("auto", "onehot", "thresholds", "sampled", "oblique"),
+    ("NAME", "SUMMARY", "OPTIONS", "tests"),
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 # 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.

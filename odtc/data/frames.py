@@ -44,8 +44,14 @@ def series_of(X) -> list[pl.Series]:
     if isinstance(X, pl.DataFrame):
         return X.get_columns()
     if hasattr(X, "iloc"):
-        return [_of_cells(X.iloc[:, j].to_numpy(dtype=object), str(X.dtypes.iloc[j]) == "category", f"column {str(X.columns[j])!r} of {PLACE}")
-                for j in range(X.shape[1])]
+        return [
+            _of_cells(
+                X.iloc[:, j].to_numpy(dtype=object),
+                str(X.dtypes.iloc[j]) == "category",
+                f"column {str(X.columns[j])!r} of {PLACE}",
+            )
+            for j in range(X.shape[1])
+        ]
     cells = np.asarray(X, dtype=object)
     return [_of_cells(cells[:, j], False, f"column {j} of {PLACE}") for j in range(cells.shape[1])]
 

@@ -31,8 +31,13 @@ class LinearTerms:
     values: np.ndarray  # the rows as of Dataset.X
 
     @classmethod
-    def of(cls, values: np.ndarray, features: tuple[Feature, ...], only: tuple[int, ...] | None = None,
-           refuse_missing: bool = False) -> "LinearTerms":
+    def of(
+        cls,
+        values: np.ndarray,
+        features: tuple[Feature, ...],
+        only: tuple[int, ...] | None = None,
+        refuse_missing: bool = False,
+    ) -> "LinearTerms":
         """Every number that varies, and every level of a category that occurs (of two levels the second).
         `only` names the features to take. A number with missing cells has no place on a side: it is left out, or,
         with `refuse_missing`, a ChoiceError."""
@@ -57,8 +62,10 @@ class LinearTerms:
                     columns.append((column == level).astype(float))
         if missed and refuse_missing:
             raise ChoiceError(
-                f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their rows (--missing drop) or the "
-                f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, which asks such columns by "
+                f"a hyperplane cannot weigh the missing cells of {', '.join(map(repr, missed))}: leave out their "
+                f"rows (--missing drop) or the "
+                f"columns (--aside {shlex.quote(','.join(missed))}), or take --model dpflow --encoding oblique, "
+                f"which asks such columns by "
                 "themselves, or --model oblique_search, which leaves them out"
             )
         raw = np.array(columns).T if columns else np.zeros((len(values), 0))
@@ -163,7 +170,9 @@ def widest(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray |
         return None
     side = np.where(left, 1.0, -1.0)[:, None]
     rows = np.unique(np.hstack([side * Z, -side * Z, -side]), axis=0)
-    found = solved(np.append(np.ones(2 * d), 0.0), rows, -np.ones(len(rows)), [(0, None)] * (2 * d) + [(None, None)], seconds)
+    found = solved(
+        np.append(np.ones(2 * d), 0.0), rows, -np.ones(len(rows)), [(0, None)] * (2 * d) + [(None, None)], seconds
+    )
     return None if found is None else found[:d] - found[d : 2 * d]
 
 

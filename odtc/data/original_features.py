@@ -58,8 +58,10 @@ class Features:
     def of(cls, encoded: Encoded) -> "Features":
         scales, levels = Scales.of(encoded), tuple(Levels.of(encoded))
         by_level = {one.feature for one in levels}
-        alone = [scales.size[scales.scale[j]] == 1 and (_value(split) is None or split.feature not in by_level)
-                 for j, split in enumerate(encoded.tests)]
+        alone = [
+            scales.size[scales.scale[j]] == 1 and (_value(split) is None or split.feature not in by_level)
+            for j, split in enumerate(encoded.tests)
+        ]
         return cls(encoded, scales, np.flatnonzero(scales.size > 1), np.flatnonzero(alone), levels)
 
     @property
@@ -110,7 +112,8 @@ class Features:
                 left_levels[self.owner == feature] = left[1:]
                 return feature, -1, left_levels, left[one.level]
         raise TreeError(
-            f"expected thresholds, tests of the encoding and sets of levels, got {split.words(self.encoded.features)[0]!r}; "
+            f"expected thresholds, tests of the encoding and sets of levels, got "
+            f"{split.words(self.encoded.features)[0]!r}; "
             "a set of levels needs a feature of three levels or more that is encoded by level"
         )
 

@@ -52,7 +52,15 @@ def fingerprint(path) -> str:
 
 
 def from_frame(
-    frame: pl.DataFrame, name, target=None, categorical=(), numeric=(), missing="drop", weights=None, source=None, aside=()
+    frame: pl.DataFrame,
+    name,
+    target=None,
+    categorical=(),
+    numeric=(),
+    missing="drop",
+    weights=None,
+    source=None,
+    aside=(),
 ) -> Dataset:
     """The Dataset of a polars frame.
 
@@ -75,7 +83,9 @@ def from_frame(
     columns = {n: column_types.cells(frame[n], place) for n in frame.columns}
     kinds = [column_types.kind_of(frame[n].dtype, columns[n], n in categorical, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
-    numbers = {n: column_types.numbers(columns[n], n, place, advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
+    numbers = {
+        n: column_types.numbers(columns[n], n, place, advice) for n, kind in zip(names, kinds) if kind == NUMERIC
+    }
     for n, values in numbers.items():
         column_types.expect_apart(columns[n], values, n, place)
     weight = column_types.weights(columns[weights], weights, place) if weights else np.ones(frame.height)
@@ -109,7 +119,9 @@ def from_frame(
         missing=missing,
         n_dropped=int(frame.height - keep.sum()),
         n_unlabelled=int(_incomplete(columns, [target] + ([weights] if weights else [])).any(axis=1).sum()),
-        source=source | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)} | ({"aside": aside} if aside else {}),
+        source=source
+        | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)}
+        | ({"aside": aside} if aside else {}),
         aside=tuple(feature for feature in features if feature.name in aside),
         aside_X=aside_X,
     )
@@ -127,7 +139,11 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
     frame, place = _load(path), repr(str(path))
     used = range(len(features)) if used is None else sorted(used)
     named = [features[j].name for j in used]
-    for role, names in (("feature", named), ("label", [target] if require_labels else []), ("weight", [weights] if weights else [])):
+    for role, names in (
+        ("feature", named),
+        ("label", [target] if require_labels else []),
+        ("weight", [weights] if weights else []),
+    ):
         if absent := [n for n in names if n not in frame.columns]:
             hint = did_you_mean(absent[0], frame.columns) if len(absent) == 1 else ""
             raise DataError(
@@ -147,9 +163,18 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
         codes = column_types.codes(column_types.cells(frame[target], place).cast(pl.String), classes, CATEGORICAL)
         y = np.nan_to_num(codes, nan=-1).astype(np.int32)
         if require_labels and (y < 0).all():
-            first = next((cell for cell in column_types.cells(frame[target], place).cast(pl.String) if cell is not None), None)
-            raise DataError(f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in column {target!r} of {place}, "
-                            f"got {'only missing cells' if first is None else f'none of them in {frame.height} rows, the first {first!r}'}")
+            first = next(
+                (cell for cell in column_types.cells(frame[target], place).cast(pl.String) if cell is not None), None
+            )
+            raise DataError(
+                f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in "
+                f"column {target!r} of {place}, "
+                + (
+                    "got only missing cells"
+                    if first is None
+                    else f"got none of them in {frame.height} rows, the first {first!r}"
+                )
+            )
     weight = np.ones(frame.height)
     if weights:
         weight = column_types.weights(column_types.cells(frame[weights], place), weights, place)
@@ -254,8 +279,11 @@ def _check_columns(frame, place: str, target, categorical, numeric, weights, asi
         others = [name for name in frame.columns if name != weights and name not in aside]
         target = others[-1] if others else weights
     for role, named in (
-        ("target", [target]), ("weights", [weights] if weights else []),
-        ("categorical", categorical), ("numeric", numeric), ("aside", aside),
+        ("target", [target]),
+        ("weights", [weights] if weights else []),
+        ("categorical", categorical),
+        ("numeric", numeric),
+        ("aside", aside),
     ):
         for name in named:
             if name not in frame.columns:

@@ -159,7 +159,11 @@ class Oblique:
     def to_json(self, features) -> dict:
         def fact(term):
             feature = features[term.feature]
-            level = {} if term.level is None else {"level": term.level if feature.kind == NUMERIC else feature.levels[int(term.level)]}
+            level = (
+                {}
+                if term.level is None
+                else {"level": term.level if feature.kind == NUMERIC else feature.levels[int(term.level)]}
+            )
             return {"feature": feature.name, **level, "weight": term.weight}
 
         return {"kind": self.kind, "terms": [fact(term) for term in self.terms], "bound": self.bound}

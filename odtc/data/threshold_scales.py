@@ -71,5 +71,8 @@ def in_units(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray
 def priced(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
     """(weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
     whole number of it)."""
-    (weight, grain, _), (_, unit, whole) = in_units(encoded.weight), in_units(encoded.loss, encoded.loss.max(axis=1).sum())
+    (weight, grain, _), (_, unit, whole) = (
+        in_units(encoded.weight),
+        in_units(encoded.loss, encoded.loss.max(axis=1).sum()),
+    )
     return weight, encoded.cost * (grain / unit), unit, whole

@@ -46,7 +46,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     solver : str, default "highs"
         A solver of `odtc list solvers`, or several between commas, which race.
     time_limit : float or None
-        Wall seconds for the compiler and the solver. When they end without a proof the best tree so far is kept, the start
+        Wall seconds for the compiler and the solver. When they end without a proof the best tree so far is kept, the
+        start
         if there is no other, with a ConvergenceWarning; `is_optimal_` is then False.
     encoding : str, default "auto"
         Thresholds between all neighbouring numbers; "auto:bins=16" takes fewer (`odtc list encodings`).
@@ -76,9 +77,27 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     classes_, n_classes_, n_features_in_, feature_names_in_, features_ (odtc.data.dataset.Feature)
     """
 
-    def __init__(self, max_depth=2, *, min_samples_leaf=1, min_weight_fraction_leaf=0.0, model="auto", solver="highs", time_limit=None,
-                 encoding="auto", categorical_features="from_dtype", class_weight=None, cost=None, constraints=(), cuts=None,
-                 start="cart", params=None, threads=None, gap=0.0, random_state=None):
+    def __init__(
+        self,
+        max_depth=2,
+        *,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        model="auto",
+        solver="highs",
+        time_limit=None,
+        encoding="auto",
+        categorical_features="from_dtype",
+        class_weight=None,
+        cost=None,
+        constraints=(),
+        cuts=None,
+        start="cart",
+        params=None,
+        threads=None,
+        gap=0.0,
+        random_state=None,
+    ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
@@ -121,12 +140,16 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
-        weight = np.ones(len(X)) if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        weight = (
+            np.ones(len(X))
+            if sample_weight is None
+            else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        )
         dataset = self._dataset(X, codes, weight)
         cost = self._cost(dataset)
         began = time.monotonic()
         problem = self._pose(dataset, cost)
-        tree, solution = (_leaf_alone(dataset, cost) if problem is None else self._solved(problem, options, began))
+        tree, solution = _leaf_alone(dataset, cost) if problem is None else self._solved(problem, options, began)
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
             total = np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class
@@ -134,10 +157,17 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             if root is not tree.root:
                 tree = replace(tree, root=root)
                 heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
-                solution = replace(solution, objective=problem.module.objective(problem, heap), termination=Termination.UNKNOWN)
+                solution = replace(
+                    solution, objective=problem.module.objective(problem, heap), termination=Termination.UNKNOWN
+                )
         self.model_ = problem.formulation if problem is not None else None
         self.tree_ = tree
-        self.status_, self.objective_, self.bound_, self.gap_ = str(solution.termination), solution.objective, solution.bound, solution.gap
+        self.status_, self.objective_, self.bound_, self.gap_ = (
+            str(solution.termination),
+            solution.objective,
+            solution.bound,
+            solution.gap,
+        )
         self.is_optimal_ = solution.gap is not None and solution.gap <= 1e-9
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
@@ -196,7 +226,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             lost = max(0.0, _impurity(left + right) - _impurity(left) - _impurity(right))
             share = np.zeros(len(gone))
             for term in getattr(node.split, "terms", ()):
-                share[term.feature] += abs(term.weight) * (1.0 if term.level is not None else self._ranges[term.feature])
+                share[term.feature] += abs(term.weight) * (
+                    1.0 if term.level is not None else self._ranges[term.feature]
+                )
             if not share.any():
                 share[list(node.split.features)] = 1.0
             gone[:] += lost * share / share.sum()
@@ -226,10 +258,15 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             validate_data(self, X, skip_check_array=True)
             series = frames.series_of(X)
             if not series or not len(series[0]):
-                raise ValueError(f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) while a minimum of 1 is required.")
+                raise ValueError(
+                    f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) "
+                    f"while a minimum of 1 is required."
+                )
             return frames.learnt(series, self._names(), self._categorical(given))
         if given != "from_dtype":
-            raise ValueError(f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}')
+            raise ValueError(
+                f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
+            )
         frames.expect_names(X)
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         return X, tuple(Feature(name, NUMERIC) for name in self._names())
@@ -264,8 +301,16 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         if not len(kept):
             raise ValueError("expected a sample weight above 0, got only zero-weight rows")
         kept = kept[np.lexsort((codes[kept], *X[kept].T[::-1]))]
-        return Dataset("X", np.ascontiguousarray(X[kept]) + 0.0, codes[kept].astype(np.int32), self.features_, tuple(map(_label, self.classes_)),
-                       weight[kept], "y", missing="separate")
+        return Dataset(
+            "X",
+            np.ascontiguousarray(X[kept]) + 0.0,
+            codes[kept].astype(np.int32),
+            self.features_,
+            tuple(map(_label, self.classes_)),
+            weight[kept],
+            "y",
+            missing="separate",
+        )
 
     def _class_weights(self, dataset: Dataset) -> np.ndarray:
         """float64 (classes,): what a unit of weight of each class counts for."""
@@ -281,8 +326,13 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             return given
         known = set(self.classes_.tolist())
         strange = [label for label in given if label not in known]
-        if strange and not known <= set(given):  # as in scikit-learn: where all classes have a weight, a fold may lack one
-            raise ValueError(f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of {strange[0]!r}")
+        if strange and not known <= set(
+            given
+        ):  # as in scikit-learn: where all classes have a weight, a fold may lack one
+            raise ValueError(
+                f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of "
+                f"{strange[0]!r}"
+            )
         return {_label(label): value for label, value in dict(given).items() if label in known}
 
     def _cost(self, dataset: Dataset) -> np.ndarray:
@@ -290,7 +340,11 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         given = self.cost
         if hasattr(given, "items"):
             given = {(_label(true), _label(predicted)): price for (true, predicted), price in given.items()}
-        return cost_matrix(dataset.classes, np.bincount(dataset.y, dataset.weight, K), self._named_weights(), given) if K > 1 else np.zeros((1, 1))
+        return (
+            cost_matrix(dataset.classes, np.bincount(dataset.y, dataset.weight, K), self._named_weights(), given)
+            if K > 1
+            else np.zeros((1, 1))
+        )
 
     def _pose(self, dataset: Dataset, cost: np.ndarray):
         """The problem, None where every tree is a leaf: no depth, one class, or nothing to tell rows apart by."""
@@ -299,8 +353,17 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             return None
         given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
         kept = given + ((f"leaf_rows >= {self.min_samples_leaf}",) if self.min_samples_leaf > 1 else ())
-        return pipeline.pose(dataset, self.model, int(self.max_depth), encoding=self.encoding, params=self.params, fitting=True,
-                             cost=cost, constraints=kept, time_limit=self.time_limit)
+        return pipeline.pose(
+            dataset,
+            self.model,
+            int(self.max_depth),
+            encoding=self.encoding,
+            params=self.params,
+            fitting=True,
+            cost=cost,
+            constraints=kept,
+            time_limit=self.time_limit,
+        )
 
     def _solved(self, problem, options: dict, began: float) -> tuple[Tree, Solution]:
         """The tree of the problem, and what was proved of it; the time limit began at this moment."""
@@ -311,7 +374,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(left), left)
         last, solution = None, pipeline.out_of_time(ready)
         if ready.model is not None:
-            last, solution = pipeline.run(ready.model, self.solver, start=ready.point, **options | {"time_limit": ready.left})
+            last, solution = pipeline.run(
+                ready.model, self.solver, start=ready.point, **options | {"time_limit": ready.left}
+            )
         if ready.model is None and ready.known is not None:
             done = pipeline.unfinished(ready)
             tree, solution = done.tree, done.solution
@@ -325,13 +390,25 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             done = pipeline.decode(last, solution)
             if not done.verified:
                 wrong = next(check for check in done.checks if not check.passed)
-                raise SolverError(f"the solver {self.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); try another solver")
+                raise SolverError(
+                    f"the solver {self.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
+                    f"try another solver"
+                )
             facts = pipeline.settled_objective(last, done)
-            solution = replace(done.solution, objective=facts.get("objective", done.solution.objective), bound=facts.get("bound", done.solution.bound))
+            solution = replace(
+                done.solution,
+                objective=facts.get("objective", done.solution.objective),
+                bound=facts.get("bound", done.solution.bound),
+            )
             tree = done.tree
         if solution.termination == Termination.TIME_LIMIT:
-            warnings.warn(f"the time limit of {self.time_limit:g} s came before the proof: the tree costs {solution.objective:g}, "
-                          f"the best bound is {solution.bound}; raise time_limit, or lower max_depth", ConvergenceWarning, stacklevel=3)
+            warnings.warn(
+                f"the time limit of {self.time_limit:g} s came before the proof: the tree costs "
+                f"{solution.objective:g}, "
+                f"the best bound is {solution.bound}; raise time_limit, or lower max_depth",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return tree, solution
 
 

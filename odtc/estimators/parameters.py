@@ -19,18 +19,43 @@ PARAMETERS = (
     ("max_depth", _whole(0), "an integer of at least 0"),
     ("min_samples_leaf", _whole(1), "an integer of at least 1"),
     ("min_weight_fraction_leaf", lambda value: _number(value) and 0 <= value <= 0.5, "a number from 0 to 0.5"),
-    ("model", lambda value: isinstance(value, str), "the name of a formulation (`odtc list models`), or \"auto\""),
-    ("solver", lambda value: isinstance(value, str | PathLike), "the name of a solver (`odtc list solvers`), or several between commas"),
+    ("model", lambda value: isinstance(value, str), 'the name of a formulation (`odtc list models`), or "auto"'),
+    (
+        "solver",
+        lambda value: isinstance(value, str | PathLike),
+        "the name of a solver (`odtc list solvers`), or several between commas",
+    ),
     ("encoding", lambda value: isinstance(value, str), "the name of an encoding (`odtc list encodings`)"),
     ("time_limit", lambda value: value is None or _number(value) and 0 < value < 1e9, "seconds above 0, or None"),
     ("threads", lambda value: value is None or _whole(1)(value) and value <= 1024, "an integer from 1, or None"),
     ("gap", lambda value: _number(value) and value >= 0, "a number of at least 0"),
-    ("cuts", lambda value: value is None or isinstance(value, str | tuple), "names of cut families between commas (`odtc list cuts`), or None"),
-    ("params", lambda value: value is None or isinstance(value, Mapping), "a dict of parameters of the formulation, or None"),
-    ("constraints", lambda value: isinstance(value, str) or isinstance(value, Sequence) and all(isinstance(text, str) for text in value),
-     "a text like \"leaf_rows >= 5\", or a list of them"),
-    ("class_weight", lambda value: value is None or isinstance(value, str) and value == "balanced" or isinstance(value, Mapping), "a dict {label: weight}, \"balanced\" or None"),
-    ("categorical_features", lambda value: isinstance(value, str | Iterable), "\"from_dtype\" or a list of names or places"),
+    (
+        "cuts",
+        lambda value: value is None or isinstance(value, str | tuple),
+        "names of cut families between commas (`odtc list cuts`), or None",
+    ),
+    (
+        "params",
+        lambda value: value is None or isinstance(value, Mapping),
+        "a dict of parameters of the formulation, or None",
+    ),
+    (
+        "constraints",
+        lambda value: (
+            isinstance(value, str) or isinstance(value, Sequence) and all(isinstance(text, str) for text in value)
+        ),
+        'a text like "leaf_rows >= 5", or a list of them',
+    ),
+    (
+        "class_weight",
+        lambda value: value is None or isinstance(value, str) and value == "balanced" or isinstance(value, Mapping),
+        'a dict {label: weight}, "balanced" or None',
+    ),
+    (
+        "categorical_features",
+        lambda value: isinstance(value, str | Iterable),
+        '"from_dtype" or a list of names or places',
+    ),
 )
 
 

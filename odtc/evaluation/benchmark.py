@@ -39,8 +39,18 @@ from odtc.workflow import pipeline
 SCHEMA = "odtc.evaluation.benchmark.models/1"
 
 # The sets on which the papers compare formulations, and the names that others' files give them.
-STUDY = ("monks-1", "monks-2", "monks-3", "hayes-roth", "house-votes-84", "balance-scale", "tic-tac-toe",
-         "car-evaluation_papers", "kr-vs-kp", "soybean-small")
+STUDY = (
+    "monks-1",
+    "monks-2",
+    "monks-3",
+    "hayes-roth",
+    "house-votes-84",
+    "balance-scale",
+    "tic-tac-toe",
+    "car-evaluation_papers",
+    "kr-vs-kp",
+    "soybean-small",
+)
 ALIASES = {"monk1": "monks-1", "monk2": "monks-2", "monk3": "monks-3", "car_evaluation": "car-evaluation_papers"}
 FORMS = ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct", "fair", "dpflow")
 PEER_FILE = re.compile(r"(.+)_d(\d+)\.(?:lp|mps)(?:\.gz)?$", re.IGNORECASE)
@@ -70,7 +80,9 @@ class Form:
         form = cls(name, tuple(pairs), "fit" in words)
         parse_params(name, dict(pairs))
         if not hasattr(module, "build"):
-            raise ChoiceError(f"--forms: expected formulations with a model, got {name!r}, which learns its tree without one")
+            raise ChoiceError(
+                f"--forms: expected formulations with a model, got {name!r}, which learns its tree without one"
+            )
         return form
 
     def __str__(self) -> str:
@@ -92,7 +104,8 @@ class Cell:
 @dataclass(frozen=True)
 class Settings:
     """All that holds for every cell of a study; `reading` are keywords of `odtc.read`, `constraints` texts as of
-    odtc.problem.constraints.constraint. The relaxation is solved by HiGHS within `lp_limit` wall seconds, whatever the solver."""
+    odtc.problem.constraints.constraint. The relaxation is solved by HiGHS within `lp_limit` wall seconds, whatever
+    the solver."""
 
     solver: str = "highs"
     options: Options = Options(time_limit=60, threads=1)
@@ -110,8 +123,10 @@ def found_data(wanted: tuple[str, ...] = ()) -> list[Path]:
     if not wanted:
         files = [path for name in STUDY if (path := folder / f"{name}.csv").is_file()]
         if not files:
-            raise ChoiceError(f"expected data sets, found none of {', '.join(STUDY)} (.csv) in {str(folder)!r}; "
-                              "name your own with --data FILE,…, or set ODTC_DATA to their folder")
+            raise ChoiceError(
+                f"expected data sets, found none of {', '.join(STUDY)} (.csv) in {str(folder)!r}; "
+                "name your own with --data FILE,…, or set ODTC_DATA to their folder"
+            )
         return files
     files = []
     for name in wanted:
@@ -134,7 +149,9 @@ def found_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[P
     for file in files:
         said = PEER_FILE.match(file.name)
         if said is None:
-            raise ChoiceError(f"--peer-files: expected names that end in DATA_dDEPTH.lp (or .mps, .gz), got {str(file)!r}")
+            raise ChoiceError(
+                f"--peer-files: expected names that end in DATA_dDEPTH.lp (or .mps, .gz), got {str(file)!r}"
+            )
         names = [name for name in plain if re.search(rf"(^|_){re.escape(name)}$", said[1].lower())]
         if names:
             peers.setdefault((plain[max(names, key=len)], int(said[2])), []).append(file)
@@ -159,17 +176,30 @@ def key(cell: Cell, settings: Settings) -> dict:
     module, found = installed(settings.solver)
     whose = {"peer": fingerprint(cell.peer)} if cell.peer else {"encoding": settings.encoding, "start": settings.start}
     return {
-        "data": fingerprint(cell.data), "reading": {k: v for k, v in settings.reading.items() if v}, "depth": cell.depth,
-        "form": cell.what, **whose, "solver": f"{module.NAME} {found}", "time_limit": settings.options.time_limit,
-        "lp_limit": settings.lp_limit, "threads": settings.options.threads, "seed": settings.options.seed,
-        "gap": settings.options.gap, "odtc": code_version(), **({"constraints": list(settings.constraints)} if settings.constraints else {}),
+        "data": fingerprint(cell.data),
+        "reading": {k: v for k, v in settings.reading.items() if v},
+        "depth": cell.depth,
+        "form": cell.what,
+        **whose,
+        "solver": f"{module.NAME} {found}",
+        "time_limit": settings.options.time_limit,
+        "lp_limit": settings.lp_limit,
+        "threads": settings.options.threads,
+        "seed": settings.options.seed,
+        "gap": settings.options.gap,
+        "odtc": code_version(),
+        **({"constraints": list(settings.constraints)} if settings.constraints else {}),
     }
 
 
 @lru_cache
 def code_version() -> str:
     """The version of odtc, with the commit where it runs from a checkout."""
-    said = quick_output(["git", "-C", str(CHECKOUT), "describe", "--always", "--dirty"], None) if (CHECKOUT / ".git").exists() else ""
+    said = (
+        quick_output(["git", "-C", str(CHECKOUT), "describe", "--always", "--dirty"], None)
+        if (CHECKOUT / ".git").exists()
+        else ""
+    )
     return f"{__version__} {said.strip()}" if re.fullmatch(r"[\w.-]+\s*", said) else __version__
 
 
@@ -193,8 +223,10 @@ def read_results(path) -> list[dict]:
         except (ValueError, KeyError, TypeError):
             if number == len(lines) and not line.endswith("\n"):
                 break
-            raise DataError(f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, got another "
-                            f"line {number}; name another file with --results") from None
+            raise DataError(
+                f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, got another "
+                f"line {number}; name another file with --results"
+            ) from None
     return results
 
 
@@ -208,7 +240,9 @@ def append_result(path, result: dict) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as problem:
-        raise OutputError(f"cannot write {str(path)!r}: {problem.strerror}; choose another place with --results") from None
+        raise OutputError(
+            f"cannot write {str(path)!r}: {problem.strerror}; choose another place with --results"
+        ) from None
 
 
 def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] = lambda text: None) -> list[dict]:
@@ -228,8 +262,11 @@ def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] 
             result = {"schema": SCHEMA, "key": own, **measure(cell, settings)}
             append_result(path, result)
             show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
-            say(f"    {result['termination']}: objective {show(result['objective'])}, bound {show(result['bound'])}, "
-                f"{show(result['cpu_seconds'])} CPU s, {show(result['seconds'])} s{'; ' + result['message'] if result['message'] else ''}")
+            say(
+                f"    {result['termination']}: objective {show(result['objective'])}, bound {show(result['bound'])}, "
+                f"{show(result['cpu_seconds'])} CPU s, {show(result['seconds'])} "
+                f"s{'; ' + result['message'] if result['message'] else ''}"
+            )
         results.append(result)
     return results
 
@@ -238,11 +275,30 @@ def measure(cell: Cell, settings: Settings) -> dict:
     """The figures of one cell. A model that cannot be built, or a solver that fails, is a result too."""
     encoded = _encoded(cell.data, settings.encoding, json.dumps(settings.reading))
     facts = {
-        "data": encoded.name, "depth": cell.depth, "form": cell.what, "peer": cell.peer is not None,
-        "n_rows": int(encoded.copies.sum()), "n_rows_merged": encoded.n_rows, "n_tests": encoded.n_tests,
-        "columns": None, "rows": None, "nonzeros": None, "build_seconds": None, "lp_bound": None, "lp_termination": None,
-        "lp_seconds": None, "termination": "refused", "objective": None, "bound": None, "gap": None, "nodes": None,
-        "seconds": None, "cpu_seconds": None, "verified": None, "start": None, "message": "",
+        "data": encoded.name,
+        "depth": cell.depth,
+        "form": cell.what,
+        "peer": cell.peer is not None,
+        "n_rows": int(encoded.copies.sum()),
+        "n_rows_merged": encoded.n_rows,
+        "n_tests": encoded.n_tests,
+        "columns": None,
+        "rows": None,
+        "nonzeros": None,
+        "build_seconds": None,
+        "lp_bound": None,
+        "lp_termination": None,
+        "lp_seconds": None,
+        "termination": "refused",
+        "objective": None,
+        "bound": None,
+        "gap": None,
+        "nodes": None,
+        "seconds": None,
+        "cpu_seconds": None,
+        "verified": None,
+        "start": None,
+        "message": "",
     }
     try:
         if cell.peer:
@@ -251,7 +307,9 @@ def measure(cell: Cell, settings: Settings) -> dict:
             defaults = getattr(FORMULATIONS.get(cell.form.model), "FIT_DEFAULTS", {}) if cell.form.fit else {}
             params = parse_params(cell.form.model, defaults | dict(cell.form.params))
             began = time.process_time()
-            model = pipeline.compile_model(posed(Problem(encoded, CompleteTree(cell.depth), cell.form.model, params), settings.constraints))
+            model = pipeline.compile_model(
+                posed(Problem(encoded, CompleteTree(cell.depth), cell.form.model, params), settings.constraints)
+            )
             model.A  # noqa: B018  assembled here, not in the solver's time
             facts["build_seconds"] = round(time.process_time() - began, 4)
             begun = pipeline.start(model, settings.start)
@@ -262,8 +320,11 @@ def measure(cell: Cell, settings: Settings) -> dict:
         facts |= {"columns": model.n_cols, "rows": model.n_rows, "nonzeros": model.nnz, **_outcome(solution, cpu)}
         if model.problem is not None and solution.has_solution:
             decoded = pipeline.decode(model, solution)
-            facts |= {"verified": decoded.verified, "termination": str(decoded.solution.termination),
-                      **pipeline.settled_objective(model, decoded)}
+            facts |= {
+                "verified": decoded.verified,
+                "termination": str(decoded.solution.termination),
+                **pipeline.settled_objective(model, decoded),
+            }
         return facts | _relaxed(model, settings)
     except OdtcError as problem:
         return facts | {"message": " ".join(str(problem).split())}
@@ -294,9 +355,17 @@ def _children() -> float:
 
 
 def _outcome(solution: Solution, cpu: float) -> dict:
-    return {"termination": str(solution.termination), "objective": solution.objective, "bound": solution.bound,
-            "gap": solution.gap, "nodes": solution.nodes, "seconds": round(solution.seconds, 3), "cpu_seconds": round(cpu, 3),
-            "start": solution.start, "message": solution.message}
+    return {
+        "termination": str(solution.termination),
+        "objective": solution.objective,
+        "bound": solution.bound,
+        "gap": solution.gap,
+        "nodes": solution.nodes,
+        "seconds": round(solution.seconds, 3),
+        "cpu_seconds": round(cpu, 3),
+        "start": solution.start,
+        "message": solution.message,
+    }
 
 
 def _relaxed(model, settings: Settings) -> dict:
@@ -306,5 +375,8 @@ def _relaxed(model, settings: Settings) -> dict:
     if found.termination == Termination.INTERRUPTED:
         raise KeyboardInterrupt
     done = found.termination == Termination.OPTIMAL
-    return {"lp_bound": found.objective if done else None, "lp_termination": str(found.termination),
-            "lp_seconds": round(found.seconds, 3)}
+    return {
+        "lp_bound": found.objective if done else None,
+        "lp_termination": str(found.termination),
+        "lp_seconds": round(found.seconds, 3),
+    }

@@ -2,8 +2,26 @@
 
 import math
 
-HEAD = ("data", "depth", "form", "columns", "rows", "nonzeros", "build s", "root LP", "result", "objective", "bound", "gap", "nodes",
-        "CPU s", "wall s", "verified", "nonzeros peer/this", "CPU peer/this")
+HEAD = (
+    "data",
+    "depth",
+    "form",
+    "columns",
+    "rows",
+    "nonzeros",
+    "build s",
+    "root LP",
+    "result",
+    "objective",
+    "bound",
+    "gap",
+    "nodes",
+    "CPU s",
+    "wall s",
+    "verified",
+    "nonzeros peer/this",
+    "CPU peer/this",
+)
 # A solve of less is as quick as can be told, and no ratio is made of less.
 LEAST_SECONDS = 0.01
 # A solver that had less of a core when its limit came says little of the formulation.
@@ -48,7 +66,15 @@ def _starved(result: dict) -> str:
 
 def _match(result: dict) -> tuple:
     key = result["key"]
-    return key["data"], str(key["reading"]), key["depth"], key["solver"], key["time_limit"], key["threads"], str(key.get("constraints"))
+    return (
+        key["data"],
+        str(key["reading"]),
+        key["depth"],
+        key["solver"],
+        key["time_limit"],
+        key["threads"],
+        str(key.get("constraints")),
+    )
 
 
 def _place(result: dict) -> str:
@@ -66,13 +92,20 @@ def _groups(results: list[dict]) -> list[tuple]:
 
 def _conditions(group: tuple) -> str:
     solver, threads, limit, gap, lp_limit, code = group
-    return (f"{solver}, {threads or 'its own number of'} thread{'s' * (threads != 1)}, {limit:g} s a solve, gap {gap:g}; root LP by HiGHS "
-            f"within {lp_limit:g} s; odtc {code}.")
+    return (
+        f"{solver}, {threads or 'its own number of'} thread{'s' * (threads != 1)}, {limit:g} s a solve, gap {gap:g}; "
+        f"root LP by HiGHS "
+        f"within {lp_limit:g} s; odtc {code}."
+    )
 
 
 def _cells(result: dict, peer: dict | None) -> list[str]:
     key = result["key"]
-    lp = _number(result["lp_bound"]) if result["lp_termination"] in (None, "optimal") else f"not finished ({result['lp_termination']})"
+    lp = (
+        _number(result["lp_bound"])
+        if result["lp_termination"] in (None, "optimal")
+        else f"not finished ({result['lp_termination']})"
+    )
     start = f" (start: {key['start']})" if key.get("start") not in (None, "cart") else ""
     kept = "".join(f" ({text})" for text in key.get("constraints", ())).replace("|", "\\|")
     ratios = ["–", "–"]
@@ -81,17 +114,38 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
         if solved(result) and solved(peer):
             ratios[1] = f"{_faster(result, peer):.2f}" if agree(result, peer) else "OPTIMA DIFFER"
     return [
-        result["data"] + kept, str(result["depth"]), result["form"] + start, *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
-        _number(result["build_seconds"], 3), lp, result["termination"] + _starved(result), _number(result["objective"]), _number(result["bound"]),
-        "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %", _whole(result["nodes"]), _number(result["cpu_seconds"], 3),
-        _number(result["seconds"], 3), {True: "yes", False: "NO", None: "–"}[result["verified"]], *ratios,
+        result["data"] + kept,
+        str(result["depth"]),
+        result["form"] + start,
+        *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
+        _number(result["build_seconds"], 3),
+        lp,
+        result["termination"] + _starved(result),
+        _number(result["objective"]),
+        _number(result["bound"]),
+        "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %",
+        _whole(result["nodes"]),
+        _number(result["cpu_seconds"], 3),
+        _number(result["seconds"], 3),
+        {True: "yes", False: "NO", None: "–"}[result["verified"]],
+        *ratios,
     ]
 
 
 def _summary(results: list[dict]) -> list[str]:
     """Per form: cells solved; over its pairs with a peer the solved ones and the geometric means."""
-    head = ("form", "depth", "cells", "proven optimal", "pairs with a peer", "solved by this", "by the peer", "by both",
-            "nonzeros peer/this", "CPU peer/this where both solve")
+    head = (
+        "form",
+        "depth",
+        "cells",
+        "proven optimal",
+        "pairs with a peer",
+        "solved by this",
+        "by the peer",
+        "by both",
+        "nonzeros peer/this",
+        "CPU peer/this where both solve",
+    )
     lines = [_line(head), _line(["---"] * len(head))]
     pairs = paired(results)
     depths = sorted({result["depth"] for result in results})
@@ -102,18 +156,36 @@ def _summary(results: list[dict]) -> list[str]:
             beside = [(a, b) for a, b in pairs if a["form"] == form and depth in (None, a["depth"])]
             both = [(a, b) for a, b in beside if solved(a) and solved(b)]
             sizes = [b["nonzeros"] / a["nonzeros"] for a, b in beside if a["nonzeros"] and b["nonzeros"]]
-            lines.append(_line([
-                form, "all" if depth is None else str(depth), str(len(own)), str(sum(map(solved, own))), str(len(beside)),
-                str(sum(solved(a) for a, _ in beside)), str(sum(solved(b) for _, b in beside)), str(len(both)),
-                _mean(sizes), _mean([_faster(a, b) for a, b in both]),
-            ]))
+            lines.append(
+                _line(
+                    [
+                        form,
+                        "all" if depth is None else str(depth),
+                        str(len(own)),
+                        str(sum(map(solved, own))),
+                        str(len(beside)),
+                        str(sum(solved(a) for a, _ in beside)),
+                        str(sum(solved(b) for _, b in beside)),
+                        str(len(both)),
+                        _mean(sizes),
+                        _mean([_faster(a, b) for a, b in both]),
+                    ]
+                )
+            )
     return lines
 
 
 def _notes(results: list[dict]) -> list[str]:
-    said = [f"* {result['data']} depth {result['depth']} {result['form']}: {result['message']}" for result in results if result["message"]]
-    words = ("Ratios are geometric means; above 1 this form is smaller or faster. CPU seconds are the solver's own, without reading or building; "
-             "a loop's (`:fit`) hold all its rounds and its own work. `refused`: no model was solved, for the reason below.")
+    said = [
+        f"* {result['data']} depth {result['depth']} {result['form']}: {result['message']}"
+        for result in results
+        if result["message"]
+    ]
+    words = (
+        "Ratios are geometric means; above 1 this form is smaller or faster. CPU seconds are the solver's own, "
+        "without reading or building; "
+        "a loop's (`:fit`) hold all its rounds and its own work. `refused`: no model was solved, for the reason below."
+    )
     return ["", words, *[""] * bool(said), *said]
 
 

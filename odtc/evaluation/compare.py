@@ -35,8 +35,13 @@ class Comparison:
         facts = {"trees": [{"name": entry.name, **entry.facts} for entry in self.entries]}
         if self.agreement is None:
             return facts
-        return facts | {"n_rows": self.n_rows, "agreement": self.agreement.tolist(),
-                        "differing": [{"row": row, "label": label, "predicted": list(words)} for row, label, words in self.differing]}
+        return facts | {
+            "n_rows": self.n_rows,
+            "agreement": self.agreement.tolist(),
+            "differing": [
+                {"row": row, "label": label, "predicted": list(words)} for row, label, words in self.differing
+            ],
+        }
 
 
 def compare(given, data=None) -> Comparison:
@@ -61,17 +66,36 @@ def compare(given, data=None) -> Comparison:
 
 def _entry(name: str, run: Run, data) -> Entry:
     tree = run.tree
-    facts = {"n_leaves": tree.n_leaves, "depth": tree.depth, "features": sorted(tree.features[place].name for place in tree.used)}
+    facts = {
+        "n_leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "features": sorted(tree.features[place].name for place in tree.used),
+    }
     if all(leaf.rows for leaf in tree.leaves()):
         facts["train_accuracy"] = training_score(tree)["accuracy"]
-    for key in ("model", "objective", "bound", "gap", "termination", "seconds", "n_cols", "n_model_rows", "nnz", "verified"):
+    for key in (
+        "model",
+        "objective",
+        "bound",
+        "gap",
+        "termination",
+        "seconds",
+        "n_cols",
+        "n_model_rows",
+        "nnz",
+        "verified",
+    ):
         facts[key] = run.facts.get(key)
     if data is None:
         return Entry(name, run, facts)
     rows = read_rows(data, tree.features, tree.classes, tree.target)
     if (rows.y >= 0).any():
         scored = run_facts.score(tree, rows)
-        facts |= {"accuracy": scored["accuracy"], "balanced_accuracy": scored["balanced_accuracy"], "n_rows": scored["n_rows"]}
+        facts |= {
+            "accuracy": scored["accuracy"],
+            "balanced_accuracy": scored["balanced_accuracy"],
+            "n_rows": scored["n_rows"],
+        }
     return Entry(name, run, facts, np.array(tree.classes, dtype=object)[tree.predict(rows.X)])
 
 

@@ -66,11 +66,15 @@ class Result:
     folds: tuple[Fold, ...]
 
     def to_json(self) -> dict:
-        return asdict(self) | {"setting": asdict(self.setting) | {"params": dict(self.setting.params)}, "name": str(self.setting)}
+        return asdict(self) | {
+            "setting": asdict(self.setting) | {"params": dict(self.setting.params)},
+            "name": str(self.setting),
+        }
 
 
 def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> list[Setting]:
-    """All settings, in order; raises ChoiceError for a depth or a number of rows that is none, for an unknown model, and
+    """All settings, in order; raises ChoiceError for a depth or a number of rows that is none, for an unknown model,
+    and
     for a parameter that a model has not or a value that it does not take."""
     for depth in depths:
         CompleteTree(depth)
@@ -81,7 +85,10 @@ def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> lis
     for model, chosen in product(models, product(*values)):
         if model != "auto":
             parse_params(model, dict(chosen))
-    return [Setting(model, depth, chosen, least) for model, depth, least, chosen in product(models, depths, leaf_rows, product(*values))]
+    return [
+        Setting(model, depth, chosen, least)
+        for model, depth, least, chosen in product(models, depths, leaf_rows, product(*values))
+    ]
 
 
 def deal(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
@@ -92,21 +99,35 @@ def deal(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if n_folds < 2 or len(counts) < 2 or n_folds > counts[-2]:
         most = int(counts[-2]) if len(counts) > 1 else 0
-        raise ChoiceError(f"--folds: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest class has {most} "
-                          f"row{'s' if most != 1 else ''}), got {n_folds}")
+        raise ChoiceError(
+            f"--folds: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest "
+            f"class has {most} "
+            f"row{'s' if most != 1 else ''}), got {n_folds}"
+        )
     mixed = np.random.default_rng(seed).permutation(len(y))
     fold = np.empty(len(y), dtype=np.int64)
     fold[mixed[np.argsort(y[mixed], kind="stable")]] = np.arange(len(y)) % n_folds
     return fold
 
 
-def run(dataset: Dataset, settings: list[Setting], fold: np.ndarray, jobs: int = 1, encoding: str = "auto",
-        tell: Callable[[Fold], None] | None = None, **options) -> list[list[Fold]]:
+def run(
+    dataset: Dataset,
+    settings: list[Setting],
+    fold: np.ndarray,
+    jobs: int = 1,
+    encoding: str = "auto",
+    tell: Callable[[Fold], None] | None = None,
+    **options,
+) -> list[list[Fold]]:
     """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `options` are
     the solver's and its limits, as of `odtc.fit`. Raises what a fit does, but for a solver without a tree."""
     n_folds = int(fold.max()) + 1
     found = [[None] * n_folds for _ in settings]
-    tasks = (joblib.delayed(_fitted)(dataset, setting, number, fold, k, encoding, options) for number, setting in enumerate(settings) for k in range(n_folds))
+    tasks = (
+        joblib.delayed(_fitted)(dataset, setting, number, fold, k, encoding, options)
+        for number, setting in enumerate(settings)
+        for k in range(n_folds)
+    )
     for done in _results(tasks, jobs):
         found[done.setting][done.fold] = done
         if tell:
@@ -115,7 +136,8 @@ def run(dataset: Dataset, settings: list[Setting], fold: np.ndarray, jobs: int =
 
 
 def _results(tasks, jobs: int) -> Iterator[Fold]:
-    # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at its end.
+    # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at its
+    # end.
     return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
 
 
@@ -128,8 +150,17 @@ def summed(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[R
         values = [getattr(fold, score) for fold in mine]
         whole = None not in values
         leaves = np.mean([fold.n_leaves for fold in mine]) if whole else None
-        results.append(Result(setting, float(np.mean(values)) if whole else None, float(np.std(values, ddof=1)) if whole else None,
-                              None if leaves is None else float(leaves), sum(fold.proved for fold in mine), sum(fold.seconds or 0.0 for fold in mine), tuple(mine)))
+        results.append(
+            Result(
+                setting,
+                float(np.mean(values)) if whole else None,
+                float(np.std(values, ddof=1)) if whole else None,
+                None if leaves is None else float(leaves),
+                sum(fold.proved for fold in mine),
+                sum(fold.seconds or 0.0 for fold in mine),
+                tuple(mine),
+            )
+        )
     return results
 
 
@@ -150,15 +181,30 @@ def best(results: list[Result], rule: str = "best") -> int:
     return min(near, key=lambda place: results[place].n_leaves)
 
 
-def fit_all(dataset: Dataset, setting: Setting, encoding: str = "auto", constraints: tuple[str, ...] = (), **options) -> pipeline.Fit:
+def fit_all(
+    dataset: Dataset, setting: Setting, encoding: str = "auto", constraints: tuple[str, ...] = (), **options
+) -> pipeline.Fit:
     """The setting on all rows, under its own constraints and those of all settings."""
-    return pipeline.fit(dataset, setting.model, setting.depth, encoding=encoding, params=dict(setting.params),
-                        constraints=(*constraints, *setting.constraints), **options)
+    return pipeline.fit(
+        dataset,
+        setting.model,
+        setting.depth,
+        encoding=encoding,
+        params=dict(setting.params),
+        constraints=(*constraints, *setting.constraints),
+        **options,
+    )
 
 
-def _fitted(dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k: int, encoding: str, options: dict) -> Fold:
-    train, test = (replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows])
-                   for rows in (fold != k, fold == k))
+def _fitted(
+    dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k: int, encoding: str, options: dict
+) -> Fold:
+    train, test = (
+        replace(
+            dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows]
+        )
+        for rows in (fold != k, fold == k)
+    )
     try:
         done = fit_all(train, setting, encoding, **options)
     except NoSolutionError:
@@ -166,4 +212,12 @@ def _fitted(dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k
     right = done.tree.predict(test.X) == test.y
     of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
     gap = done.facts["gap"]
-    return Fold(number, k, float(right.mean()), float(np.mean(of_class)), done.tree.n_leaves, gap is not None and float(gap) <= 1e-9, done.facts["seconds"])
+    return Fold(
+        number,
+        k,
+        float(right.mean()),
+        float(np.mean(of_class)),
+        done.tree.n_leaves,
+        gap is not None and float(gap) <= 1e-9,
+        done.facts["seconds"],
+    )

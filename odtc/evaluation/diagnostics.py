@@ -60,7 +60,11 @@ class Answer:
 
 
 def system() -> dict:
-    return {"odtc": odtc.__version__, "python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    return {
+        "odtc": odtc.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def packages() -> list[Package]:
@@ -98,9 +102,18 @@ def _asked(name: str, model, least: float) -> Answer:
         return Answer(name, found, "failed", time.monotonic() - began, " ".join(str(problem).split()))
     seconds, failed = time.monotonic() - began, [check for check in done.checks if not check.passed]
     if failed or abs(done.solution.objective - least) > 1e-6:
-        words = "; ".join(f"{check.name}: {check.text}" for check in failed) or f"it found {done.solution.objective:g} errors, the best tree has {least:g}"
+        words = (
+            "; ".join(f"{check.name}: {check.text}" for check in failed)
+            or f"it found {done.solution.objective:g} errors, the best tree has {least:g}"
+        )
         return Answer(name, found, "wrong", seconds, words)
-    return Answer(name, found, "right", seconds, f"{done.solution.objective:g} error, {str(done.solution.termination).replace('_', ' ')}, verified")
+    return Answer(
+        name,
+        found,
+        "right",
+        seconds,
+        f"{done.solution.objective:g} error, {str(done.solution.termination).replace('_', ' ')}, verified",
+    )
 
 
 def _version(name: str) -> str | None:

@@ -61,26 +61,43 @@ def open_run(given, data=None) -> Run:
         path = manifest.facts["data"].get("path")
         path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
         return Run(Path(stem).name, fit.tree, fit, manifest.facts, read_options(stem), note, path)
-    path = next((path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None)
+    path = next(
+        (path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None
+    )
     if path is None:
-        raise TreeError(f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the stem that `odtc fit -o` had")
+        raise TreeError(
+            f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the "
+            f"stem that `odtc fit -o` had"
+        )
     return Run(Path(stem).name, read_tree(path))
 
 
 def page(run: Run, test: str | Path | None = None, templates=None) -> str:
     """The page; `test` is a file with labelled rows. Raises DataError for one that does not fit."""
     tree = run.tree
-    rows = "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"  # those in the leaves
+    rows = (
+        "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
+    )  # those in the leaves
     scores = [(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else []
     if test is not None:
         scores.append((f"test ({Path(test).name})", run_facts.score(tree, _test_rows(run, test))))
     found = places(tree)
     facts = {
-        "version": odtc.__version__, "run": run, "tree": tree, "facts": run.facts, "scores": scores,
-        "nodes": _embedded([_node(place, found, tree) for place in found]), "columns": _embedded(_columns(found)),
-        "classes": _embedded(list(tree.classes)), "separate": tree.missing == "separate",
-        "checks": run.fit.decoded.checks if run.fit else [], "plot": progress_plot(run.fit.solution.history) if run.fit else None,
-        "families": families(run.fit.model) if run.fit else ([], []), "commands": commands(run), "features": _features(run), "text": render_tree(tree),
+        "version": odtc.__version__,
+        "run": run,
+        "tree": tree,
+        "facts": run.facts,
+        "scores": scores,
+        "nodes": _embedded([_node(place, found, tree) for place in found]),
+        "columns": _embedded(_columns(found)),
+        "classes": _embedded(list(tree.classes)),
+        "separate": tree.missing == "separate",
+        "checks": run.fit.decoded.checks if run.fit else [],
+        "plot": progress_plot(run.fit.solution.history) if run.fit else None,
+        "families": families(run.fit.model) if run.fit else ([], []),
+        "commands": commands(run),
+        "features": _features(run),
+        "text": render_tree(tree),
     }
     return render("report/page.html.jinja", templates, **facts)
 
@@ -93,9 +110,15 @@ def training_score(tree: Tree) -> dict:
         table[:, leaf.label] += leaf.rows
     of_class = table.sum(axis=1)
     right = np.diagonal(table)
-    return {"n_rows": int(table.sum()), "n_rows_without_known_label": 0, "correct": int(right.sum()), "accuracy": float(right.sum() / table.sum()) if table.any() else None,
-            "balanced_accuracy": float((right / np.maximum(of_class, 1))[of_class > 0].mean()) if table.any() else None,
-            "classes": list(tree.classes), "confusion": table.tolist()}
+    return {
+        "n_rows": int(table.sum()),
+        "n_rows_without_known_label": 0,
+        "correct": int(right.sum()),
+        "accuracy": float(right.sum() / table.sum()) if table.any() else None,
+        "balanced_accuracy": float((right / np.maximum(of_class, 1))[of_class > 0].mean()) if table.any() else None,
+        "classes": list(tree.classes),
+        "confusion": table.tolist(),
+    }
 
 
 def _test_rows(run: Run, test) -> Dataset:
@@ -106,34 +129,60 @@ def _test_rows(run: Run, test) -> Dataset:
 
 def _embedded(value) -> str:
     """JSON that can stand in a script of a page."""
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        json.dumps(value, ensure_ascii=False)
+        .replace("<", "\\u003c")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
 
 
 def _node(place: Place, found: list[Place], tree: Tree) -> dict:
     """A node as the script of the page draws it and routes through it."""
     label = place.node.label if place.is_leaf else int(np.argmax(place.node.counts)) if place.node.counts else None
-    return {"id": place.number, "parent": place.parent, "side": place.side, "asks": place.asks, "words": place.words, "leaf": place.is_leaf,
-            "label": label, "rows": list(place.node.rows), "weights": list(place.node.counts), "rule": [found[number].words for number in place.way],
-            "question": _question(place.question) if place.question else None}
+    return {
+        "id": place.number,
+        "parent": place.parent,
+        "side": place.side,
+        "asks": place.asks,
+        "words": place.words,
+        "leaf": place.is_leaf,
+        "label": label,
+        "rows": list(place.node.rows),
+        "weights": list(place.node.counts),
+        "rule": [found[number].words for number in place.way],
+        "question": _question(place.question) if place.question else None,
+    }
 
 
 def _question(question) -> dict:
     terms = [[weight, _question(part)] for weight, part in question.terms]
-    return {"kind": question.kind, "feature": question.feature.name if question.feature else None, "values": list(question.values), "terms": terms}
+    return {
+        "kind": question.kind,
+        "feature": question.feature.name if question.feature else None,
+        "values": list(question.values),
+        "terms": terms,
+    }
 
 
 def _columns(found: list[Place]) -> list[dict]:
     """The columns that the tree asks, each once."""
     asked = [part.feature for place in found if place.question for part in place.question.parts]
-    return [{"name": feature.name, "kind": feature.kind, "levels": list(feature.levels)} for feature in dict.fromkeys(asked)]
+    return [
+        {"name": feature.name, "kind": feature.kind, "levels": list(feature.levels)} for feature in dict.fromkeys(asked)
+    ]
 
 
 def families(model) -> tuple[list, list]:
-    """(row families, column families) of a model: (name, how many, nonzeros) and (name, how many, role, whether integer)."""
+    """(row families, column families) of a model: (name, how many, nonzeros) and (name, how many, role, whether
+    integer)."""
     A = model.A.tocsr()
     rows = [(block.name, block.size, int(A.indptr[block.stop] - A.indptr[block.start])) for block in model.rows]
     whole = model.integrality.astype(bool)
-    columns = [(block.name, block.size, str(block.role or ""), bool(whole[block.start : block.stop].any())) for block in model.columns]
+    columns = [
+        (block.name, block.size, str(block.role or ""), bool(whole[block.start : block.stop].any()))
+        for block in model.columns
+    ]
     return rows, columns
 
 
@@ -144,8 +193,15 @@ def _features(run: Run) -> list[tuple[str, str, str, int]]:
     for split in encoded.tests if encoded else ():
         for place in split.features:  # a hyperplane asks several
             counted[place] += 1
-    return [(feature.name, feature.kind, ", ".join(feature.levels[:12]) + (", …" if len(feature.levels) > 12 else ""), count if encoded else -1)
-            for feature, count in zip(run.tree.features, counted)]
+    return [
+        (
+            feature.name,
+            feature.kind,
+            ", ".join(feature.levels[:12]) + (", …" if len(feature.levels) > 12 else ""),
+            count if encoded else -1,
+        )
+        for feature, count in zip(run.tree.features, counted)
+    ]
 
 
 def commands(run: Run) -> list[str]:
@@ -153,7 +209,17 @@ def commands(run: Run) -> list[str]:
     if not run.fit:
         return []
     problem, data = run.fit.model.problem, run.manifest["data"]
-    words = ["odtc", "fit", run.data_path or data["name"], "--model", problem.formulation, "--depth", str(problem.topology.depth), "--target", data["target"]]
+    words = [
+        "odtc",
+        "fit",
+        run.data_path or data["name"],
+        "--model",
+        problem.formulation,
+        "--depth",
+        str(problem.topology.depth),
+        "--target",
+        data["target"],
+    ]
     words += ["--encoding", problem.encoded.scheme] if problem.encoded.scheme != "auto" else []
     defaults = params_to_json(problem.module.Params())
     for key, value in params_to_json(problem.params).items():
@@ -162,7 +228,9 @@ def commands(run: Run) -> list[str]:
         words += ["-p", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
     words += ["--missing", data["missing"]] if data["missing"] != "drop" else []
     for key in ("categorical", "numeric"):
-        words += [f"--{key}", ",".join(f'"{name}"' if "," in name else name for name in data[key])] if data.get(key) else []
+        words += (
+            [f"--{key}", ",".join(f'"{name}"' if "," in name else name for name in data[key])] if data.get(key) else []
+        )
     words += ["--select", data["selection"]["scheme"]] if data.get("selection") else []
     words += ["--aside", ",".join(data["aside"])] if data.get("aside") else []
     words += ["--weights", data["weights"]] if data.get("weights") else []
@@ -172,7 +240,12 @@ def commands(run: Run) -> list[str]:
     words += ["--cuts", ",".join(cuts) or "none"] if cuts is not None else []
     if run.facts["cost"] is not None:
         cost, names = run.facts["cost"], run.tree.classes
-        pairs = [f"{names[k]}:{names[c]}={cost[k][c]:.17g}" for k in range(len(names)) for c in range(len(names)) if k != c and cost[k][c] != 1]
+        pairs = [
+            f"{names[k]}:{names[c]}={cost[k][c]:.17g}"
+            for k in range(len(names))
+            for c in range(len(names))
+            if k != c and cost[k][c] != 1
+        ]
         words += ["--cost", ",".join(f'"{pair}"' if "," in pair else pair for pair in pairs)]
     solver = (run.facts["solver"] or "highs").split()[0].lower()
     words += ["--solver", solver] if solver != "highs" else []
@@ -180,7 +253,11 @@ def commands(run: Run) -> list[str]:
         words += [name, f"{run.options[key]:g}"] if run.options.get(key) is not None else []
     for key in ("seed", "gap"):
         words += [f"--{key}", f"{run.options[key]:g}"] if run.options.get(key) else []
-    return [shlex.join([*words, "-o", run.name]), shlex.join(["odtc", "verify", f"{run.name}.sol"]), shlex.join(["odtc", "report", run.name])]
+    return [
+        shlex.join([*words, "-o", run.name]),
+        shlex.join(["odtc", "verify", f"{run.name}.sol"]),
+        shlex.join(["odtc", "report", run.name]),
+    ]
 
 
 def progress_plot(history) -> dict | None:
@@ -200,8 +277,21 @@ def progress_plot(history) -> dict | None:
                 corners.append((seconds, before))
             corners.append((seconds, value))
             before = value
-        return " ".join(f"{MARGIN + x / last * (WIDTH - MARGIN - 12):.1f},{HEIGHT - 28 - y / top * (HEIGHT - 44):.1f}" for x, y in corners)
+        return " ".join(
+            f"{MARGIN + x / last * (WIDTH - MARGIN - 12):.1f},{HEIGHT - 28 - y / top * (HEIGHT - 44):.1f}"
+            for x, y in corners
+        )
 
     ticks = [(HEIGHT - 28 - share * (HEIGHT - 44), f"{top * share:.4g}") for share in (0, 0.25, 0.5, 0.75, 1)]
-    return {"width": WIDTH, "height": HEIGHT, "margin": MARGIN, "incumbent": steps(incumbents), "bound": steps(bounds), "ticks": ticks, "seconds": last,
-            "rows": [(f"{s:.2f}", "–" if i is None else f"{i:.6g}", "–" if b is None else f"{b:.6g}") for s, i, b in history]}
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "margin": MARGIN,
+        "incumbent": steps(incumbents),
+        "bound": steps(bounds),
+        "ticks": ticks,
+        "seconds": last,
+        "rows": [
+            (f"{s:.2f}", "–" if i is None else f"{i:.6g}", "–" if b is None else f"{b:.6g}") for s, i, b in history
+        ],
+    }

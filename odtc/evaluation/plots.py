@@ -48,7 +48,10 @@ def progress(history, ax, title: str = "") -> None:
     if not best and not bounds:
         raise ChoiceError("expected a run whose solver told incumbents or bounds on the way, got one that told none")
     last = max(seconds for seconds, _ in best + bounds)
-    for points, label, colour, style in ((best, "best tree", "#d55e00", "-"), (bounds, "bound: no tree costs less", "#0072b2", "--")):
+    for points, label, colour, style in (
+        (best, "best tree", "#d55e00", "-"),
+        (bounds, "bound: no tree costs less", "#0072b2", "--"),
+    ):
         if points:
             x, y = zip(*points, (last, points[-1][1]))
             ax.step(x, y, where="post", label=label, color=colour, linestyle=style)
@@ -78,8 +81,11 @@ def pareto(points, ax, size: str = "leaves", title: str = "") -> list[int]:
 
 def on_front(points) -> list[int]:
     """The places of (size, accuracy) that no other point dominates."""
-    return [i for i, (size, good) in enumerate(points)
-            if not any(other <= size and better >= good and (other, better) != (size, good) for other, better in points)]
+    return [
+        i
+        for i, (size, good) in enumerate(points)
+        if not any(other <= size and better >= good and (other, better) != (size, good) for other, better in points)
+    ]
 
 
 def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
@@ -89,7 +95,9 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
         raise ChoiceError(f"expected two columns of numbers, got {across!r} for both --x and --y")
     places = [_numbers(tree, name) for name in (across, up)]
     typical = np.array([_typical(feature.kind, rows.X[:, j]) for j, feature in enumerate(tree.features)])
-    alone = {node.split.feature for node, _ in tree.walk() if isinstance(node, Branch) and isinstance(node.split, Subset)}
+    alone = {
+        node.split.feature for node, _ in tree.walk() if isinstance(node, Branch) and isinstance(node.split, Subset)
+    }
     grids = []
     for place in places:
         known = rows.X[np.isfinite(rows.X[:, place]), place]
@@ -105,12 +113,35 @@ def regions(tree: Tree, rows: Dataset, across: str, up: str, ax) -> None:
 
     K = len(tree.classes)
     colours = [PALETTE[k % len(PALETTE)] for k in range(K)]
-    ax.pcolormesh(grids[0], grids[1], tree.predict(cells).reshape(high, wide), shading="nearest", cmap=ListedColormap(colours), vmin=-0.5, vmax=K - 0.5, alpha=0.3, rasterized=True)
+    ax.pcolormesh(
+        grids[0],
+        grids[1],
+        tree.predict(cells).reshape(high, wide),
+        shading="nearest",
+        cmap=ListedColormap(colours),
+        vmin=-0.5,
+        vmax=K - 0.5,
+        alpha=0.3,
+        rasterized=True,
+    )
     for k, name in enumerate(tree.classes):
         mine = rows.y == k
-        ax.plot(rows.X[mine, places[0]], rows.X[mine, places[1]], "o", color=colours[k], markersize=4, markeredgecolor="white", markeredgewidth=0.5, label=name)
+        ax.plot(
+            rows.X[mine, places[0]],
+            rows.X[mine, places[1]],
+            "o",
+            color=colours[k],
+            markersize=4,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            label=name,
+        )
     others = [feature.name for j, feature in enumerate(tree.features) if j not in places and j in tree.used]
-    ax.set(xlabel=across, ylabel=up, title=f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''} as in a typical row" if others else "")
+    ax.set(
+        xlabel=across,
+        ylabel=up,
+        title=f"{', '.join(others[:3])}{', …' if len(others) > 3 else ''} as in a typical row" if others else "",
+    )
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
@@ -119,7 +150,10 @@ def _numbers(tree: Tree, name: str) -> int:
 
     numeric = {feature.name: j for j, feature in enumerate(tree.features) if feature.kind == NUMERIC}
     if name not in numeric:
-        raise ChoiceError(f"expected a column of numbers, got {name!r}{did_you_mean(name, numeric)}; the tree has {', '.join(numeric) or 'none'}")
+        raise ChoiceError(
+            f"expected a column of numbers, got {name!r}{did_you_mean(name, numeric)}; the tree has "
+            f"{', '.join(numeric) or 'none'}"
+        )
     return numeric[name]
 
 

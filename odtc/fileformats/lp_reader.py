@@ -54,8 +54,21 @@ class _Reader:
         c[cost_of] = cost
         sign = 1.0 if sense == "minimize" else -1.0
         names = (NamedBlock(text.words(self.columns.starts, self.columns.lengths)),) if len(c) else ()
-        return Model(self.title, sign * c + 0.0, sign * offset + 0.0, lower, upper, low, up, whole, names, blocks,
-                     *cut_names(blocks), matrix=matrix, maximised=sign < 0)
+        return Model(
+            self.title,
+            sign * c + 0.0,
+            sign * offset + 0.0,
+            lower,
+            upper,
+            low,
+            up,
+            whole,
+            names,
+            blocks,
+            *cut_names(blocks),
+            matrix=matrix,
+            maximised=sign < 0,
+        )
 
     # [name:] [constant] {sign} [number] column … [constant]
     def _objective(self, begin, end):
@@ -64,16 +77,27 @@ class _Reader:
         if len(found) > 1 and found.kinds[0] == NAME and found.kinds[1] == COLON:
             found = found.cut(slice(2, None))
         kinds = np.concatenate([found.kinds, [0]])
-        self._refuse(found, (found.kinds == RELATION) | (found.kinds == COLON), "expected a section Subject To before the first row")
+        self._refuse(
+            found,
+            (found.kinds == RELATION) | (found.kinds == COLON),
+            "expected a section Subject To before the first row",
+        )
         constant = (found.kinds == NUMBER) & (kinds[1:] != NAME)
         expressions = np.zeros(len(found), bool)
         expressions[:1] = True
         at, columns, values = self._terms(found, expressions, constant)
         signs, heads = self._signs(found, np.flatnonzero(constant))
-        self._refuse(found, constant & ~mask(len(found), np.flatnonzero(constant)[heads | expressions[constant]]),
-                     "expected + or - before a constant")
+        self._refuse(
+            found,
+            constant & ~mask(len(found), np.flatnonzero(constant)[heads | expressions[constant]]),
+            "expected + or - before a constant",
+        )
         self._once(columns, np.zeros(len(columns), np.int64), found.starts[at])
-        self._refuse(found, constant & ~(np.abs(found.values) < LARGEST), f"expected a constant below {LARGEST:g} in the objective")
+        self._refuse(
+            found,
+            constant & ~(np.abs(found.values) < LARGEST),
+            f"expected a constant below {LARGEST:g} in the objective",
+        )
         return columns, values, float((signs * found.values[constant]).sum())
 
     # [name:] [number relation] {sign} [number] column … relation number
@@ -108,7 +132,11 @@ class _Reader:
         if not sides:
             none = np.zeros(0, np.int64)
             return (), np.zeros(0), np.zeros(0), (none, none, np.zeros(0), none)
-        return (self._blocks(blocks, labels), *map(np.concatenate, zip(*sides)), tuple(map(np.concatenate, zip(*entries))))
+        return (
+            self._blocks(blocks, labels),
+            *map(np.concatenate, zip(*sides)),
+            tuple(map(np.concatenate, zip(*entries))),
+        )
 
     def _blocks(self, blocks, labels):
         taken = set(self.text.words(labels.starts, labels.lengths))
@@ -138,8 +166,12 @@ class _Reader:
         closers = closers[~missing]
         end = int(closers[-1]) + 1 if len(closers) else 0
         if last and end < len(found):
-            raise self._error(found, end, "expected a row, with its relation and a number behind its last column "
-                              "(no column or sum on the right side)")
+            raise self._error(
+                found,
+                end,
+                "expected a row, with its relation and a number behind its last column "
+                "(no column or sum on the right side)",
+            )
         return found.cut(slice(0, end)), closers
 
     def _read_rows(self, found: Tokens, closers, begin):
@@ -153,8 +185,11 @@ class _Reader:
             if b"\n" not in gap:
                 raise self._error(found, at, "expected one number on the right side of a row")
         before = np.concatenate([[0], kinds[:-1]])
-        self._refuse(found, (kinds == RELATION) & (before != NAME) & (before != NUMBER),
-                     "expected a column or a number before the relation")
+        self._refuse(
+            found,
+            (kinds == RELATION) & (before != NAME) & (before != NUMBER),
+            "expected a column or a number before the relation",
+        )
         row = np.zeros(n, np.int32)
         row[heads[1:]] = 1
         row = np.cumsum(row, dtype=np.int32)
@@ -164,7 +199,11 @@ class _Reader:
         bad = begun != body[row[left]]
         if bad.any():
             raise self._error(found, left[bad.argmax()] - 1, "expected no constant beside the columns of a row")
-        self._refuse(found, (kinds == COLON) & ~mask(n, heads[labelled] + 1), "expected the end of the row before the next one's name")
+        self._refuse(
+            found,
+            (kinds == COLON) & ~mask(n, heads[labelled] + 1),
+            "expected the end of the row before the next one's name",
+        )
         expressions = mask(n, body)
         expressions[begun] = False
         expressions[np.minimum(left + 1, n - 1)] = True
@@ -195,8 +234,11 @@ class _Reader:
         at = np.flatnonzero((found.kinds == NAME) & names)
         coefficient = (found.kinds == NUMBER) & ~numbers
         self._refuse(found, coefficient & (kinds[1:] != NAME), "expected a column behind its coefficient")
-        self._refuse(found, (found.kinds == SIGN) & ((kinds[1:] == 0) | (kinds[1:] == RELATION) | (kinds[1:] == COLON)),
-                     "expected a number or a column behind + or -")
+        self._refuse(
+            found,
+            (found.kinds == SIGN) & ((kinds[1:] == 0) | (kinds[1:] == RELATION) | (kinds[1:] == COLON)),
+            "expected a number or a column behind + or -",
+        )
         has = coefficient[np.maximum(at - 1, 0)] & (at > 0)
         values = np.where(has, found.values[np.maximum(at - 1, 0)], 1.0)
         signs, headed = self._signs(found, at - has)
@@ -234,7 +276,9 @@ class _Reader:
         order = np.lexsort((rows, columns))
         if (again := (np.diff(columns[order]) == 0) & (np.diff(rows[order]) == 0)).any():
             at, place = places[order[again.argmax() + 1]], columns[order[again.argmax() + 1]]
-            raise self.text.error(at, "expected each column once in a row", self.text.word(at, int(self.columns.lengths[place])))
+            raise self.text.error(
+                at, "expected each column once in a row", self.text.word(at, int(self.columns.lengths[place]))
+            )
 
     # Bounds as in `bound_lines`; Generals, Binaries:   column …
     def _bounds(self):
@@ -252,7 +296,11 @@ class _Reader:
                     twice = said[side][columns] | np.isin(columns, order[1:][np.diff(order) == 0])
                     if (wrong | twice).any():
                         place = int(np.flatnonzero(wrong | twice)[-1])
-                        expected = f"expected a finite {side} bound of the column" if wrong[place] else f"expected one {side} bound of the column"
+                        expected = (
+                            f"expected a finite {side} bound of the column"
+                            if wrong[place]
+                            else f"expected one {side} bound of the column"
+                        )
                         raise self._error(found, at[place], expected)
                     bounds[side][columns], said[side][columns] = values, True
             elif kind in ("generals", "binaries"):

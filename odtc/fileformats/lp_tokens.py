@@ -22,16 +22,27 @@ RELATIONS = {b"<": LESS, b"<=": LESS, b"=<": LESS, b"=": EQUAL, b">": MORE, b">=
 
 # Titles of sections, in any case, first on their line; alone there, or with a blank behind.
 TITLES = {
-    "minimize": rb"minimi[sz]e|minimum|min", "maximize": rb"maximi[sz]e|maximum|max",
+    "minimize": rb"minimi[sz]e|minimum|min",
+    "maximize": rb"maximi[sz]e|maximum|max",
     "rows": rb"subject[ \t]+to|such[ \t]+that|s\.t\.|st\.?",
-    "lazycons": rb"lazy[ \t]+constraints|delayed[ \t]+rows", "usercuts": rb"user[ \t]+cuts|model[ \t]+cuts",
-    "refused": rb"semi-?continuous|semi-?integers?|semis?|sec|sin|sos[12]?|general[ \t]+constraints?|pwlobj|scenario|indicators?",
-    "bounds": rb"bounds?", "generals": rb"generals?|gen|integers?|int", "binaries": rb"binar(?:y|ies)|bin", "end": rb"end",
+    "lazycons": rb"lazy[ \t]+constraints|delayed[ \t]+rows",
+    "usercuts": rb"user[ \t]+cuts|model[ \t]+cuts",
+    "refused": rb"semi-?continuous|semi-?integers?|semis?|sec|sin|sos[12]?|general[ "
+    rb"\t]+constraints?|pwlobj|scenario|indicators?",
+    "bounds": rb"bounds?",
+    "generals": rb"generals?|gen|integers?|int",
+    "binaries": rb"binar(?:y|ies)|bin",
+    "end": rb"end",
 }
 TITLE = re.compile(
-    rb"\n[ \t\r]*(?:" + b"|".join(b"(?P<%s>%s)" % (kind.encode(), words) for kind, words in TITLES.items())
-    + rb")(?:(?=[ \t\r]*\n)|(?=[ \t]+(?!free\b)[^\s<>=:+-]))", re.I)
-SENSE = re.compile(rb"\s*(?:(?P<minimize>%s)|(?P<maximize>%s))(?=[\s+-])" % (TITLES["minimize"], TITLES["maximize"]), re.I)
+    rb"\n[ \t\r]*(?:"
+    + b"|".join(b"(?P<%s>%s)" % (kind.encode(), words) for kind, words in TITLES.items())
+    + rb")(?:(?=[ \t\r]*\n)|(?=[ \t]+(?!free\b)[^\s<>=:+-]))",
+    re.I,
+)
+SENSE = re.compile(
+    rb"\s*(?:(?P<minimize>%s)|(?P<maximize>%s))(?=[\s+-])" % (TITLES["minimize"], TITLES["maximize"]), re.I
+)
 COEFFICIENT = re.compile(rb"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?=[^0-9.eE+-])")
 
 
@@ -60,7 +71,9 @@ def sections(text: Text) -> list[tuple[str, int, int]]:
         text.codes[at:stop] = 32
     for sign, what in ((b"->", "indicator constraint"), (b"^", "power"), (b"*", "product")):
         if (at := text.bytes.find(sign)) >= 0:
-            raise text.error(at, f"expected a linear model without special constraints, got {_article(what)} ({sign.decode()})")
+            raise text.error(
+                at, f"expected a linear model without special constraints, got {_article(what)} ({sign.decode()})"
+            )
     if b"[" in text.bytes and (found := re.search(rb"[\s+\-<>=:]\[", text.bytes)):
         raise text.error(found.end() - 1, "expected a linear model, got a quadratic part in brackets")
     sense = SENSE.match(text.bytes)
@@ -85,8 +98,12 @@ def sections(text: Text) -> list[tuple[str, int, int]]:
     for (kind, place, begin), (_, end, _) in zip(found, found[1:]):
         title = text.word(place, begin - place)
         if kind == "refused" or kind in ("minimize", "maximize") and ranges:
-            raise text.error(place, "expected the sections Subject To, User Cuts, Lazy Constraints, Bounds, Generals, "
-                             "Binaries and End behind the objective", title)
+            raise text.error(
+                place,
+                "expected the sections Subject To, User Cuts, Lazy Constraints, Bounds, Generals, "
+                "Binaries and End behind the objective",
+                title,
+            )
         if kind in ("rows", "usercuts", "lazycons") and any(kind == other for other, _, _ in ranges):
             raise text.error(place, "expected each section of rows once, got a second one", title)
         ranges.append((kind, begin, end))
@@ -113,7 +130,9 @@ def tokens(text: Text, begin: int, end: int) -> Tokens:
     names = kinds == NAME
     endless = names & ((lengths == 3) | (lengths == 8))
     where = np.flatnonzero(endless)
-    where = where[text.equals(starts[where], lengths[where], b"inf") | text.equals(starts[where], lengths[where], b"infinity")]
+    where = where[
+        text.equals(starts[where], lengths[where], b"inf") | text.equals(starts[where], lengths[where], b"infinity")
+    ]
     number = np.flatnonzero(kinds == NUMBER)
     values[number] = text.numbers(starts[number], lengths[number])
     kinds[where], values[where] = NUMBER, np.inf
@@ -164,8 +183,11 @@ def _split_coefficients(text, starts, lengths, kinds):
     sizes = np.array(sizes)
     rest = lengths[split] - sizes
     lengths[split] = sizes
-    return (np.insert(starts, split + 1, starts[split] + sizes), np.insert(lengths, split + 1, rest),
-            np.insert(kinds, split + 1, NAME))
+    return (
+        np.insert(starts, split + 1, starts[split] + sizes),
+        np.insert(lengths, split + 1, rest),
+        np.insert(kinds, split + 1, NAME),
+    )
 
 
 # One bound a line:   column free | column relation number | number relation column [relation number]
@@ -195,7 +217,8 @@ def bound_lines(text: Text, begin: int, end: int):
     parts = [("lower", first[free], np.full(len(free), -np.inf)), ("upper", first[free], np.full(len(free), np.inf))]
     # (shape, place of the column, of the relation, of the number, whether the number stands left)
     for kinds, column, relation, number, left in (
-        ((NAME, RELATION, NUMBER), 0, 1, 2, False), ((NUMBER, RELATION, NAME), 2, 1, 0, True),
+        ((NAME, RELATION, NUMBER), 0, 1, 2, False),
+        ((NUMBER, RELATION, NAME), 2, 1, 0, True),
         ((NUMBER, RELATION, NAME, RELATION, NUMBER), 2, 1, 0, True),
         ((NUMBER, RELATION, NAME, RELATION, NUMBER), 2, 3, 4, False),
     ):
@@ -207,9 +230,14 @@ def bound_lines(text: Text, begin: int, end: int):
             if bad.any():
                 raise error(text, found, lines[bad.argmax()] + 3, "expected two relations alike, <= or >=")
         value = finite(found.values[lines + number])
-        parts += [("lower", lines[way != LESS] + column, value[way != LESS]), ("upper", lines[way != MORE] + column, value[way != MORE])]
+        parts += [
+            ("lower", lines[way != LESS] + column, value[way != LESS]),
+            ("upper", lines[way != MORE] + column, value[way != MORE]),
+        ]
     if not known.all():
-        raise error(text, found, first[known.argmin()], "expected a bound on this line: x <= 1, 0 <= x <= 1, x = 1 or x free")
+        raise error(
+            text, found, first[known.argmin()], "expected a bound on this line: x <= 1, 0 <= x <= 1, x = 1 or x free"
+        )
     return [(side, at, found, value) for side, at, value in parts if len(at)]
 
 

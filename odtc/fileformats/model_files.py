@@ -28,7 +28,9 @@ from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
 from odtc.errors import ModelError
 
-FORMATS = Registry("format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write", "read"))
+FORMATS = Registry(
+    "format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write", "read")
+)
 
 LARGEST = 1e20  # solvers take this and more for infinite
 
@@ -69,10 +71,15 @@ def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
     rows ("rows", "user", "lazy"); without `cuts` all are plain, in the model's order."""
     if not cuts or not (model.user_cuts or model.lazy):
         return [("rows", list(model.rows))]
-    kind = {block.name: "user" if block.name in model.user_cuts else "lazy" if block.name in model.lazy else "rows"
-            for block in model.rows}
-    return [(section, blocks) for section in ("rows", "user", "lazy")
-            if (blocks := [block for block in model.rows if kind[block.name] == section]) or section == "rows"]
+    kind = {
+        block.name: "user" if block.name in model.user_cuts else "lazy" if block.name in model.lazy else "rows"
+        for block in model.rows
+    }
+    return [
+        (section, blocks)
+        for section in ("rows", "user", "lazy")
+        if (blocks := [block for block in model.rows if kind[block.name] == section]) or section == "rows"
+    ]
 
 
 def read_model(path):
@@ -84,7 +91,10 @@ def read_model(path):
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ModelError(f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: {error.strerror}{of_this_stem(path, '.mps', '.lp', '.mps.gz', '.lp.gz')}") from None
+        raise ModelError(
+            f"expected a model file (MPS or LP, also .gz), got {str(path)!r}: "
+            f"{error.strerror}{of_this_stem(path, '.mps', '.lp', '.mps.gz', '.lp.gz')}"
+        ) from None
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
@@ -113,7 +123,7 @@ def form_of(data: bytes, name: str) -> str:
 
 
 def _kind(data: bytes, name: str) -> str:
-    """"mps" or "lp", by the first word; by the suffix where that word says nothing."""
+    """ "mps" or "lp", by the first word; by the suffix where that word says nothing."""
     found = FIRST_WORD.match(data, 0, 1 << 20)
     word = found[1] if found else b""
     if word.upper() in MPS_WORDS:
@@ -124,8 +134,11 @@ def _kind(data: bytes, name: str) -> str:
     if word and suffix in ("mps", "lp"):
         return suffix
     came = word[:40].decode("ascii", "backslashreplace")
-    raise ModelError(f"{name}: expected a model file that begins with NAME or ROWS (MPS), Minimize or Maximize (LP), "
-                     f"got {came!r}" if came else f"{name}: expected a model file (MPS or LP), got an empty one")
+    raise ModelError(
+        f"{name}: expected a model file that begins with NAME or ROWS (MPS), Minimize or Maximize (LP), got {came!r}"
+        if came
+        else f"{name}: expected a model file (MPS or LP), got an empty one"
+    )
 
 
 def name_table(blocks, end: str = "") -> np.ndarray:

@@ -45,12 +45,26 @@ class _Reader:
         low, up, whole = self._bounds(columns, whole)
         sign = sense(self.text, self.sections)
         names = (NamedBlock(self.text.words(columns.starts, columns.lengths)),) if len(columns) else ()
-        return Model(title(self.text, self.sections), sign * cost + 0.0, sign * offset + 0.0, lower, upper, low, up, whole,
-                     names, blocks, *cut_names(blocks), matrix=matrix, maximised=sign < 0)
+        return Model(
+            title(self.text, self.sections),
+            sign * cost + 0.0,
+            sign * offset + 0.0,
+            lower,
+            upper,
+            low,
+            up,
+            whole,
+            names,
+            blocks,
+            *cut_names(blocks),
+            matrix=matrix,
+            maximised=sign < 0,
+        )
 
     # N|L|G|E name. The first N row (or that of OBJNAME) is the objective, the others are dropped.
     def _rows(self):
-        """(kind of each row of the model as bytes, blocks of rows: plain ones without a name, "usercuts", "lazycons")."""
+        """(kind of each row of the model as bytes, blocks of rows: plain ones without a name, "usercuts",
+        "lazycons")."""
         self.rows, kinds, labels = Names(self.text), [], []
         for section in self.sections:
             if section != "ROWS" and section not in CUTS:
@@ -61,10 +75,14 @@ class _Reader:
                     at = int(known.argmax())
                     raise self._error(name[0][at], name[1][at], "expected a row name that is new")
                 letters = self.text.codes[kind[0]] & 0xDF
-                bad = (kind[1] != 1) | ~np.isin(letters, np.frombuffer(b"NLGE" if section == "ROWS" else b"LGE", np.uint8))
+                bad = (kind[1] != 1) | ~np.isin(
+                    letters, np.frombuffer(b"NLGE" if section == "ROWS" else b"LGE", np.uint8)
+                )
                 if bad.any():
                     at = int(bad.argmax())
-                    raise self._error(kind[0][at], kind[1][at], f"expected a kind of row ({'N, ' * (section == 'ROWS')}L, G or E)")
+                    raise self._error(
+                        kind[0][at], kind[1][at], f"expected a kind of row ({'N, ' * (section == 'ROWS')}L, G or E)"
+                    )
                 kinds += letters.tolist()
                 labels += [CUTS.get(section, "")] * len(letters)
         kinds, labels = np.array(kinds, np.uint8), np.array(labels, "U8")
@@ -103,7 +121,9 @@ class _Reader:
             last, count = (starts[-1], lengths[-1], flags[-1]), int(places[-1]) + 1
             twice = np.ones(len(starts), np.int64) if row_2 is None else 1 + (row_2[1] > 0)
             row, number = interleaved(twice, row, row_2), interleaved(twice, number, number_2)
-            entries.append((np.repeat(places, twice).astype(np.int32), self._find_rows(row), text.numbers(*number), row[0]))
+            entries.append(
+                (np.repeat(places, twice).astype(np.int32), self._find_rows(row), text.numbers(*number), row[0])
+            )
         if not heads:
             none = np.zeros(0, np.int64)
             return none, none, none.astype(np.uint8), (none, none, np.zeros(0), none)
@@ -117,7 +137,12 @@ class _Reader:
         while (at := text.bytes.find(b"'MARKER'", at, end)) >= 0:
             begin, stop = text.bytes.rfind(b"\n", 0, at) + 1, text.bytes.find(b"\n", at)
             words = bytes(text.bytes[begin:stop]).split()
-            if len(words) == 3 and words[1] == b"'MARKER'" and words[2] in (b"'INTORG'", b"'INTEND'") and words[0][:1] != b"*":
+            if (
+                len(words) == 3
+                and words[1] == b"'MARKER'"
+                and words[2] in (b"'INTORG'", b"'INTEND'")
+                and words[0][:1] != b"*"
+            ):
                 marks.append(begin)
                 states.append(int(words[2] == b"'INTORG'"))
                 text.codes[begin:stop] = 32
@@ -131,8 +156,7 @@ class _Reader:
         def once(columns, rows, places):
             if (again := (np.diff(columns) == 0) & (np.diff(rows) == 0)).any():
                 at = places[again.argmax() + 1]
-                raise self.text.error(at, "expected each row once in a column",
-                                      self.text.word_at(at))
+                raise self.text.error(at, "expected each row once in a column", self.text.word_at(at))
 
         costly = rows == COST
         once(columns[costly], rows[costly], places[costly])
@@ -161,7 +185,9 @@ class _Reader:
         lower = np.where(kinds == ord("L"), -np.inf, side)
         upper = np.where(kinds == ord("G"), np.inf, side)
         if (bad := (lower == np.inf) | (upper == -np.inf)).any():
-            raise self.text.error(at[bad.argmax()], f"expected a side of a row below {LARGEST:g}", repr(float(side[bad.argmax()])))
+            raise self.text.error(
+                at[bad.argmax()], f"expected a side of a row below {LARGEST:g}", repr(float(side[bad.argmax()]))
+            )
         rows, width, places = self._vector("RANGES")
         if (rows == COST).any():
             raise self.text.error(places[(rows == COST).argmax()], "expected no range on the objective row")
@@ -226,8 +252,10 @@ class _Reader:
             value[~bare] = text.numbers(number[0][~bare], number[1][~bare], infinite=True)
             value = np.where(np.abs(value) >= LARGEST, np.copysign(np.inf, value), value)
             said[places] = True
-            for side, words, bound, default in (("lower", SET_LOWER, lower, {"BV": 0.0, "FR": -np.inf, "MI": -np.inf}),
-                                                ("upper", SET_UPPER, upper, {"BV": 1.0, "FR": np.inf, "PL": np.inf})):
+            for side, words, bound, default in (
+                ("lower", SET_LOWER, lower, {"BV": 0.0, "FR": -np.inf, "MI": -np.inf}),
+                ("upper", SET_UPPER, upper, {"BV": 1.0, "FR": np.inf, "PL": np.inf}),
+            ):
                 for word in words:
                     bound[places[of[word]]] = default.get(word, value[of[word]])
                     np.add.at(has[side], places[of[word]], 1)
@@ -242,7 +270,9 @@ class _Reader:
         for places, starts, lengths in negative:
             if (bad := has["lower"][places] == 0).any():
                 at = int(bad.argmax())
-                raise self._error(starts[at], lengths[at], "expected a lower bound (LO or MI) with a negative upper bound")
+                raise self._error(
+                    starts[at], lengths[at], "expected a lower bound (LO or MI) with a negative upper bound"
+                )
         upper[(whole == 1) & ~said] = 1.0
         return lower, upper, whole
 

@@ -47,7 +47,9 @@ def sections(text) -> dict[str, tuple[int, int, list[str]]]:
         if section in found:
             raise text.error(place, f"expected one section {section}, got a second one")
         if rest and section not in ("NAME", "OBJSENSE", "OBJNAME", "ENDATA"):
-            raise text.error(place, f"expected {section} alone on its line, and cards that begin with a blank", " ".join(rest))
+            raise text.error(
+                place, f"expected {section} alone on its line, and cards that begin with a blank", " ".join(rest)
+            )
         found[section] = (min(stop + 1, text.size), following, rest)
         if section == "ENDATA":
             break
@@ -115,9 +117,13 @@ def _free(text, section, shapes, begin, end):
     newlines = np.flatnonzero(codes == 10) + begin
     # Nearly always all lines have as many words as the first one.
     width = len(starts) // len(newlines) if len(newlines) else 0
-    if (width in shapes and width * len(newlines) == len(starts)
-            and (starts[width - 1 :: width] < newlines).all() and (starts[width::width] > newlines[:-1]).all()
-            and not (codes[starts[::width] - begin] == ord("*")).any()):
+    if (
+        width in shapes
+        and width * len(newlines) == len(starts)
+        and (starts[width - 1 :: width] < newlines).all()
+        and (starts[width::width] > newlines[:-1]).all()
+        and not (codes[starts[::width] - begin] == ord("*")).any()
+    ):
         fields = [None] * 6
         for word, field in enumerate(shapes[width]):
             fields[field] = (np.ascontiguousarray(starts[word::width]), np.ascontiguousarray(lengths[word::width]))
@@ -170,8 +176,11 @@ def _fixed(text, section, shapes, begin, end):
         gaps[low:high] = False
     astray = (solid & (gaps | (table == 9))).any(axis=1)
     if astray.any():
-        raise text.error(lines[astray.argmax()], f"expected the fields of fixed MPS in their columns ({_columns()})",
-                         _line(text, lines, stops, astray))
+        raise text.error(
+            lines[astray.argmax()],
+            f"expected the fields of fixed MPS in their columns ({_columns()})",
+            _line(text, lines, stops, astray),
+        )
     fields, present = [], np.zeros(len(lines), np.int64)
     for field, (low, high) in enumerate(COLUMNS):
         part = solid[:, low:high]
@@ -183,8 +192,11 @@ def _fixed(text, section, shapes, begin, end):
         fields.append((lines + low + first, last - first) if has.any() else None)
     known = np.isin(present, [sum(1 << field for field in shape) for shape in shapes.values()] + _numberless(section))
     if not known.all():
-        raise text.error(lines[known.argmin()], f"expected a card of {section} in the columns of fixed MPS ({_columns()})",
-                         _line(text, lines, stops, ~known))
+        raise text.error(
+            lines[known.argmin()],
+            f"expected a card of {section} in the columns of fixed MPS ({_columns()})",
+            _line(text, lines, stops, ~known),
+        )
     return fields
 
 

@@ -69,7 +69,9 @@ def _write_columns(model, stream, rows, column_names, begin, end, part):
     table, code = number_table(value)
     column = np.repeat(np.arange(end - begin), total)
     stream.write(
-        lines("    ", gather(column_names(begin, end), column), "  ", gather(rows, row), "  ", gather(table, code), "\n")
+        lines(
+            "    ", gather(column_names(begin, end), column), "  ", gather(rows, row), "  ", gather(table, code), "\n"
+        )
     )
 
 
@@ -89,10 +91,13 @@ def _write_bounds(model, stream, column_names, begin, end):
     blank = len(table) - 1
     code_low, code_up = np.where(low, code[: end - begin], blank), np.where(up, code[end - begin :], blank)
     names = column_names(begin, end)
-    cards = np.stack([
-        lines(" ", _bytes(kind), " BND       ", names, "  ", table[number], "\n")
-        for kind, number in ((first, code_low), (second, code_up))
-    ], axis=1)
+    cards = np.stack(
+        [
+            lines(" ", _bytes(kind), " BND       ", names, "  ", table[number], "\n")
+            for kind, number in ((first, code_low), (second, code_up))
+        ],
+        axis=1,
+    )
     wanted = np.stack([fixed | free | needs_low, needs_up], axis=1)
     stream.write(np.ascontiguousarray(cards[wanted]))
 

@@ -19,9 +19,45 @@ from odtc.model.milp import Model
 # What no reader of MPS or LP takes for anything but a name (FORMATS §2, §3); CBC loses longer names in LP.
 NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
 WORDS = {
-    "obj", "bnd", "rhs", "marker", "free", "inf", "infinity", "nan", "st", "end", "bound", "bounds", "general", "generals",
-    "gen", "integer", "integers", "int", "binary", "binaries", "bin", "semi", "semis", "sec", "sin", "sos", "sos1", "sos2",
-    "min", "minimize", "minimise", "minimum", "max", "maximize", "maximise", "maximum", "lazy", "constant", "objconstant",
+    "obj",
+    "bnd",
+    "rhs",
+    "marker",
+    "free",
+    "inf",
+    "infinity",
+    "nan",
+    "st",
+    "end",
+    "bound",
+    "bounds",
+    "general",
+    "generals",
+    "gen",
+    "integer",
+    "integers",
+    "int",
+    "binary",
+    "binaries",
+    "bin",
+    "semi",
+    "semis",
+    "sec",
+    "sin",
+    "sos",
+    "sos1",
+    "sos2",
+    "min",
+    "minimize",
+    "minimise",
+    "minimum",
+    "max",
+    "maximize",
+    "maximise",
+    "maximum",
+    "lazy",
+    "constant",
+    "objconstant",
 }
 CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t\r]*$", re.M)
 
@@ -41,7 +77,10 @@ def _made_so(model: Model) -> tuple[Model, list[str]]:
         model = replace(model, offset=0.0, matrix=model.A)
         words.append("a constant in the objective")
     whole = model.integrality.astype(bool)
-    lower, upper = np.where(whole, np.ceil(model.col_lower), model.col_lower), np.where(whole, np.floor(model.col_upper), model.col_upper)
+    lower, upper = (
+        np.where(whole, np.ceil(model.col_lower), model.col_lower),
+        np.where(whole, np.floor(model.col_upper), model.col_upper),
+    )
     if (lower != model.col_lower).any() or (upper != model.col_upper).any():
         model = replace(model, col_lower=lower, col_upper=upper, matrix=model.A)
         words.append("a whole column with a bound that is not")
@@ -77,8 +116,13 @@ def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
     first = both[place] & ~second
     named = lambda names: tuple(new for name in names for new in marks.get(name, ()))  # noqa: E731
     return replace(
-        model, rows=tuple(blocks), lazy=named(model.lazy), user_cuts=named(model.user_cuts), terms=(),
-        row_lower=np.where(first, -np.inf, model.row_lower[place]), row_upper=np.where(second, np.inf, model.row_upper[place]),
+        model,
+        rows=tuple(blocks),
+        lazy=named(model.lazy),
+        user_cuts=named(model.user_cuts),
+        terms=(),
+        row_lower=np.where(first, -np.inf, model.row_lower[place]),
+        row_upper=np.where(second, np.inf, model.row_upper[place]),
         matrix=model.A.tocsr()[place].tocsc(),
     )
 
@@ -86,7 +130,9 @@ def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
 def _named(blocks) -> bool:
     for block in blocks:
         names = block.table if isinstance(block, NamedBlock) else (block.name,)
-        if names and (not NAME.fullmatch("\n".join(names)) or block.width > 60 or not WORDS.isdisjoint(map(str.lower, names))):
+        if names and (
+            not NAME.fullmatch("\n".join(names)) or block.width > 60 or not WORDS.isdisjoint(map(str.lower, names))
+        ):
             return False
     return True
 

@@ -25,9 +25,23 @@ from odtc.model.solution import NO_POINT, Termination
 
 # In the order of trial: a format with a clear mark before one that takes nearly anything.
 POINTS = Registry(
-    "point format", "odtc.fileformats.solutions",
-    ("highs", "highs-sparse", "highs-table", "cplex", "scip", "cbc", "glpk", "glpk-table", "xpress", "xpress-ascii",
-     "symphony", "lp-solve", "name-value"),
+    "point format",
+    "odtc.fileformats.solutions",
+    (
+        "highs",
+        "highs-sparse",
+        "highs-table",
+        "cplex",
+        "scip",
+        "cbc",
+        "glpk",
+        "glpk-table",
+        "xpress",
+        "xpress-ascii",
+        "symphony",
+        "lp-solve",
+        "name-value",
+    ),
     ("NAME", "SUFFIX", "SUMMARY"),
 )
 
@@ -65,7 +79,8 @@ class RawPoint:
         size = blocks[-1].stop if blocks else 0
         if self.n_columns is not None and self.n_columns != size:
             raise SolutionError(
-                f"the solution has {self.n_columns} columns, the model {size}; it is cut off or belongs to another model"
+                f"the solution has {self.n_columns} columns, the model {size}; it is cut off or belongs to another "
+                f"model"
             )
         return align(blocks, self.names, self.values)
 
@@ -88,7 +103,9 @@ def read_point(path) -> RawPoint:
             except SolutionError as problem:
                 raise SolutionError(f"{path}: {problem}") from None
             if point.termination == Termination.OPTIMAL and point.values is None:
-                raise SolutionError(f"{path}: expected the values of an optimal solution, got none; the file is damaged, write it again")
+                raise SolutionError(
+                    f"{path}: expected the values of an optimal solution, got none; the file is damaged, write it again"
+                )
             if point.values is not None and not np.isfinite(point.values).all():
                 at = int((~np.isfinite(point.values)).argmax())
                 column = f"column {at + 1}" if point.names is None else f"column {point.names[at]!r}"
@@ -108,9 +125,13 @@ def read_bytes(path) -> bytes:
         if data.startswith(b"\x1f\x8b"):
             data = gzip.decompress(data)
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-        raise SolutionError(f"the compressed solution file {str(path)!r} is damaged: {problem}; write it again") from None
+        raise SolutionError(
+            f"the compressed solution file {str(path)!r} is damaged: {problem}; write it again"
+        ) from None
     except OSError as problem:
-        raise SolutionError(f"cannot read the solution file {str(path)!r}: {problem.strerror}{of_this_stem(path, '.sol')}") from None
+        raise SolutionError(
+            f"cannot read the solution file {str(path)!r}: {problem.strerror}{of_this_stem(path, '.sol')}"
+        ) from None
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         data.isascii() or data.decode("utf-8")

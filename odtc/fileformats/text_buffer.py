@@ -85,8 +85,11 @@ class Text:
         if bad is None and not infinite and not np.isfinite(values).all():
             bad = int(np.isfinite(values).argmin())
         if bad is not None:
-            raise self.error(starts[bad], "expected a finite decimal number (1, -2.5, 3e-4)",
-                             self.word(starts[bad], int(lengths[bad])))
+            raise self.error(
+                starts[bad],
+                "expected a finite decimal number (1, -2.5, 3e-4)",
+                self.word(starts[bad], int(lengths[bad])),
+            )
         return values
 
     def _numbers(self, starts, lengths, infinite) -> tuple[np.ndarray, int | None]:
@@ -108,7 +111,9 @@ class Text:
             begin, size = starts[some], lengths[some]
             width = int(size.max())
             if width > 64:  # a number of so many digits is rare, and its table would be wide
-                texts = [bytes(self.bytes[b : b + n]) for b, n in zip(begin.tolist(), np.minimum(size, LONGEST).tolist())]
+                texts = [
+                    bytes(self.bytes[b : b + n]) for b, n in zip(begin.tolist(), np.minimum(size, LONGEST).tolist())
+                ]
                 fine = False
             else:
                 within = np.arange(width) < size[:, None]
@@ -163,8 +168,11 @@ class Names:
         """As `find`, with every unknown word made a name."""
         if len(starts) and lengths.max() > LONGEST:
             place = int(lengths.argmax())
-            raise self.text.error(starts[place], f"expected a name of at most {LONGEST} characters",
-                                  self.text.word(starts[place], int(lengths[place])))
+            raise self.text.error(
+                starts[place],
+                f"expected a name of at most {LONGEST} characters",
+                self.text.word(starts[place], int(lengths[place])),
+            )
         h = self.text.hashes(starts, lengths)
         found = self.find(starts, lengths, h)
         new = np.flatnonzero(found < 0)
@@ -179,8 +187,11 @@ class Names:
             equal = self._equal(starts[new], lengths[new], found[new])
             if not equal.all():  # two names with the same 64 bits: refused rather than confused
                 place = new[equal.argmin()]
-                raise self.text.error(starts[place], "expected a name that is told apart from all others by its hash",
-                                      self.text.word(starts[place], int(lengths[place])))
+                raise self.text.error(
+                    starts[place],
+                    "expected a name that is told apart from all others by its hash",
+                    self.text.word(starts[place], int(lengths[place])),
+                )
         return found
 
     def _equal(self, starts, lengths, places) -> np.ndarray:

@@ -49,21 +49,36 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
         sums = interval_model.work(scales, depth)
         size = f"about {rough(sums)} sums at depth {depth} over {n_tests} thresholds"
         if sums <= MOST_CELLS:
-            return Choice("dpflow", f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows instead")
+            return Choice(
+                "dpflow",
+                f"dpflow is a linear program of intervals, found by {size}; --model flowoct grows with the rows "
+                f"instead",
+            )
         with suppress(TimeLimitReached):
             if interval_model.ends_at_once(encoded, scales, depth):
-                return Choice("dpflow", f"dpflow over intervals ends at once, as a tree of less than depth {depth} errs only where every tree does; "
-                                        "--model flowoct grows with the rows instead")
-        return Choice("flowoct", f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
-                                 "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it")
+                return Choice(
+                    "dpflow",
+                    f"dpflow over intervals ends at once, as a tree of less than depth {depth} errs only where every "
+                    f"tree does; "
+                    "--model flowoct grows with the rows instead",
+                )
+        return Choice(
+            "flowoct",
+            f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
+            "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it",
+        )
     tail, most = size_estimate.short_tail(n_tests, depth), MOST_COLUMNS
     if remembers and set(constraints) & set(resources.answering()):
         columns, what = paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests"
     elif remembers:
         columns, what = path_constraints.most_columns(n_tests, depth), "a flow over the nodes"
     elif set(constraints) <= {"leaf_rows"}:
-        tail = min(1, depth - 2) if constraints and depth > 1 else tail  # odtc.formulations.dpflow.resources folds one level where depth is above 2
-        folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if constraints and tail else 0  # their states have columns, too
+        tail = (
+            min(1, depth - 2) if constraints and depth > 1 else tail
+        )  # odtc.formulations.dpflow.resources folds one level where depth is above 2
+        folded = (
+            2 ** (depth - tail) * comb(n_tests, depth - tail) if constraints and tail else 0
+        )  # their states have columns, too
         columns, what = size_estimate.most_columns(n_tests, depth - tail) + folded, "a linear program"
     else:
         columns, what, most = size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
@@ -71,5 +86,8 @@ def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded:
     size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
     if columns <= most and sums <= MOST_SUMS:
         return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
-    return Choice("flowoct", f"flowoct grows with the rows; dpflow could have {size}, more than fit: "
-                             "fewer tests (--encoding auto:bins=8) or a smaller --depth would let it")
+    return Choice(
+        "flowoct",
+        f"flowoct grows with the rows; dpflow could have {size}, more than fit: "
+        "fewer tests (--encoding auto:bins=8) or a smaller --depth would let it",
+    )

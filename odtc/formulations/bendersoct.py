@@ -48,8 +48,11 @@ MANY = 4  # times as many walks as the relaxation asked for: fewer are all given
 @dataclass(frozen=True)
 class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
-    cuts: str = parameter("path", "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds what it needs)",
-                          choices=("path", "none"))
+    cuts: str = parameter(
+        "path",
+        "the rows (8.2): all walks from the root, or none (for `odtc fit`, which adds what it needs)",
+        choices=("path", "none"),
+    )
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
 
 
@@ -69,7 +72,9 @@ class Graph:
         tree, none = problem.topology, problem.topology.nodes[:0]
         full = problem.params.lambda_ == 0 and not early(problem)
         if problem.params.bottom == "stump":
-            return cls(True, full, tree.inner, tree.bottom, *((none, tree.bottom) if full else (tree.branch_nodes,) * 2))
+            return cls(
+                True, full, tree.inner, tree.bottom, *((none, tree.bottom) if full else (tree.branch_nodes,) * 2)
+            )
         return cls(False, full, tree.branch_nodes, tree.leaves, *(((tree.leaves,) if full else (tree.nodes,)) * 2))
 
 
@@ -83,7 +88,11 @@ def build(problem: Problem) -> Model:
     # min (1-λ) Σ_i w_i (1 - g_i) + λ Σ_tf b_tf;  0 ≤ g_i ≤ 1,  w_i the price of an error  (8.1), (8.5)
     price, whole = price_of_errors(problem), bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=True)
-    w = m.columns("w", node_axis(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump) if len(graph.label) else None
+    w = (
+        m.columns("w", node_axis(graph.label), klass, role=Role.LABEL, integer=whole or not graph.stump)
+        if len(graph.label)
+        else None
+    )
     if graph.stump:
         p = m.columns("p", node_axis(bottom), test, side, klass, role=Role.STUMP, integer=whole)
     g = m.columns("g", row, role=Role.CORRECT, cost=-(1 - lam) * price)
@@ -145,7 +154,8 @@ def with_cuts(model: Model, problem: Problem, rows: np.ndarray, S: np.ndarray) -
 
 
 def capacities(problem: Problem, point) -> tuple[np.ndarray, np.ndarray]:
-    """(sink, cap) of odtc.algorithms.tree_min_cut at a point: of each row's arc from each node to the sink, and into each node."""
+    """(sink, cap) of odtc.algorithms.tree_min_cut at a point: of each row's arc from each node to the sink, and into
+    each node."""
     encoded, graph, b = problem.encoded, Graph.of(problem), point["b"]
     sink = np.zeros((encoded.n_rows, 2 ** (problem.topology.depth + 1)))
     cap = np.zeros_like(sink)
@@ -228,8 +238,15 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
     elif finished and cost > found.objective + SURE:
         termination = Termination.UNKNOWN  # the solver's point breaks rows that it was given
     return model, replace(
-        found, x=x, objective=model.objective(x), bound=bound, seconds=seconds, nodes=nodes, claimed=None,
-        history=tuple(history), termination=termination,
+        found,
+        x=x,
+        objective=model.objective(x),
+        bound=bound,
+        seconds=seconds,
+        nodes=nodes,
+        claimed=None,
+        history=tuple(history),
+        termination=termination,
     )
 
 

@@ -16,7 +16,8 @@ so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c
   last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
 Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
 
-Constraints. Where one may ask a tree to predict early (odtc.problem.constraints.constraint), a node may choose no feature
+Constraints. Where one may ask a tree to predict early (odtc.problem.constraints.constraint), a node may choose no
+feature
 (d = 0) and sends its rows right then, as in OCT.
 
 Costs. The prices of errors on class k rise in steps, from 0 to its lowest, to its next, and so on; a
@@ -70,7 +71,7 @@ def build(problem: Problem) -> Model:
     if Q:
         tau = m.columns("tau", node, Axis("bit", Q, 1), integer=True)
     label = m.columns("p", leaf, klass, role=Role.LABEL, integer=True)
-    l = m.columns("l", row, leaf, role=Role.ROUTE)  # noqa: E741, the paper's letter
+    l = m.columns("l", row, leaf, role=Role.ROUTE)
     wrong = m.columns("wrong", leaf, step, cost=unit * rise, upper=of_class[of_step], integer=whole)
 
     i, j, k, t, bit = np.arange(n)[:, None], np.arange(p), np.arange(K), B[:, None], np.arange(Q)
@@ -100,7 +101,8 @@ def build(problem: Problem) -> Model:
     m.add(predict[L[:, None]], label[L[:, None], k])
 
     # Σ_{r ∈ R_c} Σ_{l right of t} l_rl ≤ M (1 - f_tj + Σ_{q: c has bit q} (1 - τ_tq))      R_c: c - low(c) < ρ ≤ c
-    # Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 + low(c + 1), ρ < T
+    # Σ_{r ∈ R_c} Σ_{l left of t}  l_rl ≤ M (1 - f_tj + Σ_{q: c lacks bit q} τ_tq)          R_c: c < ρ < c + 1 +
+    # low(c + 1), ρ < T
     # t, threshold c of j, M = |R_c|. c = 0: R_c is ρ = 0. c = T - 1: R_c is ρ = T, and no bits are asked.
     c, T, rank = scales.place, scales.size[scales.scale], scales.rank[:, scales.scale]
     bits = (c[:, None] >> Q - 1 - bit & 1).astype(bool)
@@ -108,7 +110,8 @@ def build(problem: Problem) -> Model:
     before = ((c - (c & -c) < rank) & (rank <= c)) | (rank == 0) & (c == 0)
     beyond = np.where(last, rank == T, (c < rank) & (rank < np.minimum(T, c + 1 + (c + 1 & -c - 1))))
     for name, wrong_side, members, asked, sign in (
-        ("left", 1, before, bits, 1.0), ("right", 0, beyond, ~bits & ~last[:, None], -1.0),
+        ("left", 1, before, bits, 1.0),
+        ("right", 0, beyond, ~bits & ~last[:, None], -1.0),
     ):
         M = members.sum(axis=0)
         turn = m.rows(name, node, test, upper=M * (1.0 + (asked.sum(axis=1) if sign > 0 else 0)))
@@ -142,7 +145,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     leaf, label = tree.rightmost(end), np.zeros(len(tree.leaves), int)
     label[leaf - len(label)] = heap.label[end]
     of_step, _, dear = _steps(encoded.cost)
-    l = leaf[:, None] == tree.leaves  # noqa: E741
+    l = leaf[:, None] == tree.leaves
     count = l.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
     point = {
         "f": (scales.scale[test][:, None] == np.arange(scales.n)) & (test >= 0)[:, None],
@@ -178,8 +181,11 @@ def branch_price(problem: Problem) -> float:
 
 def _steps(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(class, rise, dear) of each step of the prices, dear bool (steps, classes): the labels that pay it."""
-    found = [(k, high - low, cost[k] >= high) for k in range(len(cost))
-             for low, high in itertools.pairwise(np.unique([0.0, *cost[k]]))]
+    found = [
+        (k, high - low, cost[k] >= high)
+        for k in range(len(cost))
+        for low, high in itertools.pairwise(np.unique([0.0, *cost[k]]))
+    ]
     return tuple(np.array(part) for part in zip(*found))
 
 

@@ -17,7 +17,10 @@ from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "cart_tuned"
 TITLE = "CART*: CART with 80 settings tried by 10-fold cross-validation; a learner without a model"
-PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning classification trees"
+PAPER = (
+    "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning "
+    "classification trees"
+)
 
 GRID = {
     "criterion": ["gini", "entropy"],
@@ -56,7 +59,12 @@ def tree(problem: Problem) -> HeapTree:
         return -(lost / np.where(mean > 0, mean, 1)[y] * sample_weight).mean()
 
     folds = KFold(min(problem.params.folds, len(rows)), shuffle=True, random_state=problem.params.seed)
-    search = GridSearchCV(DecisionTreeClassifier(max_depth=problem.topology.depth, random_state=0), GRID, cv=folds, scoring=None if alike else score)
+    search = GridSearchCV(
+        DecisionTreeClassifier(max_depth=problem.topology.depth, random_state=0),
+        GRID,
+        cv=folds,
+        scoring=None if alike else score,
+    )
     search.fit(X, y, sample_weight=weight)
     best = search.best_estimator_
     test = tests_of(best, problem.topology)

@@ -52,10 +52,17 @@ class Params:
     lambda_: float = parameter(0.0, "price of a branch node: min (1-λ) errors + λ branch nodes", least=0, below=1)
     literal: bool = parameter(False, "the printed model (1.1)-(1.13), term by term, with continuous flows")
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
-    rows: str = parameter("auto", "all: every row flows, to the class it is predicted; auto: where costs or constraints need it",
-                          choices=("auto", "all"))
-    sums: str = parameter("auto", "how sums over tests are written: an entry per test, about one per original feature "
-                          "with columns for partial sums, or (auto) as has fewer entries", choices=BY)
+    rows: str = parameter(
+        "auto",
+        "all: every row flows, to the class it is predicted; auto: where costs or constraints need it",
+        choices=("auto", "all"),
+    )
+    sums: str = parameter(
+        "auto",
+        "how sums over tests are written: an entry per test, about one per original feature "
+        "with columns for partial sums, or (auto) as has fewer entries",
+        choices=BY,
+    )
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,9 @@ class Shape:
     def of(cls, problem: Problem) -> "Shape":
         tree, params = problem.topology, problem.params
         B, L, every, none = tree.branch_nodes, tree.leaves, tree.nodes, tree.nodes[:0]
-        routed = params.rows == "all" or problem.encoded.price is None or bool(knows(problem) & {Knows.CLASS, Knows.LEAF})
+        routed = (
+            params.rows == "all" or problem.encoded.price is None or bool(knows(problem) & {Knows.CLASS, Knows.LEAF})
+        )
         if params.literal:
             return cls(False, False, B, routed, False, every, every, every, none)
         full = params.lambda_ == 0 and not early(problem)
@@ -88,7 +97,9 @@ class Shape:
             # A model without integers is another kind of problem to GLPK and its like: not at depth 1. Nor is a
             # bottom node free to mix its choices where a constraint ties them to those of other nodes.
             whole = tree.inner if tree.depth > 1 and not problem.constraints else B
-            return cls(True, full, whole, False, False, flow, none if full else B, none if full else tree.inner, tree.bottom)
+            return cls(
+                True, full, whole, False, False, flow, none if full else B, none if full else tree.inner, tree.bottom
+            )
         return cls(False, full, B, False, False, every[1:], L if full else every, none if full else B, L)
 
 
@@ -111,13 +122,23 @@ def build(problem: Problem) -> Model:
     if len(forks):
         sends.add(m, b, node_axis(forks))
     if shape.stump or shape.tight:
-        p = m.columns("p", node_axis(bottom), test, side, klass, role=Role.STUMP if shape.stump else "", integer=whole and shape.stump)
+        p = m.columns(
+            "p",
+            node_axis(bottom),
+            test,
+            side,
+            klass,
+            role=Role.STUMP if shape.stump else "",
+            integer=whole and shape.stump,
+        )
         right.add(m, p, node_axis(bottom))
     if len(shape.flow):
         pays = np.isin(shape.flow, shape.paid)
         z = m.columns("z", row, node_axis(shape.flow), role="" if shape.every else Role.FLOW, cost=lambda: gain * pays)
     if shape.every:
-        zs = m.columns("zs", row, node_axis(shape.sink), klass, role=Role.PREDICTED, cost=lambda: (1 - lam) * encoded.loss[:, None])
+        zs = m.columns(
+            "zs", row, node_axis(shape.sink), klass, role=Role.PREDICTED, cost=lambda: (1 - lam) * encoded.loss[:, None]
+        )
     elif len(shape.sink):
         zs = m.columns("zs", row, node_axis(shape.sink), role=Role.SINK, cost=gain)
     if not shape.every:
@@ -183,7 +204,10 @@ def build(problem: Problem) -> Model:
         hit = m.rows("sink", row, node_axis(shape.sink), klass, upper=0)
         m.add(hit[i[:, None], t, k], zs[i[:, None], t, k])
         m.add(hit[i[:, None], t, k], w[t, k], -1)
-    for name, t, flow in (("sink", () if shape.every else shape.sink, "zs"), ("hit", () if shape.stump else shape.paid, "z")):
+    for name, t, flow in (
+        ("sink", () if shape.every else shape.sink, "zs"),
+        ("hit", () if shape.stump else shape.paid, "z"),
+    ):
         if len(t):
             hit = m.rows(name, row, node_axis(t), upper=0)
             m.add(hit[i, t], (zs if flow == "zs" else z)[i, t])
@@ -201,7 +225,9 @@ def build(problem: Problem) -> Model:
         if shape.stump:
             m.add(stump[i, bottom], z[i, bottom])
         else:
-            m.add(stump[i[:, None], bottom[:, None]], zs[i[:, None], 2 * bottom[:, None] + np.arange(2), y[:, None, None]])
+            m.add(
+                stump[i[:, None], bottom[:, None]], zs[i[:, None], 2 * bottom[:, None] + np.arange(2), y[:, None, None]]
+            )
         if shape.stump and not shape.full:
             m.add(stump[i, bottom], w[bottom, y[:, None]], -1)
         for at, cells, coef in right.entries(bottom):

@@ -43,10 +43,18 @@ ANY_COST = True
 
 @dataclass(frozen=True)
 class Params:
-    alpha: float = parameter(0.0, "price of a branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone", least=0, below=float("inf"))
+    alpha: float = parameter(
+        0.0,
+        "price of a branch node: min loss + α L̂ branch nodes, L̂ = the loss of the best class alone",
+        least=0,
+        below=float("inf"),
+    )
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
-    binary: str = parameter("auto", "each test as a feature of its own; auto: where each feature has one test; printed: with one row per test",
-                            choices=("auto", "true", "false", "printed"))
+    binary: str = parameter(
+        "auto",
+        "each test as a feature of its own; auto: where each feature has one test; printed: with one row per test",
+        choices=("auto", "true", "false", "printed"),
+    )
 
 
 def build(problem: Problem) -> Model:
@@ -186,7 +194,9 @@ def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
     where the test does not send the row.
     """
     D, half = tree.depth, len(tree.leaves) // 2
-    turn = m.rows("turn", Axis("row", X.shape[0]), Axis("test", X.shape[1]), Axis("level", D), Axis("half", half), upper=1)
+    turn = m.rows(
+        "turn", Axis("row", X.shape[0]), Axis("test", X.shape[1]), Axis("level", D), Axis("half", half), upper=1
+    )
     q, h = np.arange(D)[:, None], np.arange(half)
     under = D - 1 - q  # levels between a child of the ancestor and the leaves
     ancestor = (1 << q) + (h >> under)

@@ -50,7 +50,12 @@ ANY_COST = True
 @dataclass(frozen=True)
 class Params:
     mu: float = parameter(0.005, "gap μ between the sides of a node", least=1e-5, below=1)
-    alpha: float = parameter(0.0, "price of a feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone", least=0, below=float("inf"))
+    alpha: float = parameter(
+        0.0,
+        "price of a feature in a node: min loss + α L̂ features, L̂ = the loss of the best class alone",
+        least=0,
+        below=float("inf"),
+    )
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
 
 
@@ -61,7 +66,13 @@ def prepared(problem: Problem) -> Problem:
 
 
 def build(problem: Problem) -> Model:
-    encoded, tree, mu, n_min, price = problem.encoded, problem.topology, problem.params.mu, problem.params.n_min, branch_price(problem)
+    encoded, tree, mu, n_min, price = (
+        problem.encoded,
+        problem.topology,
+        problem.params.mu,
+        problem.params.n_min,
+        branch_price(problem),
+    )
     leaf_loss.expect_n_min(problem)
     x, n, D = _weighed(problem).Z, encoded.n_rows, tree.depth
     B, L = tree.branch_nodes, tree.leaves
@@ -94,7 +105,11 @@ def build(problem: Problem) -> Model:
 
     # |a_jt| ≤ s_jt ≤ d_t;   Σ_j s_jt ≥ d_t
     if s is not None:
-        weigh, split, some = m.rows("weigh", node, term, upper=0), m.rows("split", node, term, upper=0), m.rows("some", node, lower=0)
+        weigh, split, some = (
+            m.rows("weigh", node, term, upper=0),
+            m.rows("split", node, term, upper=0),
+            m.rows("some", node, lower=0),
+        )
         m.add(weigh[at, j], up[at, j])
         m.add(weigh[at, j], down[at, j])
         m.add(weigh[at, j], s[at, j], -1)
@@ -135,14 +150,26 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     heap.expect_depth(tree.depth)
     heap.expect_rows(encoded, problem.params.n_min)
     end = heap.reach(encoded.X)
-    a, b, d = np.zeros((len(tree.branch_nodes), Z.shape[1])), np.zeros(len(tree.branch_nodes)), heap.test[tree.branch_nodes] >= 0
+    a, b, d = (
+        np.zeros((len(tree.branch_nodes), Z.shape[1])),
+        np.zeros(len(tree.branch_nodes)),
+        heap.test[tree.branch_nodes] >= 0,
+    )
     for t in np.flatnonzero(d) + 1:
         a[t - 1], b[t - 1] = _plane(problem, heap, int(t))
     last = tree.rightmost(end)
     z, label = last[:, None] == tree.leaves, np.zeros(len(tree.leaves), int)
     label[last - len(tree.leaves)] = heap.label[end]
-    return {"ap": np.maximum(a, 0), "an": np.maximum(-a, 0), "b": b, "d": d, "s": a != 0, "l": z.any(axis=0), "z": z,
-            "v": Z @ a.T - b} | leaf_loss.values(encoded, z, label)
+    return {
+        "ap": np.maximum(a, 0),
+        "an": np.maximum(-a, 0),
+        "b": b,
+        "d": d,
+        "s": a != 0,
+        "l": z.any(axis=0),
+        "z": z,
+        "v": Z @ a.T - b,
+    } | leaf_loss.values(encoded, z, label)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
@@ -208,18 +235,25 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
     """`_parting` of the rows of node t, as the tree parts them; raises TreeError where there is none."""
     split = heap.split(t, problem.encoded)[0]
     asked = {(term.feature, term.level) for term in split.terms} if isinstance(split, Oblique) else None
-    own = [j for j, term in enumerate(_weighed(problem).terms)
-           if ((term.feature, term.level) in asked if asked is not None else term.feature == split.feature)]
+    own = [
+        j
+        for j, term in enumerate(_weighed(problem).terms)
+        if ((term.feature, term.level) in asked if asked is not None else term.feature == split.feature)
+    ]
     found = _parting(problem, *parted(heap, t, problem.encoded), np.array(own, int))
     if found is None:
         words = split.words(problem.encoded.features)[0]
-        raise TreeError(f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} parts these rows so; "
-                        "lower -p mu, or give another tree")
+        raise TreeError(
+            f"the tree asks {words[:100]!r}, and no hyperplane with a gap of mu = {problem.params.mu:g} parts these "
+            f"rows so; "
+            "lower -p mu, or give another tree"
+        )
     return found
 
 
 def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """(a, b) that part these rows so: with a price of the fewest features, or of `own` where fewer are known of these, else
+    """(a, b) that part these rows so: with a price of the fewest features, or of `own` where fewer are known of
+    these, else
     of the widest gap; None where that is less than μ. The fewest are sought once, as that may take its time."""
     Z = _weighed(problem).Z
     if not branch_price(problem):

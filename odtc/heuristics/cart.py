@@ -15,7 +15,9 @@ SUMMARY = "greedy Gini splits on the same tests (scikit-learn)"
 LIMITS = ("least_rows", "most_leaves")
 
 
-def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, least_rows: int = 1, most_leaves: int | None = None) -> HeapTree:
+def tree(
+    encoded: Encoded, topology: CompleteTree, price: float = 0.0, least_rows: int = 1, most_leaves: int | None = None
+) -> HeapTree:
     """The greedy tree of this depth, its useless branch nodes dropped; those that save no more
     than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
     that it may be taken for (Breiman et al., section 4.4). Each leaf has `least_rows` rows of the data
@@ -28,7 +30,9 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, least_row
     used = weight > 0
     if not used.any() or most_leaves == 1:
         return settle(test, encoded)
-    model = DecisionTreeClassifier(max_depth=topology.depth, max_leaf_nodes=most_leaves, min_samples_leaf=max(1, least_rows), random_state=0)
+    model = DecisionTreeClassifier(
+        max_depth=topology.depth, max_leaf_nodes=most_leaves, min_samples_leaf=max(1, least_rows), random_state=0
+    )
     rows = np.flatnonzero(used)
     if least_rows > 1:  # scikit-learn counts rows, so each row of the data is one
         rows, weight = np.repeat(rows, encoded.copies[rows]), weight / np.maximum(encoded.copies, 1)

@@ -2,7 +2,8 @@
 
     NAME, SUMMARY
     tree(encoded, topology, price) -> HeapTree     price: how much loss a branch node must save
-    LIMITS                                         optional: those of odtc.problem.constraints.constraint.limits that are keywords of `tree`, too
+    LIMITS                                         optional: those of odtc.problem.constraints.constraint.limits that
+    are keywords of `tree`, too
     OPTIONS                                        optional, as in encoding.py: more keywords of `tree`
 
 Used for MIP starts and to stand beside every result.
@@ -17,7 +18,9 @@ from odtc.errors import ChoiceError
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank
 
-HEURISTICS = Registry("start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree"))
+HEURISTICS = Registry(
+    "start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree")
+)
 
 
 def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0, **limits) -> HeapTree:
@@ -30,15 +33,23 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
         key, _, value = (piece.strip() for piece in part.partition("="))
         if key not in options:
             raise ChoiceError(
-                f"unknown option {key!r} of the start {name!r}{did_you_mean(key, options)}; known: {', '.join(options) or 'it has none'}"
+                f"unknown option {key!r} of the start {name!r}{did_you_mean(key, options)}; known: "
+                f"{', '.join(options) or 'it has none'}"
             )
         try:
             given[key] = options[key][0](value)
         except ValueError:
             raise ChoiceError(
-                f"expected {key}=VALUE with a value of type {options[key][0].__name__} in the start {text!r}, got {value!r}"
+                f"expected {key}=VALUE with a value of type {options[key][0].__name__} in the start {text!r}, got "
+                f"{value!r}"
             ) from None
-    return module.tree(encoded, topology, price, **given, **{name: limits[name] for name in getattr(module, "LIMITS", ()) if name in limits})
+    return module.tree(
+        encoded,
+        topology,
+        price,
+        **given,
+        **{name: limits[name] for name in getattr(module, "LIMITS", ()) if name in limits},
+    )
 
 
 def tests_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.ndarray:
@@ -50,7 +61,11 @@ def tests_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.
     def place(node, t):
         if fitted.children_left[node] >= 0:
             # rank <= c: the row lies above c cuts at most, so above number c, from 0, it does not.
-            test[t] = fitted.feature[node] if scales is None else scales.test(fitted.feature[node], int(fitted.threshold[node]))
+            test[t] = (
+                fitted.feature[node]
+                if scales is None
+                else scales.test(fitted.feature[node], int(fitted.threshold[node]))
+            )
             place(fitted.children_left[node], 2 * t)  # left in scikit-learn: column <= 0.5, that is 0
             place(fitted.children_right[node], 2 * t + 1)
 

@@ -18,8 +18,11 @@ from odtc.trees.heap_tree import HeapTree
 PAIRS = 200  # directions of two terms at most
 
 
-def grown(encoded: Encoded, topology: CompleteTree, weighed: LinearTerms, gap: float, directions: np.ndarray, gini: bool) -> HeapTree:
-    """The tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with the least
+def grown(
+    encoded: Encoded, topology: CompleteTree, weighed: LinearTerms, gap: float, directions: np.ndarray, gini: bool
+) -> HeapTree:
+    """The tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with the
+    least
     Gini impurity, or else the least loss, of both sides, and none where it lessens nothing. Raises TimeLimitReached."""
     Z = weighed.Z
     price = np.eye(len(encoded.classes))[encoded.y] * encoded.loss.sum(axis=1)[:, None] if gini else encoded.loss
@@ -45,7 +48,8 @@ def grown(encoded: Encoded, topology: CompleteTree, weighed: LinearTerms, gap: f
 
 
 def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.ndarray:
-    """Those of the single terms, of what the tree weighs, and of sums and differences of two terms where these are few."""
+    """Those of the single terms, of what the tree weighs, and of sums and differences of two terms where these are
+    few."""
     one = np.eye(weighed.n)
     place = {(term.feature, term.level): j for j, term in enumerate(weighed.terms)}
     found = [*one]

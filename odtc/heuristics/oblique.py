@@ -1,4 +1,5 @@
-"""Trees of hyperplanes by multi-start alternating optimisation (odtc.algorithms.hyperplanes.tree_alternating), never worse than CART.
+"""Trees of hyperplanes by multi-start alternating optimisation (odtc.algorithms.hyperplanes.tree_alternating), never
+worse than CART.
 
 Each hyperplane found is then the one of least 1-norm that parts the rows of its node so, and its
 coefficients are rounded where no row of the node moves (odtc.data.linear_terms).
@@ -15,7 +16,9 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, pruned
 
 NAME = "oblique"
-SUMMARY = f"hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts={RESTARTS},seed=0,jobs=1)"
+SUMMARY = (
+    f"hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts={RESTARTS},seed=0,jobs=1)"
+)
 OPTIONS = {
     "seconds": (float, "how long it may search (default 10)"),
     "restarts": (int, f"how many trees it settles, if there is time (default {RESTARTS})"),
@@ -24,18 +27,36 @@ OPTIONS = {
 }
 
 
-def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: float = 10.0, restarts: int = RESTARTS, seed: int = 0,
-         jobs: int = 1, part: float = 0.5) -> HeapTree:
+def tree(
+    encoded: Encoded,
+    topology: CompleteTree,
+    price: float = 0.0,
+    seconds: float = 10.0,
+    restarts: int = RESTARTS,
+    seed: int = 0,
+    jobs: int = 1,
+    part: float = 0.5,
+) -> HeapTree:
     """The best tree found, or CART's where that costs no more; a branch node costs `price`. Where there is a time limit
     it searches for this part of what is left at most. Raises ChoiceError where the encoding holds rows for one
     whose numbers differ."""
     if min(restarts, seed) < 0 or jobs < 1 or not seconds >= 0:
-        raise ChoiceError(f"expected seconds, restarts and seed of 0 or more and a job or more for the start 'oblique', got "
-                          f"{seconds:g}, {restarts}, {seed} and {jobs}")
+        raise ChoiceError(
+            f"expected seconds, restarts and seed of 0 or more and a job or more for the start 'oblique', got "
+            f"{seconds:g}, {restarts}, {seed} and {jobs}"
+        )
     weighed = LinearTerms.encoded(encoded)
     best = HEURISTICS.get("cart").tree(encoded, topology, price)
     if weighed.n and restarts > 0:
-        found = search(weighed.Z, encoded.loss, topology.depth, restarts=restarts, seconds=deadline.share(seconds, part), seed=seed, jobs=jobs)
+        found = search(
+            weighed.Z,
+            encoded.loss,
+            topology.depth,
+            restarts=restarts,
+            seconds=deadline.share(seconds, part),
+            seed=seed,
+            jobs=jobs,
+        )
         heap = laid(encoded, topology, lambda t, rows: asked_plane(weighed, found.H[t], found.g[t], rows, narrow=True))
         heap = pruned(heap, encoded, price) if price else heap
         if heap.loss(encoded) + price * heap.n_branch_nodes < best.loss(encoded) + price * best.n_branch_nodes:

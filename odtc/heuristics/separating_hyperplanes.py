@@ -1,6 +1,7 @@
 """What models of hyperplanes share: a tree laid node by node, and the best hyperplane for given sides.
 
-Such models scale their columns to z in [0, 1] (odtc.data.linear_terms) and decode a node from its own numbers alone: the
+Such models scale their columns to z in [0, 1] (odtc.data.linear_terms) and decode a node from its own numbers alone:
+the
 rows that come to it go where h·z <= g says in double arithmetic, whatever a solver's other columns hold. The
 split in original units that stands in the tree parts these rows in the same way.
 """
@@ -63,7 +64,9 @@ def asked_plane(weighed: LinearTerms, h: np.ndarray, g: float, rows: np.ndarray,
     return bool(left.sum() < len(left) / 2) if split is None else split
 
 
-def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None) -> tuple[np.ndarray, float, float]:
+def apart(
+    Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None
+) -> tuple[np.ndarray, float, float]:
     """(h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
 
         max t   s.t.   g - h·z_i >= t  (i left),   h·z_i - g >= t  (i right),   |g - h·z_i| <= 1  (all i)
@@ -76,8 +79,12 @@ def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None 
     side, others = np.where(left, 1.0, -1.0)[:, None], np.unique(Z, axis=0)
     here = np.unique(np.hstack([side * Z[rows], -side, np.ones_like(side)]), axis=0)
     within = np.hstack([others, -np.ones((len(others), 1)), np.zeros((len(others), 1))])
-    x = solved(np.append(np.zeros(d + 1), -1.0), np.vstack([here, within, -within]),
-               np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]), [(None if most is None else -most, most)] * d + [(None, None), (0, 1)])
+    x = solved(
+        np.append(np.zeros(d + 1), -1.0),
+        np.vstack([here, within, -within]),
+        np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]),
+        [(None if most is None else -most, most)] * d + [(None, None), (0, 1)],
+    )
     if x is None or x[-1] <= TIGHT:
         return np.zeros(d), 1.0, 0.0
     scale = np.abs(Z @ x[:d] - x[d]).max()
@@ -92,8 +99,16 @@ def apart(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None 
     return h, g, max(0.0, float(reach.min()))
 
 
-def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: float, slack: np.ndarray | None,
-                   norm: float, most: float | None = None, off: float = NUDGE) -> tuple[np.ndarray, float] | None:
+def cheapest_plane(
+    Z: np.ndarray,
+    rows: np.ndarray,
+    left: np.ndarray,
+    margin: float,
+    slack: np.ndarray | None,
+    norm: float,
+    most: float | None = None,
+    off: float = NUDGE,
+) -> tuple[np.ndarray, float] | None:
     """(h, g) of the hyperplane that costs least among those that send `rows` so and keep within 1 of all of Z:
 
         min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= off
@@ -113,13 +128,18 @@ def cheapest_plane(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, margin: fl
     cost, m = [np.full(2 * d, norm), [0.0]], 0
     if slack is not None:  # a column m_i a row: of thousands of rows nearly all of it is 0
         extra, m = vstack([-eye_array(n), csr_array((2 * len(Z), n))]), n
-        A, b, cost = vstack([hstack([A, extra]), hstack([plane, csr_array((n, n))])], format="csr"), [*b, np.full(n, -off)], [*cost, slack]
+        A, b, cost = (
+            vstack([hstack([A, extra]), hstack([plane, csr_array((n, n))])], format="csr"),
+            [*b, np.full(n, -off)],
+            [*cost, slack],
+        )
     x = solved(np.concatenate(cost), A, np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
     return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))
 
 
 def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """(a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms `of`; the gap
+    """(a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms `of`;
+    the gap
     is 0 where there is none. Where all rows go one way, a hyperplane that sends them there."""
     d = Z.shape[1]
     a = np.zeros(d)
@@ -128,8 +148,12 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
     here, side, zeros = Z[np.ix_(rows, of)], np.where(left, 1.0, -1.0)[:, None], np.zeros((len(rows), 1))
     plane = np.hstack([side * here, -side * here, -side, np.where(left[:, None], 1.0, zeros)])
     norm = np.append(np.ones(2 * len(of)), [0.0, 0.0])[None, :]
-    x = solved(np.append(np.zeros(2 * len(of) + 1), -1.0), np.vstack([plane, norm]), np.append(np.zeros(len(rows)), 1.0),
-               [(0, 1)] * (2 * len(of)) + [(-1, 1), (0, 2)])
+    x = solved(
+        np.append(np.zeros(2 * len(of) + 1), -1.0),
+        np.vstack([plane, norm]),
+        np.append(np.zeros(len(rows)), 1.0),
+        [(0, 1)] * (2 * len(of)) + [(-1, 1), (0, 2)],
+    )
     if x is None or x[-1] <= TIGHT:
         return a, 0.0, 0.0
     a[of] = x[: len(of)] - x[len(of) : 2 * len(of)]
@@ -140,7 +164,8 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
 
 
 def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
-    """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest that it finds
+    """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest that
+    it finds
     in MOMENT seconds, less where a deadline is near; None where all do not.
 
         min Σ_j s_j   s.t.   |a_j| <= s_j,   a·z + width <= b (left),   a·z >= b (right),   |a|_1 <= 1
@@ -153,8 +178,13 @@ def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> n
     norm = np.concatenate([np.ones(2 * d), np.zeros(d + 1)])[None, :]
     upper = np.concatenate([np.where(left, -width * (1 + TIGHT), 0.0), np.zeros(d), [1.0]])
     lower = np.concatenate([np.zeros(2 * d), [-1.0], np.zeros(d)])
-    found = milp(np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), constraints=LinearConstraint(np.vstack([plane, weigh, norm]), ub=upper),
-                 bounds=Bounds(lower, np.ones(3 * d + 1)), integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]), options={"time_limit": max(0.05, deadline.share(MOMENT, 1 / 8))})
+    found = milp(
+        np.concatenate([np.zeros(2 * d + 1), np.ones(d)]),
+        constraints=LinearConstraint(np.vstack([plane, weigh, norm]), ub=upper),
+        bounds=Bounds(lower, np.ones(3 * d + 1)),
+        integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]),
+        options={"time_limit": max(0.05, deadline.share(MOMENT, 1 / 8))},
+    )
     some = None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
     if found.status in (0, 2):
         return some

@@ -116,7 +116,7 @@ class PickedBlock(Block):
         self.members.setflags(write=False)
 
     def __eq__(self, other):
-        return (isinstance(other, PickedBlock) and self.to_json() == other.to_json() and self.start == other.start)
+        return isinstance(other, PickedBlock) and self.to_json() == other.to_json() and self.start == other.start
 
     __hash__ = Block.__hash__
 

@@ -35,8 +35,17 @@ class ModelBuilder:
         m._n_cols, m._n_rows = model.n_cols, model.n_rows
         return m
 
-    def columns(self, name: str, *axes: Axis, role: str = "", cost=0.0, lower=0.0, upper=1.0,
-                integer: bool | np.ndarray = False, members: np.ndarray | None = None) -> Block:
+    def columns(
+        self,
+        name: str,
+        *axes: Axis,
+        role: str = "",
+        cost=0.0,
+        lower=0.0,
+        upper=1.0,
+        integer: bool | np.ndarray = False,
+        members: np.ndarray | None = None,
+    ) -> Block:
         """A new block of columns; cost, bounds and kind broadcast to its shape. A cost that is itself
         large is given as a function, asked for when there is known to be room for it. `members`
         picks places of the grid, as in PickedBlock."""
@@ -84,13 +93,22 @@ class ModelBuilder:
                 "use a smaller --depth, or fewer tests (for instance --encoding auto:bins=8)"
             )
         if n_cols + n_rows > SMALL:
-            require_memory(LABEL_BYTES * (n_cols + n_rows), f"a model of at least {n_cols:,} columns and {n_rows:,} rows")
+            require_memory(
+                LABEL_BYTES * (n_cols + n_rows), f"a model of at least {n_cols:,} columns and {n_rows:,} rows"
+            )
 
     def finish(self) -> Model:
         joined = lambda parts: np.concatenate(parts) if parts else np.zeros(0)  # noqa: E731
         vectors = dict(
-            c=joined(self._cost), row_lower=joined(self._row_lower), row_upper=joined(self._row_upper),
-            col_lower=joined(self._lower), col_upper=joined(self._upper), integrality=joined(self._integer),
-            columns=tuple(self._columns), rows=tuple(self._rows), lazy=tuple(self._lazy), terms=tuple(self._terms),
+            c=joined(self._cost),
+            row_lower=joined(self._row_lower),
+            row_upper=joined(self._row_upper),
+            col_lower=joined(self._lower),
+            col_upper=joined(self._upper),
+            integrality=joined(self._integer),
+            columns=tuple(self._columns),
+            rows=tuple(self._rows),
+            lazy=tuple(self._lazy),
+            terms=tuple(self._terms),
         )
         return replace(self._base, **vectors) if self._base is not None else Model(self.name, offset=0.0, **vectors)

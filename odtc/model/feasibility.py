@@ -69,5 +69,10 @@ def _largest(name: str, violation: np.ndarray, blocks, count: int, tolerance: fl
     block = next(b for b in blocks if b.start <= at < b.stop)
     where = block.names(at - block.start, at - block.start + 1).tobytes().decode().strip()
     kept = worst <= tolerance
-    return Check(name, kept, f"{count} kept within {worst:.2g} (most at {where})" if kept
-                 else f"broken by {worst:.6g} at {where}, more than {tolerance:g}")
+    return Check(
+        name,
+        kept,
+        f"{count} kept within {worst:.2g} (most at {where})"
+        if kept
+        else f"broken by {worst:.6g} at {where}, more than {tolerance:g}",
+    )

@@ -44,8 +44,9 @@ class Term:
         """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in
         begin .. end; None where there are none."""
         size, ndim, split = self.shape, len(self.shape), len(self.rows.places)
-        parts = [p.reshape((1,) * (ndim - p.ndim) + p.shape)
-                 for p in (*self.rows.places, *self.columns.places, self.coef)]
+        parts = [
+            p.reshape((1,) * (ndim - p.ndim) + p.shape) for p in (*self.rows.places, *self.columns.places, self.coef)
+        ]
         side, first = (self.rows, 0) if by_rows else (self.columns, split)
         if side.places:
             varying = [axis for axis in range(ndim) if parts[first].shape[axis] > 1]
@@ -87,7 +88,9 @@ class Model:
     lazy: tuple[str, ...] = ()
     user_cuts: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()  # the cut families whose rows were appended
-    separated: tuple[tuple[str, str], ...] = ()  # of these, the blocks of rows that no build makes again: (name, family)
+    separated: tuple[
+        tuple[str, str], ...
+    ] = ()  # of these, the blocks of rows that no build makes again: (name, family)
     terms: tuple[Term, ...] = field(default=(), repr=False)
     matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: object = field(default=None, repr=False, compare=False)  # what it was built from
@@ -200,5 +203,3 @@ def _sparse(coefs, rows, columns, shape):
     # A formulation writes each entry once (law 5 tests it), so scipy need not look.
     entries.has_canonical_format = True
     return entries
-
-

@@ -48,12 +48,15 @@ def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: 
     """
     if names is None and len(values) != size:
         raise SolutionError(
-            f"expected {size} values, one for each column of the model, got {len(values)}; the solution belongs to another model"
+            f"expected {size} values, one for each column of the model, got {len(values)}; the solution belongs to "
+            f"another model"
         )
     foreign = np.flatnonzero(places < 0)
     for at in foreign.tolist():
         if not SLACK.match(names[at]):
-            raise SolutionError(f"column {names[at][:60]!r} of the solution is not in the model; it belongs to another one")
+            raise SolutionError(
+                f"column {names[at][:60]!r} of the solution is not in the model; it belongs to another one"
+            )
     if len(foreign):
         keep = places >= 0
         names, places, values = names.take(keep), places[keep], np.asarray(values)[keep]
@@ -62,7 +65,9 @@ def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: 
     if np.count_nonzero(seen) < len(places):
         order = np.argsort(places, kind="stable")
         at = int(order[1:][places[order[1:]] == places[order[:-1]]].min())
-        raise SolutionError(f"column {names[at][:60]!r} comes twice in the solution, the second time in line {names.line(at)}")
+        raise SolutionError(
+            f"column {names[at][:60]!r} comes twice in the solution, the second time in line {names.line(at)}"
+        )
     x = np.zeros(size)
     x[places] = values
     return x

@@ -26,11 +26,14 @@ NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBL
 @dataclass(frozen=True)
 class Round:
     """What one round of a loop came to: a master with `rows` rows of the loop was solved, and its point
-    broke `added` more; or with so many columns (`what`), and as many more were worth it. `incumbent` is the cost of the best tree so far, `bound` the best lower bound;
+    broke `added` more; or with so many columns (`what`), and as many more were worth it. `incumbent` is the cost of
+    the best tree so far, `bound` the best lower bound;
     seconds are wall time since the loop began."""
 
     number: int
-    phase: str  # "relaxation" or "whole": whether the master asked for whole numbers; "columns" or "branch": at which node
+    phase: (
+        str  # "relaxation" or "whole": whether the master asked for whole numbers; "columns" or "branch": at which node
+    )
     rows: int
     added: int
     incumbent: float | None
@@ -42,8 +45,10 @@ class Round:
         more = "broken" if self.what == "rows" else "added"
         bound = "-" if self.bound is None else f"{round(self.bound, 6) + 0.0:.6g}"  # no -0
         tree = "" if self.incumbent is None else f"best tree {self.incumbent:.6g}, "
-        return (f"round {self.number:>2} ({self.phase}): {self.rows:,} {self.what}, {self.added:,} more {more}, "
-                f"bound {bound}, {tree}{self.seconds:.1f} s")
+        return (
+            f"round {self.number:>2} ({self.phase}): {self.rows:,} {self.what}, {self.added:,} more {more}, "
+            f"bound {bound}, {tree}{self.seconds:.1f} s"
+        )
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,12 @@ def gap(objective: float | None, bound: float | None) -> float | None:
     return abs(objective - bound) / max(1.0, abs(objective))
 
 
-def proof(termination: Termination, objective: float, bound: float | None, within_gap: bool,
-          ) -> tuple[Termination, float | None, str]:
+def proof(
+    termination: Termination,
+    objective: float,
+    bound: float | None,
+    within_gap: bool,
+) -> tuple[Termination, float | None, str]:
     """(termination, bound, doubt) of a run with a point. "Optimal" is worth the bound that comes with it:
     without a stated one the objective is its own bound, unless a gap was allowed; then nothing is
     proved, which `doubt` says in a sentence."""

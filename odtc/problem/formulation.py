@@ -11,8 +11,10 @@
                             others take `price_of_errors`
     route_of(problem)       optional, where rows of columns of the role ROUTE are not the encoded rows: int64
                             (rows,), which of them each encoded row is
-    hinders(problem, given) optional -> the parameter for which a constraint is refused that would be kept without it, in words
-    instead(problem, given) optional -> the parameter that asks for the same as a constraint that has no rows here, in words; ""
+    hinders(problem, given) optional -> the parameter for which a constraint is refused that would be kept without
+    it, in words
+    instead(problem, given) optional -> the parameter that asks for the same as a constraint that has no rows here,
+    in words; ""
     prices_answers(problem) optional -> whether what leaves predict is priced by more than each row's own loss
     BEYOND                  optional: True where its trees may ask what no test of the encoding asks
     WEIGHS                  optional: True where it needs the numbers of the rows (Encoded.values), not their tests
@@ -44,18 +46,33 @@ A loop has also `fit(model, solve, start, tell) -> (Model, Solution)`: `odtc fit
 is any solver, handed in with the time that is left, `tell` takes a Round when one has ended (odtc.workflow.rounds);
 with TIMED = True it is also given `left`, a function that says how many seconds there are (None: no limit); with
 GROWS = True its last model has other columns than the first, and parameters that say so;
-`loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ under `fit`. A learner (CART) has
-`tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it keeps (odtc.problem.constraints.constraint).
+`loops(problem)` says whether these parameters leave it anything to add; FIT_DEFAULTS are parameters that differ
+under `fit`. A learner (CART) has
+`tree(problem) -> HeapTree` and no model at all; CONSTRAINTS names the kinds that it keeps
+(odtc.problem.constraints.constraint).
 
 Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to the tree;
 the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
 """
 
-
-
 from odtc.base.registry import Registry
 
 FORMULATIONS = Registry(
-    "model", "odtc.formulations", ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg", "svm1_odt", "oct_h", "cart", "cart_tuned", "oblique_search"),
+    "model",
+    "odtc.formulations",
+    (
+        "flowoct",
+        "bendersoct",
+        "oct",
+        "binoct",
+        "fair",
+        "dpflow",
+        "cg",
+        "svm1_odt",
+        "oct_h",
+        "cart",
+        "cart_tuned",
+        "oblique_search",
+    ),
     ("NAME", "TITLE", "PAPER", "Params"),
 )

@@ -35,7 +35,8 @@ def price_of_errors(problem: Problem) -> np.ndarray:
     if price is None:
         able = [name for name in FORMULATIONS.names() if getattr(FORMULATIONS.get(name), "ANY_COST", False)]
         raise ChoiceError(
-            f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on the class "
+            f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on the "
+            f"class "
             f"predicted; use --model {' or '.join(able)}, or costs by true class alone (--class-weight)"
         )
     return price

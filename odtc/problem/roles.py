@@ -36,8 +36,11 @@ class Role(StrEnum):
     STOP = "stop"  # [state] the flow into a state of the dynamic program that ends there
     PATH = "path"  # [path] 1: the tree has this path, with what is below its end
     ARC = "arc"  # [state, test] the flow that asks this test at this state
-    BOUND = "bound"  # [state, test] the flow that asks an ordered test from this one to the next of the block; it costs no more than any does
-    SUM = "sum"  # a sum of other columns, which its own rows define (odtc.formulations.shared.feature_sums); nobody reads it
+    # [state, test] the flow that asks an ordered test from this one to the next of the block; it costs no more than
+    # any does
+    BOUND = "bound"
+    # a sum of other columns, which its own rows define (odtc.formulations.shared.feature_sums); nobody reads it
+    SUM = "sum"
     CONSTANT = "constant"  # fixed to 1; its cost is the constant of the objective
 
 
@@ -87,14 +90,18 @@ def route_of(problem: Problem) -> np.ndarray:
 
 
 def lacking(problem: Problem, model: Model, needs: Needs) -> str:
-    """What is wanted of the model that it has not, as a part of a sentence; "" where one of the alternatives is there."""
+    """What is wanted of the model that it has not, as a part of a sentence; "" where one of the alternatives is
+    there."""
     if any(all(columns(problem, model, need.role, need.at) is not None for need in each) for each in needs):
         return ""
     has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
     usual = params_to_json(type(problem.params)())
     chosen = {key: _word(value) for key, value in params_to_json(problem.params).items() if value != usual[key]}
     how = " ".join(f"-p {key}={word}" for key, word in chosen.items() if len(word) <= LONGEST)
-    return f"needs columns of the roles {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} has {has or 'none'}"
+    return (
+        f"needs columns of the roles {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} has "
+        f"{has or 'none'}"
+    )
 
 
 def words(needs: Needs) -> str:

@@ -30,8 +30,13 @@ class Child:
 
     def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False):
         self.process = subprocess.Popen(
-            argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if merge_stderr else None,
-            cwd=cwd, env=env, start_new_session=True,
+            argv,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merge_stderr else None,
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
         )
         self.events = queue.Queue(HELD)
         self._ended = threading.Event()
@@ -71,7 +76,9 @@ class Child:
         return self.process.returncode
 
 
-def attend(child: Child, take, tell, limit: float | None, started: bool, ends_in=None, grace: float | None = None) -> str | None:
+def attend(
+    child: Child, take, tell, limit: float | None, started: bool, ends_in=None, grace: float | None = None
+) -> str | None:
     """Hands every event to `take` until it returns True or the child's output ends.
 
     `limit` seconds after the start (of the process, or the event "started" where `started` is

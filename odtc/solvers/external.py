@@ -57,7 +57,9 @@ def plan(module, program: Program, names: dict, options: Options) -> Plan:
     """How a run is started, whoever does it: `run`, or a shell that reads what `odtc.solvers.job_script` writes."""
     facts = names | {
         "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
-        "threads": options.threads or "", "seed": options.seed, "gap": show_number(options.gap),
+        "threads": options.threads or "",
+        "seed": options.seed,
+        "gap": show_number(options.gap),
     }
     if hasattr(module, "ARGUMENTS"):  # of a solver that a template file describes
         words = [render_line(argument, here=module.FOLDER, **facts) for argument in module.ARGUMENTS]
@@ -65,9 +67,12 @@ def plan(module, program: Program, names: dict, options: Options) -> Plan:
         words = render(f"command/{program.template}.jinja", **facts).splitlines()
     asks = program.template == module.COMMAND and getattr(module, "OPTIONS", False)  # a driver takes arguments
     return Plan(
-        (*program.argv, *(word for word in words if word.strip())), program.environment, names,
+        (*program.argv, *(word for word in words if word.strip())),
+        program.environment,
+        names,
         render(f"options/{module.COMMAND}.jinja", **facts) if asks else "",
-        asks and getattr(module, "STDIN_OPTIONS", False), module.SOLUTION == "stdout",
+        asks and getattr(module, "STDIN_OPTIONS", False),
+        module.SOLUTION == "stdout",
     )
 
 
@@ -92,7 +97,6 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         began = time.monotonic()
         stdin = folder / names["options"] if planned.reads_options else Path(os.devnull)
         with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
-
             last = Progress(0.0, None, None, None)
 
             def hear(event) -> None:
@@ -105,7 +109,9 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
 
             try:
                 with stdin.open("rb") as given:
-                    child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, merge_stderr=True)
+                    child = Child(
+                        planned.argv, _lines, folder, os.environ | planned.environment, given, merge_stderr=True
+                    )
             except OSError as problem:
                 raise SolverError(f"cannot start {planned.argv[0]!r}: {problem.strerror}") from None
             try:
@@ -231,8 +237,13 @@ def _progress(module, text: str, seconds: float, last: Progress) -> Progress | N
     incumbent, bound = logs.live(module, text)
     if incumbent is None and bound is None:
         return None
-    return Progress(seconds, last.incumbent if incumbent is None else incumbent, last.bound if bound is None else bound,
-                    None, rounded=True)
+    return Progress(
+        seconds,
+        last.incumbent if incumbent is None else incumbent,
+        last.bound if bound is None else bound,
+        None,
+        rounded=True,
+    )
 
 
 def _lines(stream, put) -> None:

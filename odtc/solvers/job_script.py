@@ -24,7 +24,9 @@ def check_kind(kind: str) -> None:
         raise ChoiceError(f"unknown kind of script {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
 
 
-def plan_beside(module, model, start, path, target, options: Options, program_name=None, write: bool = False) -> tuple[Plan, list[str]]:
+def plan_beside(
+    module, model, start, path, target, options: Options, program_name=None, write: bool = False
+) -> tuple[Plan, list[str]]:
     """How a solver would be run on a model's file, in the folder of that, to leave its solution in
     `target`; and what is to be said of it.
 
@@ -40,7 +42,9 @@ def plan_beside(module, model, start, path, target, options: Options, program_na
     names, _, note = lay_out(module, model, start, path, folder, stem, write)
     notes = [note] if note else []
     if missing := [names[what] for what in ("model", "start") if names[what] and not (folder / names[what]).exists()]:
-        notes.append(f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not there yet; --script writes such files")
+        notes.append(
+            f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not there yet; --script writes such files"
+        )
     solution = Path(target).resolve()
     names["solution"] = str(solution.relative_to(folder) if solution.is_relative_to(folder) else solution)
     names["options"] = f"{stem}.{module.COMMAND}.options"
@@ -70,4 +74,11 @@ def write_script(kind: str, module, planned: Plan, path, options: Options) -> st
     # What is on stdout is the solution already, or is heard and kept as the log.
     lines[-1] += f" 2> {log}" if planned.prints_solution else f" 2>&1 | tee {log}"
     minutes = None if options.time_limit is None else int(options.time_limit // 60) + 5
-    return render(f"script/{kind}.jinja", name=stem, solver=module.NAME, lines=lines, threads=options.threads or 1, minutes=minutes)
+    return render(
+        f"script/{kind}.jinja",
+        name=stem,
+        solver=module.NAME,
+        lines=lines,
+        threads=options.threads or 1,
+        minutes=minutes,
+    )

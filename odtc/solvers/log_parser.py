@@ -64,7 +64,11 @@ def live(module, line: str) -> tuple[float | None, float | None]:
 def last_words(text: str) -> str:
     """The last line that complains, else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("odtc driver:")]
-    cross = [line for line in lines if re.search(r"error|fail|cannot|unable|licen[cs]e|invalid|not found|Traceback", line, re.I)]
+    cross = [
+        line
+        for line in lines
+        if re.search(r"error|fail|cannot|unable|licen[cs]e|invalid|not found|Traceback", line, re.I)
+    ]
     return (cross or lines or ["it printed nothing"])[-1].removeprefix("error: ")[:300]
 
 

@@ -46,8 +46,11 @@ class _Entrant:
     def in_order(self) -> bool:
         """Whether it ended as a solver should: only then are its words worth anything."""
         found = self.solution
-        return found is not None and found.termination != Termination.ERROR and (
-            found.termination != Termination.OPTIMAL or found.has_solution)
+        return (
+            found is not None
+            and found.termination != Termination.ERROR
+            and (found.termination != Termination.OPTIMAL or found.has_solution)
+        )
 
     @property
     def proves(self) -> bool:
@@ -62,9 +65,16 @@ class _Entrant:
         return self.solution.bound if self.in_order else None
 
 
-def run(model, solver: str, options: Options | None = None, start: np.ndarray | None = None,
-        progress: Callable[[Progress], None] | None = None, log: Callable[[str], None] | None = None,
-        logs: Callable[[str, str], None] | None = None, path=None) -> Solution:
+def run(
+    model,
+    solver: str,
+    options: Options | None = None,
+    start: np.ndarray | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    log: Callable[[str], None] | None = None,
+    logs: Callable[[str, str], None] | None = None,
+    path=None,
+) -> Solution:
     """The Solution of the first proof, else the best point with the best bound; its `race` has a record
     of each solver.
 
@@ -77,7 +87,10 @@ def run(model, solver: str, options: Options | None = None, start: np.ndarray | 
     options = options or Options()
     lineup = line_up(solver, options.threads)
     began = time.monotonic()
-    entrants = [_Entrant(name, given, module, replace(options, threads=threads)) for name, given, module, threads in lineup.found]
+    entrants = [
+        _Entrant(name, given, module, replace(options, threads=threads))
+        for name, given, module, threads in lineup.found
+    ]
     heat = _Heat(model, start, path, entrants, logs)
     history = heat.run(progress, began)
     found = _verdict(heat, lineup, time.monotonic() - began, history, options)
@@ -139,8 +152,16 @@ class _Heat:
                 self.logs(entrant.name, text)
 
         try:
-            entrant.solution = solve(self.model, entrant.solver, entrant.options, self.start, hear, listen,
-                                     self.path, ends_in=lambda: self.left)
+            entrant.solution = solve(
+                self.model,
+                entrant.solver,
+                entrant.options,
+                self.start,
+                hear,
+                listen,
+                self.path,
+                ends_in=lambda: self.left,
+            )
         except Exception as problem:  # whatever becomes of one, the others go on
             entrant.problem = str(problem) or type(problem).__name__
         finally:
@@ -151,9 +172,13 @@ class _Heat:
     def _said(self, seconds: float) -> Progress:
         """The best that any of them has said."""
         said = [entrant.said for entrant in self.entrants]
-        incumbents, bounds, nodes = ([value for one in said if (value := getattr(one, what)) is not None]
-                                     for what in ("incumbent", "bound", "nodes"))
-        return Progress(seconds, min(incumbents, default=None), max(bounds, default=None), sum(nodes) if nodes else None)
+        incumbents, bounds, nodes = (
+            [value for one in said if (value := getattr(one, what)) is not None]
+            for what in ("incumbent", "bound", "nodes")
+        )
+        return Progress(
+            seconds, min(incumbents, default=None), max(bounds, default=None), sum(nodes) if nodes else None
+        )
 
 
 def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
@@ -175,10 +200,14 @@ def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
     if not crossed and bounded:
         endless = [e for e in entrants if e.in_order and e.solution.termination == Termination.UNBOUNDED]
         if endless:
-            crossed = (f"{endless[0].name} says that the model is unbounded, but {bounded[0].name} that nothing is "
-                       f"{beyond} {own(bounded[0].bound)}")
+            crossed = (
+                f"{endless[0].name} says that the model is unbounded, but {bounded[0].name} that nothing is "
+                f"{beyond} {own(bounded[0].bound)}"
+            )
     if crossed:
-        raise ContradictionError(f"{crossed}: one of them is wrong, so this race has no result; solve with each alone and compare")
+        raise ContradictionError(
+            f"{crossed}: one of them is wrong, so this race has no result; solve with each alone and compare"
+        )
 
 
 def _within(tolerance: float, value: float) -> float:
@@ -191,7 +220,11 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Opti
     prover = entrants[0] if entrants[0].proves else None
     # Of equal ones the prover's, then the quickest's.
     pointed = min((e for e in entrants if e.objective is not None), key=lambda e: e.objective, default=None)
-    if prover and prover.objective is not None and prover.objective <= pointed.objective + _within(CROSSED, pointed.objective):
+    if (
+        prover
+        and prover.objective is not None
+        and prover.objective <= pointed.objective + _within(CROSSED, pointed.objective)
+    ):
         pointed = prover
     bounded = max((e for e in entrants if e.bound is not None), key=lambda e: e.bound, default=None)
     if prover and prover.bound is not None and prover.bound >= bounded.bound - _within(CROSSED, bounded.bound):
@@ -212,11 +245,20 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Opti
         gave[prover.name] = ("proof",)
     absent = [Racer(name, "", Termination.ERROR, message=why) for name, why in lineup.absent.items()]
     whose = prover or pointed or bounded
-    messages = [f"{e.name}: {e.problem or e.solution.message}" for e in heat.entrants if e.problem or e.solution.message]
+    messages = [
+        f"{e.name}: {e.problem or e.solution.message}" for e in heat.entrants if e.problem or e.solution.message
+    ]
     return Solution(
-        pointed.solution.x if pointed else None, termination, objective, bound, seconds,
-        _named(prover, pointed, bounded, heat.entrants), sum(e.said.nodes or 0 for e in entrants) or None,
-        pointed.solution.claimed if pointed else None, whose.solution.start if whose else "none", tuple(history),
+        pointed.solution.x if pointed else None,
+        termination,
+        objective,
+        bound,
+        seconds,
+        _named(prover, pointed, bounded, heat.entrants),
+        sum(e.said.nodes or 0 for e in entrants) or None,
+        pointed.solution.claimed if pointed else None,
+        whose.solution.start if whose else "none",
+        tuple(history),
         "; ".join(messages) if termination == Termination.ERROR else "",
         race=(*(_record(e, gave[e.name]) for e in heat.entrants), *absent),
     )
@@ -224,10 +266,17 @@ def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Opti
 
 def _ending(heat: _Heat) -> Termination:
     """Why a race without a proof ended."""
-    endings = [entrant.solution.termination if entrant.solution is not None else Termination.ERROR for entrant in heat.entrants]
+    endings = [
+        entrant.solution.termination if entrant.solution is not None else Termination.ERROR for entrant in heat.entrants
+    ]
     if heat.interrupted:
         return Termination.INTERRUPTED
-    for termination in (Termination.TIME_LIMIT, Termination.INFEASIBLE_OR_UNBOUNDED, Termination.INTERRUPTED, Termination.UNKNOWN):
+    for termination in (
+        Termination.TIME_LIMIT,
+        Termination.INFEASIBLE_OR_UNBOUNDED,
+        Termination.INTERRUPTED,
+        Termination.UNKNOWN,
+    ):
         if termination in endings:
             return termination
     return Termination.ERROR
@@ -236,7 +285,9 @@ def _ending(heat: _Heat) -> Termination:
 def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
     found = entrant.solution
     if found is None:
-        return Racer(entrant.name, entrant.module.NAME, Termination.ERROR, seconds=entrant.seconds, message=entrant.problem)
+        return Racer(
+            entrant.name, entrant.module.NAME, Termination.ERROR, seconds=entrant.seconds, message=entrant.problem
+        )
     message = "" if found.termination == Termination.INTERRUPTED else found.message  # a stopped one need not speak
     objective, bound = found.objective, found.bound
     if found.termination == Termination.INTERRUPTED:  # what it said last, where it handed in nothing
@@ -248,5 +299,7 @@ def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
 def _named(prover, pointed, bounded, entrants) -> str:
     if prover or pointed is bounded and pointed:
         return (prover or pointed).solution.solver
-    parts = [f"{owner.solution.solver} ({what})" for what, owner in (("incumbent", pointed), ("bound", bounded)) if owner]
+    parts = [
+        f"{owner.solution.solver} ({what})" for what, owner in (("incumbent", pointed), ("bound", bounded)) if owner
+    ]
     return " and ".join(parts) or ", ".join(entrant.name for entrant in entrants)

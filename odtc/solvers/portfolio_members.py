@@ -35,7 +35,10 @@ def solver_names(solver: str) -> list[str]:
 def refuse_program(program: str | None) -> None:
     """Raises ChoiceError: an executable that is named is of one solver."""
     if program is not None:
-        raise ChoiceError(f"--program: expected none in a race, as it names the executable of one solver, got {program!r}; put it on PATH")
+        raise ChoiceError(
+            f"--program: expected none in a race, as it names the executable of one solver, got {program!r}; put it "
+            f"on PATH"
+        )
 
 
 def line_up(solver: str, threads: int | None = None) -> Lineup:
@@ -52,15 +55,22 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
     if twice := [name for name in names if names.count(name) > 1]:
         raise ChoiceError(f"expected each solver once in a race, got {twice[0]!r} twice")
     modules = [find_solver(name) for name in given]
-    absent = {name: f"it is not on this machine: {wanted(module)}"
-              for name, module in zip(names, modules) if version(module) is None}
+    absent = {
+        name: f"it is not on this machine: {wanted(module)}"
+        for name, module in zip(names, modules)
+        if version(module) is None
+    }
     here = [entry for entry in zip(names, given, modules) if entry[0] not in absent]
     if not here:
-        raise SolverError(f"none of the solvers {', '.join(names)} is on this machine; choose others of `odtc list solvers`")
+        raise SolverError(
+            f"none of the solvers {', '.join(names)} is on this machine; choose others of `odtc list solvers`"
+        )
     notes = [f"{name} is left out: {why}" for name, why in absent.items()]
     total = threads or _usable_cores()
     if len(here) > total:
-        notes.append(f"{len(here)} solvers share {total} thread{'s' * (total > 1)}: each runs with one, and slower for it")
+        notes.append(
+            f"{len(here)} solvers share {total} thread{'s' * (total > 1)}: each runs with one, and slower for it"
+        )
     part, more = divmod(total, len(here))
     return Lineup(tuple((*entry, max(1, part + (at < more))) for at, entry in enumerate(here)), absent, tuple(notes))
 

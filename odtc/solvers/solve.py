@@ -41,8 +41,17 @@ LEFT: list[threading.Thread] = []
 SMALL = 100_000  # nonzeros of a relaxation that needs no process of its own to be stopped
 
 
-def solve(model, solver: str = "highs", options: Options | None = None, start: np.ndarray | None = None,
-          progress=None, log=None, path=None, program: str | None = None, ends_in=None) -> Solution:
+def solve(
+    model,
+    solver: str = "highs",
+    options: Options | None = None,
+    start: np.ndarray | None = None,
+    progress=None,
+    log=None,
+    path=None,
+    program: str | None = None,
+    ends_in=None,
+) -> Solution:
     """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
 
     `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
@@ -61,8 +70,18 @@ def solve(model, solver: str = "highs", options: Options | None = None, start: n
         if not hasattr(module, "run"):
             run.stopped = external.run(module, model, options, start, run.take, path, program, ends_in)
         else:
-            job = Job(model.c, model.offset, model.A, model.row_lower, model.row_upper, model.col_lower,
-                      model.col_upper, model.integrality, options, start)
+            job = Job(
+                model.c,
+                model.offset,
+                model.A,
+                model.row_lower,
+                model.row_upper,
+                model.col_lower,
+                model.col_upper,
+                model.integrality,
+                options,
+                start,
+            )
             if options.time_limit is None and ends_in is None:
                 _in_thread(module, job, run)
             else:
@@ -121,7 +140,11 @@ class _Run:
         x, termination, message = said.x if said.x is not None else self.x, said.termination, said.message
         if stopped and termination in (Termination.INTERRUPTED, Termination.UNKNOWN, Termination.ERROR):
             termination = stopped
-        if stopped == Termination.INTERRUPTED and termination == Termination.TIME_LIMIT and (limit is None or seconds < limit):
+        if (
+            stopped == Termination.INTERRUPTED
+            and termination == Termination.TIME_LIMIT
+            and (limit is None or seconds < limit)
+        ):
             termination = stopped  # some know one word for both
         if termination in NO_POINT:
             x = None  # what it found on its way is no answer
@@ -152,8 +175,18 @@ class _Run:
         if None not in (objective, bound) and abs(objective - bound) <= 1e-9 * max(1.0, abs(objective)):
             bound = objective
         return Solution(
-            x, termination, objective, bound, seconds, name, said.nodes if said.nodes is not None else self.nodes,
-            said.objective, said.start, tuple(self.history), message, said.cpu_seconds,
+            x,
+            termination,
+            objective,
+            bound,
+            seconds,
+            name,
+            said.nodes if said.nodes is not None else self.nodes,
+            said.objective,
+            said.start,
+            tuple(self.history),
+            message,
+            said.cpu_seconds,
         )
 
 
@@ -206,4 +239,3 @@ def _unpickled(stream, put) -> None:
             put(pickle.load(stream))
     except (EOFError, OSError, ValueError, pickle.UnpicklingError):
         pass
-

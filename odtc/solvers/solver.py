@@ -7,9 +7,23 @@ from odtc.solvers.executables import wanted
 from odtc.solvers.toml_solver import from_template
 
 SOLVERS = Registry(
-    "solver", "odtc.solvers.adapters",
-    ("highs", "highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools", "gurobi", "cplex", "xpress",
-     "copt", "cuopt"),
+    "solver",
+    "odtc.solvers.adapters",
+    (
+        "highs",
+        "highs-cli",
+        "cbc",
+        "scip",
+        "glpk",
+        "lp_solve",
+        "symphony",
+        "ortools",
+        "gurobi",
+        "cplex",
+        "xpress",
+        "copt",
+        "cuopt",
+    ),
     ("NAME", "SUMMARY", "DIALECT", "read_log"),
 )
 

@@ -31,12 +31,24 @@ def from_template(path):
         key = sorted(unknown)[0]
         raise ChoiceError(f"{path}: unknown key {key!r}{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
     for key, fits, what in (
-        ("command", lambda v: isinstance(v, list) and v and all(isinstance(a, str) for a in v), "a list of arguments, the program first"),
-        ("status", lambda v: isinstance(v, dict) and set(v.values()) <= set(Termination), f"words of the log = one of {', '.join(Termination)}"),
+        (
+            "command",
+            lambda v: isinstance(v, list) and v and all(isinstance(a, str) for a in v),
+            "a list of arguments, the program first",
+        ),
+        (
+            "status",
+            lambda v: isinstance(v, dict) and set(v.values()) <= set(Termination),
+            f"words of the log = one of {', '.join(Termination)}",
+        ),
         ("solution", lambda v: v in ("file", "stdout"), "'file' or 'stdout'"),
         ("model", lambda v: v in FORMATS.names(), f"one of {', '.join(FORMATS.names())}"),
         ("start", lambda v: v in POINTS.names(), f"one of {', '.join(POINTS.names())}"),
-        ("pattern", lambda v: _is_pattern(v, {"name", "value"}), "a regular expression with (?P<name>…) and (?P<value>…)"),
+        (
+            "pattern",
+            lambda v: _is_pattern(v, {"name", "value"}),
+            "a regular expression with (?P<name>…) and (?P<value>…)",
+        ),
         ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
     ):
         if key in facts and not fits(facts[key]) or key == "command" and key not in facts:
@@ -55,10 +67,16 @@ def from_template(path):
     here = str(Path(path).resolve().parent)
     program = render_line(facts["command"][0], here=here, python=sys.executable)
     return SimpleNamespace(
-        NAME=facts.get("name", Path(path).stem), SUMMARY=f"described by {path}",
+        NAME=facts.get("name", Path(path).stem),
+        SUMMARY=f"described by {path}",
         DIALECT=Dialect((facts.get("model", "mps"),), False, facts.get("start")),
-        PROGRAMS=(program,), COMMAND=Path(path).stem, SOLUTION=facts.get("solution", "file"),
-        ARGUMENTS=facts["command"][1:], FOLDER=here, read_log=read_log, **patterns,
+        PROGRAMS=(program,),
+        COMMAND=Path(path).stem,
+        SOLUTION=facts.get("solution", "file"),
+        ARGUMENTS=facts["command"][1:],
+        FOLDER=here,
+        read_log=read_log,
+        **patterns,
     )
 
 

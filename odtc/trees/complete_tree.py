@@ -44,7 +44,8 @@ class CompleteTree:
         return nodes
 
     def sides(self, turn: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(branch nodes, leaves), equally long, level by level: each leaf with each node that it is left (turn 0) or right
+        """(branch nodes, leaves), equally long, level by level: each leaf with each node that it is left (turn 0) or
+        right
         (1) of."""
         for level in range(self.depth):
             goes = self.leaves[(self.leaves >> self.depth - 1 - level & 1) == turn]

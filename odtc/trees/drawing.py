@@ -75,10 +75,27 @@ def _drawn(tree: Tree, shown, axes, filled, proportion, fontsize) -> list:
             parent = next(other for other in shown if other.number == place.parent)
             x, y = (parent.x, place.x), (1 - len(place.path), -len(place.path))
             axes.plot(x, y, color="#888888", linewidth=1, zorder=0)
-            axes.text(sum(x) / 2, sum(y) / 2, "yes" if place.side == "left" else "no", ha="center", va="center", fontsize=(fontsize or 9) - 1,
-                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
-    return [axes.annotate(_words(tree, place, proportion), (place.x, -len(place.path)), ha="center", va="center", fontsize=fontsize or 9,
-                          parse_math=False, bbox=_box(place, filled)) for place in shown]
+            axes.text(
+                sum(x) / 2,
+                sum(y) / 2,
+                "yes" if place.side == "left" else "no",
+                ha="center",
+                va="center",
+                fontsize=(fontsize or 9) - 1,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )
+    return [
+        axes.annotate(
+            _words(tree, place, proportion),
+            (place.x, -len(place.path)),
+            ha="center",
+            va="center",
+            fontsize=fontsize or 9,
+            parse_math=False,
+            bbox=_box(place, filled),
+        )
+        for place in shown
+    ]
 
 
 def _words(tree: Tree, place, proportion) -> str:
@@ -98,5 +115,8 @@ def _box(place, filled) -> dict:
     box = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "#666666"}
     if place.is_leaf and filled:
         colour = PALETTE[place.node.label % len(PALETTE)]
-        box |= {"facecolor": tint(colour, 0.1 + 0.5 * (place.n_correct / place.n_rows if place.n_rows else 0)), "edgecolor": colour}
+        box |= {
+            "facecolor": tint(colour, 0.1 + 0.5 * (place.n_correct / place.n_rows if place.n_rows else 0)),
+            "edgecolor": colour,
+        }
     return box

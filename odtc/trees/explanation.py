@@ -25,8 +25,15 @@ class Path:
     leaf: Leaf
 
     def to_json(self) -> dict:
-        return {"prediction": self.prediction, "rows": list(self.leaf.rows), "counts": list(self.leaf.counts),
-                "path": [{"cells": dict(step.cells), "answer": step.answer, "side": step.side, "rows": list(step.rows)} for step in self.steps]}
+        return {
+            "prediction": self.prediction,
+            "rows": list(self.leaf.rows),
+            "counts": list(self.leaf.counts),
+            "path": [
+                {"cells": dict(step.cells), "answer": step.answer, "side": step.side, "rows": list(step.rows)}
+                for step in self.steps
+            ],
+        }
 
 
 def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
@@ -37,7 +44,9 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
     node, steps = tree.root, []
     while isinstance(node, Branch):
         left = bool(node.split.left(row[None, :])[0])
-        cells = tuple((tree.features[place].name, shown(tree.features[place], row[place])) for place in node.split.features)
+        cells = tuple(
+            (tree.features[place].name, shown(tree.features[place], row[place])) for place in node.split.features
+        )
         answer = node.split.words(tree.features)[0 if left else 1]
         node = node.left if left else node.right
         steps.append(Step(cells, answer, "left" if left else "right", node.rows))

@@ -1,8 +1,9 @@
-"""Trees for other programs: a template of `templates/tree/` makes text (odtc.trees.rendering), a module of `exporters/` what is no text.
+"""Trees for other programs: a template of `templates/tree/` makes text (odtc.trees.rendering), a module of
+`exporters/` what is no text.
 
-    NAME, SUMMARY, SUFFIX    words for `odtc list exporters`; the file name ending, without the dot
-    write(tree)              -> bytes; raises ChoiceError where the tree asks what the format cannot say, or
-                             where a package is not installed
+NAME, SUMMARY, SUFFIX    words for `odtc list exporters`; the file name ending, without the dot
+write(tree)              -> bytes; raises ChoiceError where the tree asks what the format cannot say, or
+                         where a package is not installed
 """
 
 from odtc.base.registry import Registry, did_you_mean
@@ -12,12 +13,18 @@ from odtc.trees.rendering import render_tree
 from odtc.trees.rendering import suffix as template_suffix
 from odtc.trees.tree import Tree, tree_of
 
-EXPORTERS = Registry("exporter", "odtc.trees.exporters", ("sklearn", "onnx", "png"), ("NAME", "SUMMARY", "SUFFIX", "write"))
+EXPORTERS = Registry(
+    "exporter", "odtc.trees.exporters", ("sklearn", "onnx", "png"), ("NAME", "SUMMARY", "SUFFIX", "write")
+)
 
 
 def summaries(templates=None) -> dict[str, str]:
     """What each exporter makes, by its name; raises ChoiceError where `templates` is no folder."""
-    return dict(sorted((templates_by_name(templates) | {name: EXPORTERS.get(name).SUMMARY for name in EXPORTERS.names()}).items()))
+    return dict(
+        sorted(
+            (templates_by_name(templates) | {name: EXPORTERS.get(name).SUMMARY for name in EXPORTERS.names()}).items()
+        )
+    )
 
 
 def suffix(to: str, templates=None) -> str:
@@ -26,7 +33,8 @@ def suffix(to: str, templates=None) -> str:
 
 
 def export(tree: Tree, to: str, templates=None) -> str | bytes:
-    """The tree, or that of a fitted OptimalTreeClassifier, by the exporter `to`: text of a template, which goes first, or the bytes of a module. Raises
+    """The tree, or that of a fitted OptimalTreeClassifier, by the exporter `to`: text of a template, which goes
+    first, or the bytes of a module. Raises
     ChoiceError for an unknown exporter or a tree that it cannot say, OutputError for a template that fails."""
     return EXPORTERS.get(to).write(tree_of(tree)) if _is_module(to, templates) else render_tree(tree, to, templates)
 
@@ -38,7 +46,9 @@ def need(package: str, extra: str, what: str):
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise ChoiceError(f"{what} needs the package {package.split('.')[0]!r}, which is not installed: pip install 'odtc[{extra}]'") from None
+        raise ChoiceError(
+            f"{what} needs the package {package.split('.')[0]!r}, which is not installed: pip install 'odtc[{extra}]'"
+        ) from None
 
 
 def _is_module(to: str, templates) -> bool:

@@ -34,7 +34,9 @@ class Beyond:
         for no splits."""
         if not splits:
             return None
-        return cls(tuple(splits), np.stack([~split.left(values) for split in splits], axis=1), np.zeros(len(splits), bool))
+        return cls(
+            tuple(splits), np.stack([~split.left(values) for split in splits], axis=1), np.zeros(len(splits), bool)
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class HeapTree:
     def expect_rows(self, encoded: Encoded, n_min: int) -> None:
         """Raises TreeError for a tree that has a leaf with less than `n_min` data rows, but not none."""
         if (few := self.fewest_rows(encoded)) < n_min:
-            raise TreeError(f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few}; give another tree")
+            raise TreeError(
+                f"expected at least n_min = {n_min} rows in each leaf, got a leaf with {few}; give another tree"
+            )
 
     def errors(self, encoded: Encoded) -> float:
         """The weight of the rows that the tree gets wrong."""
@@ -170,7 +174,9 @@ class HeapTree:
             place(one, 2 * t + 1)
 
         place(tree.root, 1)
-        new = Beyond(tuple(others), np.stack([*others.values()], axis=1), np.ones(len(others), bool)) if others else None
+        new = (
+            Beyond(tuple(others), np.stack([*others.values()], axis=1), np.ones(len(others), bool)) if others else None
+        )
         return cls(test, label, new)
 
 
@@ -180,7 +186,9 @@ def blank(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
     return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
 
 
-def settle(test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None) -> HeapTree:
+def settle(
+    test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None
+) -> HeapTree:
     """The tree that asks `test[t]` (-1: predicts) from the root down, without what no training row
     needs: a branch node with an empty side, or with two children that predict the same class. A
     split of `beyond` that parts the rows as a test of the encoding does becomes that test.

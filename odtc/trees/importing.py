@@ -57,7 +57,13 @@ def import_tree(source, dataset: Dataset) -> Tree:
         else:
             nodes = source if isinstance(source, (Comparison, str)) else _of_estimator(source, dataset)
             root = _laid(nodes, dataset, np.arange(dataset.n_rows))
-        return Tree(_counted(root, dataset, np.arange(dataset.n_rows)), dataset.features, dataset.classes, dataset.target, dataset.missing)
+        return Tree(
+            _counted(root, dataset, np.arange(dataset.n_rows)),
+            dataset.features,
+            dataset.classes,
+            dataset.target,
+            dataset.missing,
+        )
     except RecursionError:
         raise TreeError("expected a tree of at most some hundred levels, got a deeper one") from None
 
@@ -76,16 +82,25 @@ def read_foreign(path, trust: bool = False):
     if head == b"|-":
         return _of_text(data.decode("utf-8-sig", "replace"), str(path))
     if not data.startswith(PICKLES):
-        raise TreeError(f"expected a tree of odtc in JSON, the text of scikit-learn's export_text, or a pickled estimator in {str(path)!r}, got none of them")
+        raise TreeError(
+            f"expected a tree of odtc in JSON, the text of scikit-learn's export_text, or a pickled estimator in "
+            f"{str(path)!r}, got none of them"
+        )
     if not trust:
-        raise TreeError(f"{str(path)!r} is a pickle, and opening a pickle runs the code in it: add --trust if it comes from you, or print "
-                        "the tree with export_text(tree, feature_names=…, decimals=17) and import that text")
+        raise TreeError(
+            f"{str(path)!r} is a pickle, and opening a pickle runs the code in it: add --trust if it comes from you, "
+            f"or print "
+            "the tree with export_text(tree, feature_names=…, decimals=17) and import that text"
+        )
     import joblib
 
     try:
         return joblib.load(path)
     except Exception as problem:  # whatever the classes that it names raise
-        raise TreeError(f"cannot open the pickle {str(path)!r} ({type(problem).__name__}: {problem}); print the tree with export_text instead") from None
+        raise TreeError(
+            f"cannot open the pickle {str(path)!r} ({type(problem).__name__}: {problem}); print the tree with "
+            f"export_text instead"
+        ) from None
 
 
 def last_left(threshold: float) -> float:
@@ -110,16 +125,24 @@ def _of_estimator(estimator, dataset: Dataset):
     columns = getattr(estimator, "feature_names_in_", None)
     if columns is None:
         if estimator.n_features_in_ != len(dataset.features):
-            raise TreeError(f"expected the columns of {dataset.name!r}, {len(dataset.features)} of them, got a tree fitted on {estimator.n_features_in_} "
-                            "columns without names; fit it on a DataFrame, so that it knows their names")
+            raise TreeError(
+                f"expected the columns of {dataset.name!r}, {len(dataset.features)} of them, got a tree fitted on "
+                f"{estimator.n_features_in_} "
+                "columns without names; fit it on a DataFrame, so that it knows their names"
+            )
         columns = [feature.name for feature in dataset.features]
     absent = getattr(fitted, "missing_go_to_left", np.zeros(fitted.node_count, bool))
 
     def node(t):
         if fitted.children_left[t] < 0:
             return _label(classes[int(fitted.value[t, 0].argmax())], dataset)
-        return Comparison(str(columns[fitted.feature[t]]), float(fitted.threshold[t]), node(fitted.children_left[t]),
-                          node(fitted.children_right[t]), absent_left=bool(absent[t]))
+        return Comparison(
+            str(columns[fitted.feature[t]]),
+            float(fitted.threshold[t]),
+            node(fitted.children_left[t]),
+            node(fitted.children_right[t]),
+            absent_left=bool(absent[t]),
+        )
 
     return node(0)
 
@@ -141,7 +164,10 @@ def _of_text(text: str, place: str):
         found = BRANCH_LINE.match(words)
         if level != depth or found is None or found["sign"] != sign:
             hint = "; print it with a larger max_depth" if words.startswith("truncated branch") else ""
-            raise TreeError(f"{place}, line {number}: expected 'COLUMN {sign} NUMBER' or 'class: LABEL' at depth {depth}, got {words[:60]!r}{hint}")
+            raise TreeError(
+                f"{place}, line {number}: expected 'COLUMN {sign} NUMBER' or 'class: LABEL' at depth {depth}, got "
+                f"{words[:60]!r}{hint}"
+            )
         at += 1
         return found["column"].rstrip(), found["number"]
 
@@ -156,7 +182,9 @@ def _of_text(text: str, place: str):
         if branch(depth, ">") != (column, number):
             raise TreeError(f"{place}, line {lines[at - 1][0]}: expected the other side of {column!r} <= {number}")
         _, _, decimals = number.partition(".")
-        return Comparison(column, float(number), left, node(depth + 1), slack=0.5 * 10.0 ** -len(decimals) if number != "inf" else 0.0)
+        return Comparison(
+            column, float(number), left, node(depth + 1), slack=0.5 * 10.0 ** -len(decimals) if number != "inf" else 0.0
+        )
 
     root = node(0)
     if at < len(lines):
@@ -185,7 +213,10 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
         return zero if zero is one else (Subset(place, (level,)), one, zero)
     absent = np.isnan(dataset.X[:, place]).any()
     if absent and node.absent_left is None:
-        raise TreeError(f"the text does not say where the tree sends the missing cells of {node.column!r}; import the pickled estimator, or leave them out")
+        raise TreeError(
+            f"the text does not say where the tree sends the missing cells of {node.column!r}; import the pickled "
+            f"estimator, or leave them out"
+        )
     if node.threshold == np.inf:
         return node.left if node.absent_left else (Missing(place), node.right, node.left)
     if absent and node.absent_left:  # at a split of ours they go right: so they are asked for first
@@ -194,8 +225,11 @@ def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
     low, high = last_left(node.threshold - node.slack), last_left(node.threshold + node.slack)
     unsure = cells[(cells > low) & (cells <= high)]
     if unsure.size:
-        raise TreeError(f"the text rounds the threshold of {node.column!r} to {show_number(node.threshold)}, so the cell {show_number(unsure[0])} "
-                        "may go either way; print the tree with export_text(…, decimals=17)")
+        raise TreeError(
+            f"the text rounds the threshold of {node.column!r} to {show_number(node.threshold)}, so the cell "
+            f"{show_number(unsure[0])} "
+            "may go either way; print the tree with export_text(…, decimals=17)"
+        )
     last = last_left(node.threshold)
     return Threshold(place, last) if numeric else _codes_below(place, cells, last), node.left, node.right
 
@@ -208,7 +242,11 @@ def _moved(node: Node, tree: Tree, dataset: Dataset) -> Node:
     place = next((j for j, feature in enumerate(dataset.features) if feature.name == old.name), None)
     if place is None:
         raise TreeError(_no_column(old.name, dataset))
-    return Branch(_moved_split(node.split, old, place, dataset), _moved(node.left, tree, dataset), _moved(node.right, tree, dataset))
+    return Branch(
+        _moved_split(node.split, old, place, dataset),
+        _moved(node.left, tree, dataset),
+        _moved(node.right, tree, dataset),
+    )
 
 
 def _moved_split(split: Split, old, place: int, dataset: Dataset) -> Split:
@@ -228,8 +266,11 @@ def _numbers(place: int, dataset: Dataset) -> np.ndarray:
     feature = dataset.features[place]
     values = [0.0, 1.0] if feature.kind == BOOLEAN else list(map(_number, feature.levels))
     if None in values:
-        raise TreeError(f"the tree compares the column {feature.name!r} with a number, but its cells in {dataset.name!r} are words; fit a tree on 0/1 "
-                        f"columns named {feature.name + '=' + feature.levels[0]!r}, …")
+        raise TreeError(
+            f"the tree compares the column {feature.name!r} with a number, but its cells in {dataset.name!r} are "
+            f"words; fit a tree on 0/1 "
+            f"columns named {feature.name + '=' + feature.levels[0]!r}, …"
+        )
     return np.array(values)
 
 
@@ -240,7 +281,11 @@ def _codes_below(place: int, values: np.ndarray, threshold: float) -> Subset:
 def _counted(node: Node, dataset: Dataset, rows: np.ndarray) -> Node:
     if isinstance(node, Leaf):
         y, K = dataset.y[rows], len(dataset.classes)
-        return Leaf(node.label, tuple(map(float, np.bincount(y, dataset.weight[rows], K))), tuple(map(int, np.bincount(y, minlength=K))))
+        return Leaf(
+            node.label,
+            tuple(map(float, np.bincount(y, dataset.weight[rows], K))),
+            tuple(map(int, np.bincount(y, minlength=K))),
+        )
     left = node.split.left(dataset.X[rows])
     return Branch(node.split, _counted(node.left, dataset, rows[left]), _counted(node.right, dataset, rows[~left]))
 
@@ -250,12 +295,17 @@ def _place(column: str, dataset: Dataset) -> tuple[int, float | None]:
     0/1 column it is."""
     found = [(place, None) for place, feature in enumerate(dataset.features) if feature.name == column]
     found = found or [
-        (place, level) for place, feature in enumerate(dataset.features) for mark in "=_"
-        if column.startswith(feature.name + mark) and (level := _level(dataset, place, column[len(feature.name) + 1 :])) is not None
+        (place, level)
+        for place, feature in enumerate(dataset.features)
+        for mark in "=_"
+        if column.startswith(feature.name + mark)
+        and (level := _level(dataset, place, column[len(feature.name) + 1 :])) is not None
     ]
     if len(found) > 1:
         names = " or ".join(repr(dataset.features[place].name) for place, _ in found)
-        raise TreeError(f"the column {column!r} of the tree may be a level of {names}; name the 0/1 columns FEATURE=LEVEL")
+        raise TreeError(
+            f"the column {column!r} of the tree may be a level of {names}; name the 0/1 columns FEATURE=LEVEL"
+        )
     if not found:
         raise TreeError(_no_column(column, dataset))
     return found[0]
@@ -263,8 +313,11 @@ def _place(column: str, dataset: Dataset) -> tuple[int, float | None]:
 
 def _no_column(column: str, dataset: Dataset) -> str:
     names = [feature.name for feature in dataset.features]
-    return (f"the tree asks for a column {column!r}, which {dataset.name!r} has not{did_you_mean(column, names)}; expected a column of the data, "
-            "or FEATURE=LEVEL with a level that occurs in it")
+    return (
+        f"the tree asks for a column {column!r}, which {dataset.name!r} has not{did_you_mean(column, names)}; "
+        f"expected a column of the data, "
+        "or FEATURE=LEVEL with a level that occurs in it"
+    )
 
 
 def _level(dataset: Dataset, place: int, text: str) -> float | None:
@@ -274,7 +327,10 @@ def _level(dataset: Dataset, place: int, text: str) -> float | None:
         return number if number is not None and (dataset.X[:, place] == number).any() else None
     if _word(text, feature.levels) in feature.levels:
         return float(feature.levels.index(_word(text, feature.levels)))
-    return next((float(code) for code, level in enumerate(feature.levels) if number is not None and _number(level) == number), None)
+    return next(
+        (float(code) for code, level in enumerate(feature.levels) if number is not None and _number(level) == number),
+        None,
+    )
 
 
 def _label(label, dataset: Dataset) -> str:
@@ -285,7 +341,10 @@ def _label(label, dataset: Dataset) -> str:
     for name in dataset.classes:
         if number is not None and _number(name) == number:
             return name
-    raise TreeError(f"the tree predicts the class {str(label)!r}, which the target {dataset.target!r} of {dataset.name!r} has not: {', '.join(dataset.classes[:10])}")
+    raise TreeError(
+        f"the tree predicts the class {str(label)!r}, which the target {dataset.target!r} of {dataset.name!r} has "
+        f"not: {', '.join(dataset.classes[:10])}"
+    )
 
 
 def _word(text: str, known: tuple[str, ...]) -> str:

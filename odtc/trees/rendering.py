@@ -156,8 +156,15 @@ def _laid_out(found: list[Place]) -> list[Place]:
 
 def _question(split: Split, features: tuple[Feature, ...]) -> Question:
     if isinstance(split, Oblique):
-        terms = [(term.weight, Question("number", features[term.feature]) if term.level is None
-                  else _question(Subset(term.feature, (term.level,)), features)) for term in split.terms]
+        terms = [
+            (
+                term.weight,
+                Question("number", features[term.feature])
+                if term.level is None
+                else _question(Subset(term.feature, (term.level,)), features),
+            )
+            for term in split.terms
+        ]
         return Question("sum", None, (float(split.bound),), tuple(terms))
     feature = features[split.feature]
     levels = feature.levels
@@ -202,5 +209,3 @@ def _description(path: Path) -> str:
     with path.open(encoding="utf-8") as stream:
         comment = re.match(r"\{#-?\s*(.*?)\s*-?#\}", stream.readline())
     return comment[1] if comment else ""
-
-

@@ -102,7 +102,8 @@ class Tree:
                 absent = np.isnan(X[rows, feature])
                 if absent.any():
                     raise DataError(
-                        f"row {rows[absent][0] + first} has no value for {self.features[feature].name!r}, which this tree "
+                        f"row {rows[absent][0] + first} has no value for {self.features[feature].name!r}, which this "
+                        f"tree "
                         f"{'compares with a threshold' if len(node.split.features) == 1 else 'weighs'}; "
                         "fill it in, or train with --missing separate"
                     )
@@ -146,7 +147,9 @@ class Tree:
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             got = facts.get("schema") if isinstance(facts, dict) else facts
             more = "; `odtc show FILE --tree N` shows one tree of a pool" if got == "odtc.pool/1" else ""
-            raise TreeError(f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}{more}")
+            raise TreeError(
+                f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}{more}"
+            )
         try:
             validate(facts, _shape, place)
             features = tuple(Feature.from_json(f) for f in facts["features"])
@@ -174,20 +177,36 @@ def _shape(facts, place: str) -> dict:
         for key in ("counts", "rows"):
             validate(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
             if len(value.get(key, [])) not in (0, len(classes)):
-                raise SchemaError(f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}")
+                raise SchemaError(
+                    f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}"
+                )
         if value["label"] not in classes:
             raise SchemaError(f"expected a class of the tree at {place}.label, got {said(value['label'])}")
         return {"label": TEXT}
 
-    return {"classes": [TEXT], "features": [feature_shape], "target": TEXT, "missing": ("drop", "error", "separate"), "root": node}
+    return {
+        "classes": [TEXT],
+        "features": [feature_shape],
+        "target": TEXT,
+        "missing": ("drop", "error", "separate"),
+        "root": node,
+    }
 
 
 def tree_of(given) -> Tree:
     """A Tree, or the tree of a fitted OptimalTreeClassifier. Raises TreeError for anything else."""
     tree = given if isinstance(given, Tree) else getattr(given, "tree_", None)
     if not isinstance(tree, Tree):
-        hint = "`odtc.import_tree` makes a tree of scikit-learn one of ours" if tree is not None else "call fit first" if hasattr(given, "fit") else "read one with odtc.read_tree"
-        raise TreeError(f"expected a tree of odtc or a fitted OptimalTreeClassifier, got {type(given).__name__}; {hint}")
+        hint = (
+            "`odtc.import_tree` makes a tree of scikit-learn one of ours"
+            if tree is not None
+            else "call fit first"
+            if hasattr(given, "fit")
+            else "read one with odtc.read_tree"
+        )
+        raise TreeError(
+            f"expected a tree of odtc or a fitted OptimalTreeClassifier, got {type(given).__name__}; {hint}"
+        )
     return tree
 
 

@@ -9,7 +9,8 @@ per state of level j: t is the least that any tree of D - j levels costs on the 
 leave; literal 2f means the right side of test f, 2f + 1 its left side.
 
 The check needs the data file and nothing of the compiler: it counts the tree's cost row by row; and for
-every state with a target t, from the last level up, that no tree there costs less (odtc.verification.lower_bound). Then the
+every state with a target t, from the last level up, that no tree there costs less (odtc.verification.lower_bound).
+Then the
 target of the root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
 """
 
@@ -40,7 +41,9 @@ class Proof:
     n_targets: int
     terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
     n_splits: int  # ways in which midpoints and single levels part the rows of the data
-    left_out: dict[str, tuple[int, int]]  # of which features some of these are not among the tests: (how many, of how many)
+    left_out: dict[
+        str, tuple[int, int]
+    ]  # of which features some of these are not among the tests: (how many, of how many)
 
 
 def _test_shape(value, place):
@@ -57,23 +60,45 @@ def _node_shape(value, place):
 
 # The shape of a certificate (odtc.base.json_schema).
 SHAPE = {
-    "classes": [TEXT], "depth": WHOLE, "weight_scale": WHOLE, "loss": [[WHOLE]], "price": WHOLE, "scale": WHOLE, "claim": WHOLE,
+    "classes": [TEXT],
+    "depth": WHOLE,
+    "weight_scale": WHOLE,
+    "loss": [[WHOLE]],
+    "price": WHOLE,
+    "scale": WHOLE,
+    "claim": WHOLE,
     "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
-    "tree": {"root": _node_shape}, "targets": [TEXT],
+    "tree": {"root": _node_shape},
+    "targets": [TEXT],
 }
-SOURCE = {"data": {"target": TEXT, "missing": ("drop", "error", "separate"), "path?": TEXT, "categorical?": [TEXT], "numeric?": [TEXT],
-                   "weights?": (TEXT, None), "aside?": [TEXT], "sha256?": (TEXT, None)}}
+SOURCE = {
+    "data": {
+        "target": TEXT,
+        "missing": ("drop", "error", "separate"),
+        "path?": TEXT,
+        "categorical?": [TEXT],
+        "numeric?": [TEXT],
+        "weights?": (TEXT, None),
+        "aside?": [TEXT],
+        "sha256?": (TEXT, None),
+    }
+}
 
 
 def read_certificate(path) -> dict:
     """The JSON object of a certificate; raises CertificateError."""
     facts = read_object(path, "certificate", CertificateError)
     if facts.get("schema") != SCHEMA:
-        raise CertificateError(f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it with `odtc certify`")
+        raise CertificateError(
+            f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it "
+            f"with `odtc certify`"
+        )
     try:
         validate(facts, SOURCE)
     except SchemaError as problem:
-        raise CertificateError(f"the certificate {str(path)!r} does not say how its data was read: {problem}; make it again") from None
+        raise CertificateError(
+            f"the certificate {str(path)!r} does not say how its data was read: {problem}; make it again"
+        ) from None
     return facts
 
 
@@ -82,7 +107,16 @@ def check(facts: dict, dataset: Dataset) -> Proof:
     try:
         validate(facts, SHAPE)
         return _check(facts, dataset)
-    except (SchemaError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as problem:
+    except (
+        SchemaError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as problem:
         raise CertificateError(f"the certificate is not whole: {why(problem)}; make it again") from None
 
 
@@ -97,10 +131,16 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         for other in (*test.get("same", ()), *test.get("complement", ())):
             left = _left(other, dataset)
             if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
-                raise CertificateError(f"the certificate leaves out the test {words(other)} as one of {words(test)}, which parts the rows otherwise")
+                raise CertificateError(
+                    f"the certificate leaves out the test {words(other)} as one of {words(test)}, which parts the "
+                    f"rows otherwise"
+                )
     cost = _tree_cost(facts["tree"], dataset, loss, price, depth)
     if cost != claim:
-        raise CertificateError(f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims {claim / scale:.10g}")
+        raise CertificateError(
+            f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims "
+            f"{claim / scale:.10g}"
+        )
     # Rows that answer all tests alike are one row: no tree parts them.
     _, kind = np.unique(np.packbits(columns, axis=0), axis=1, return_inverse=True)
     kind = kind.reshape(-1)
@@ -109,16 +149,29 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     bound = LowerBound(facts, columns[:, first], merged, price, depth)
     least = bound.of_root()
     if least != claim:
-        raise CertificateError(f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
-                               "the root has no such target")
-    return Proof(claim / scale, depth, len(columns), dataset.n_rows, bound.n_targets, _terms(facts, price, scale, weight_scale),
-                 *left_out(dataset, columns))
+        raise CertificateError(
+            f"the certificate bounds all trees by {least / scale:.10g}, its own costs {claim / scale:.10g}; "
+            "the root has no such target"
+        )
+    return Proof(
+        claim / scale,
+        depth,
+        len(columns),
+        dataset.n_rows,
+        bound.n_targets,
+        _terms(facts, price, scale, weight_scale),
+        *left_out(dataset, columns),
+    )
 
 
 def _terms(facts, price, scale, weight_scale) -> str:
     """The objective that the certificate is of, where it is not the weight of errors."""
-    costs = {(a, b): value * weight_scale / (scale - price) for a, line in zip(facts["classes"], facts["loss"])
-             for b, value in zip(facts["classes"], line) if a != b}
+    costs = {
+        (a, b): value * weight_scale / (scale - price)
+        for a, line in zip(facts["classes"], facts["loss"])
+        for b, value in zip(facts["classes"], line)
+        if a != b
+    }
     said = [f"lambda {price / scale:.10g}"] if price else []
     if any(abs(value - 1) > 1e-12 for value in costs.values()):
         said.append("costs " + ", ".join(f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()))
@@ -127,7 +180,9 @@ def _terms(facts, price, scale, weight_scale) -> str:
 
 def _whole(value: int, what: str) -> int:
     if not 0 <= value < EXACT:
-        raise ValueError(f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {said(value)}")
+        raise ValueError(
+            f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {said(value)}"
+        )
     return value
 
 
@@ -135,7 +190,9 @@ def _loss(facts, dataset) -> np.ndarray:
     """float64 of whole numbers (rows, classes): what each label costs on each row."""
     classes = facts["classes"]
     if sorted(classes) != sorted(dataset.classes):
-        raise CertificateError(f"the certificate is of the classes {', '.join(classes)}, the data has {', '.join(dataset.classes)}")
+        raise CertificateError(
+            f"the certificate is of the classes {', '.join(classes)}, the data has {', '.join(dataset.classes)}"
+        )
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
     if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or len(classes) > 1 and not prices.any():
         raise ValueError("its losses are no square table with zeros just where the label is right")
@@ -143,7 +200,9 @@ def _loss(facts, dataset) -> np.ndarray:
     weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
     whole = np.rint(weight)
     if np.abs(weight - whole).max(initial=0) > 1e-6 or ((whole == 0) & (weight > 0)).any():
-        raise CertificateError("the weights of the data are no whole numbers at the certificate's scale; it is of other weights")
+        raise CertificateError(
+            "the weights of the data are no whole numbers at the certificate's scale; it is of other weights"
+        )
     loss = whole[:, None] * prices[place[dataset.y]]
     if loss.sum() >= EXACT:
         raise ValueError("its numbers are too large to be added exactly")
@@ -165,8 +224,10 @@ def _left(test, dataset) -> np.ndarray:
         return np.isnan(cells)
     if test["kind"] != "subset":
         raise ValueError(f"a test is of no known kind: {test['kind']!r}")
-    values = [float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
-              for value in test["values"]]
+    values = [
+        float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
+        for value in test["values"]
+    ]
     return np.isin(cells, values)
 
 

@@ -13,14 +13,19 @@ def left_out(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[str, tupl
     """(splits, {feature: (left out, splits)}): how many splits by a midpoint, a level, or whether a cell is
     missing part the rows of the data, each in its own way; and of which features some are not among `columns`,
     bool (tests, rows), what each test sends left."""
-    have = {_key(column) for column in np.packbits(columns, axis=1)} | {_key(column) for column in np.packbits(~columns, axis=1)}
+    have = {_key(column) for column in np.packbits(columns, axis=1)} | {
+        _key(column) for column in np.packbits(~columns, axis=1)
+    }
     total, lacking = 0, {}
     for at, feature in enumerate(dataset.features):
         cells = dataset.X[:, at]
         known = ~np.isnan(cells)
         values = np.unique(cells[known])
         ordered = feature.kind == NUMERIC
-        sides = ((cells <= value) if ordered else (cells == value) for value in (values[:-1] if ordered or len(values) == 2 else values))
+        sides = (
+            (cells <= value) if ordered else (cells == value)
+            for value in (values[:-1] if ordered or len(values) == 2 else values)
+        )
         keys = {key for side in sides if (key := _key(np.packbits(side))) and 0 < side.sum() < len(cells)}
         if not known.all() and dataset.missing == "separate":
             keys.add(_key(np.packbits(~known)))
@@ -37,9 +42,17 @@ def _key(packed: np.ndarray) -> bytes:
 def words(total: int, lacking: dict[str, tuple[int, int]]) -> str:
     """What the tests of a proof are, in words."""
     if not lacking:
-        return f"these are all: thresholds between neighbouring values, and single levels, part the rows of the data in {total:,} ways"
+        return (
+            f"these are all: thresholds between neighbouring values, and single levels, part the rows of the data "
+            f"in {total:,} ways"
+        )
     missing = sum(absent for absent, _ in lacking.values())
     most = sorted(lacking.items(), key=lambda item: -item[1][0])[:3]
-    named = ", ".join(f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most) + (", …" if len(lacking) > 3 else "")
-    return (f"not among them are {missing:,} of the {total:,} ways in which thresholds between neighbouring values, and single levels, "
-            f"part the rows of the data ({named}), so a tree that asks these may cost less")
+    named = ", ".join(f"{name}: {absent:,} of {each:,}" for name, (absent, each) in most) + (
+        ", …" if len(lacking) > 3 else ""
+    )
+    return (
+        f"not among them are {missing:,} of the {total:,} ways in which thresholds between neighbouring values, and "
+        f"single levels, "
+        f"part the rows of the data ({named}), so a tree that asks these may cost less"
+    )

@@ -19,7 +19,8 @@ ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 
 
 class LowerBound:
-    """The bound of a certificate over X, bool (tests, rows), of rows that differ in some test, and loss float64 of whole
+    """The bound of a certificate over X, bool (tests, rows), of rows that differ in some test, and loss float64 of
+    whole
     numbers (rows, classes). Raises ValueError where its targets are not written as numbers between commas."""
 
     def __init__(self, facts, X, loss, price, depth):
@@ -27,14 +28,22 @@ class LowerBound:
         # Sums of whole numbers are exact below 2^24 in float32, which multiplies twice as fast.
         real = np.float32 if float(loss.sum()) < 2**24 else np.float64
         self.floor = loss.min(axis=1)
-        self.tests, self.real, self.loss = facts["tests"], np.ascontiguousarray(X.T).astype(real), (loss - self.floor[:, None]).astype(real)
+        self.tests, self.real, self.loss = (
+            facts["tests"],
+            np.ascontiguousarray(X.T).astype(real),
+            (loss - self.floor[:, None]).astype(real),
+        )
         self.most = self.loss.max(axis=1)
         features = {}
         for f, test in enumerate(self.tests):
             if test["kind"] == "threshold":
                 features.setdefault(test["feature"], []).append(f)
         # The tests of a feature by rising threshold: the left side of one holds that of those before it.
-        self.chains = [np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"]))) for tests in features.values() if len(tests) > 1]
+        self.chains = [
+            np.array(sorted(tests, key=lambda f: float(self.tests[f]["threshold"])))
+            for tests in features.values()
+            if len(tests) > 1
+        ]
         self.first = np.ones(len(X), bool)
         for chain in self.chains:
             self.first[chain[np.arange(len(chain)) % max(1, len(chain) // FIRST) > 0]] = False
@@ -52,7 +61,11 @@ class LowerBound:
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
             for target, *literals in self.levels[j]:
-                if len(literals) != j or len({at >> 1 for at in literals}) != j or not all(0 <= at < 2 * len(self.X) for at in literals):
+                if (
+                    len(literals) != j
+                    or len({at >> 1 for at in literals}) != j
+                    or not all(0 <= at < 2 * len(self.X) for at in literals)
+                ):
                     raise ValueError(f"a state of level {j} has other than {j} literals of different tests")
                 cover = np.ones(self.X.shape[1], bool)
                 for at in literals:
@@ -72,8 +85,10 @@ class LowerBound:
         floor = float(self.floor[rows].sum())
         alone = float(self.loss[rows].sum(axis=0).min()) + floor
         if alone < target:
-            raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, "
-                                   f"but one label alone costs {alone:.0f}")
+            raise CertificateError(
+                f"{self._place(literals)} the certificate claims a cost of at least {target}, "
+                f"but one label alone costs {alone:.0f}"
+            )
         X, loss = self.real[rows], self.loss[rows]  # (rows, tests), (rows, classes)
         count = X.sum(axis=0)
         parts = (count > 0) & (count < len(rows))
@@ -96,8 +111,10 @@ class LowerBound:
                 break
         if len(short):
             f = int(short[0])
-            raise CertificateError(f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
-                                   f"asking {words(self.tests[f])} leaves {worth[f]:.0f}")
+            raise CertificateError(
+                f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
+                f"asking {words(self.tests[f])} leaves {worth[f]:.0f}"
+            )
 
     def _carried(self, sides, moved) -> np.ndarray:
         """The bounds of both sides with those that follow from other thresholds of a feature; `moved` is what the
@@ -115,8 +132,10 @@ class LowerBound:
         if loss.shape[1] == 2:  # min(a, b) = (a + b - |a - b|) / 2
             gap = loss[:, 0] - loss[:, 1]
             both, one, here = (Z * gap[:, None]).T @ X, X.T @ gap, ones[tests]
-            return tuple(self._halves(sums.sum(axis=1), own, table) for sums, own, table in (
-                (here, one[tests], both), (total - here, gap.sum() - one[tests], one - both)))
+            return tuple(
+                self._halves(sums.sum(axis=1), own, table)
+                for sums, own, table in ((here, one[tests], both), (total - here, gap.sum() - one[tests], one - both))
+            )
         most = [np.full((len(tests), X.shape[1]), np.inf) for _ in range(4)]
         for k in range(loss.shape[1]):
             both, here = (Z * loss[:, k, None]).T @ X, ones[tests, k, None]
@@ -144,7 +163,10 @@ def _entries(text: str, level: int) -> list[list[int]]:
         if not entry:
             continue
         if not ENTRY.fullmatch(entry):
-            raise ValueError(f"expected whole numbers of at most 16 digits between commas in entry {at} of targets[{level}], got {said(entry)}")
+            raise ValueError(
+                f"expected whole numbers of at most 16 digits between commas in entry {at} of targets[{level}], got "
+                f"{said(entry)}"
+            )
         entries.append([int(word) for word in entry.split(",")])
     return entries
 
@@ -153,4 +175,8 @@ def words(test) -> str:
     """The test of a certificate, as it is read."""
     if test["kind"] == "threshold":
         return f"{test['feature']} <= {test['threshold']:.10g}"
-    return f"{test['feature']} is missing" if test["kind"] == "missing" else f"{test['feature']} in {{{', '.join(map(str, test['values']))}}}"
+    return (
+        f"{test['feature']} is missing"
+        if test["kind"] == "missing"
+        else f"{test['feature']} in {{{', '.join(map(str, test['values']))}}}"
+    )

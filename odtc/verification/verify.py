@@ -23,8 +23,9 @@ from odtc.trees.heap_tree import HeapTree, blank
 from odtc.trees.tree import Branch, Tree
 
 
-def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree,
-           dataset: Dataset | None = None) -> list[Check]:
+def verify(
+    problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree, dataset: Dataset | None = None
+) -> list[Check]:
     """All checks of a solved and decoded model; `dataset` is the data file read anew, if at hand."""
     module, objective = problem.module, model.objective(solution.x)
     checks = check_point(model, solution.x) + check_claim(model, solution.x, solution.claimed)
@@ -37,22 +38,37 @@ def verify(problem: Problem, model: Model, solution: Solution, heap: HeapTree, t
     except TreeError as refused:  # a solver's tolerance may leave a tree that is just none of the model's
         return [*checks, Check("tree in model", False, str(refused)), *verify_tree(problem, heap, tree, dataset)]
     wrong = [check for check in check_point(model, exact) if not check.passed]
-    checks.append(Check(
-        "tree in model", not wrong and close(model.objective(exact), counted),
-        "; ".join(check.text for check in wrong)
-        or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
-    ))
+    checks.append(
+        Check(
+            "tree in model",
+            not wrong and close(model.objective(exact), counted),
+            "; ".join(check.text for check in wrong)
+            or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
+        )
+    )
     # FORMULATIONS §9: better than the solver's objective is a note, worse is an error.
     worse = paid > objective and not close(paid, objective)
-    note = " (better: the incumbent withheld flow, or the model that was solved has rows of its own)" if paid < objective and not close(paid, objective) else ""
+    note = (
+        " (better: the incumbent withheld flow, or the model that was solved has rows of its own)"
+        if paid < objective and not close(paid, objective)
+        else ""
+    )
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
     if hasattr(module, "misrouted"):
         weight = module.misrouted(problem, model.split(solution.x))
         note = "; the tree's own count is given, not the solver's" if weight else ""
-        checks.append(Check("routes", True, f"rows of weight {weight:.10g} go elsewhere in the solver's point than its splits send them{note}"))
+        checks.append(
+            Check(
+                "routes",
+                True,
+                f"rows of weight {weight:.10g} go elsewhere in the solver's point than its splits send them{note}",
+            )
+        )
     if solution.bound is not None:
         beyond = solution.bound > paid and not close(solution.bound, paid)
-        checks.append(Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}"))
+        checks.append(
+            Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}")
+        )
     return checks + verify_tree(problem, heap, tree, dataset)
 
 
@@ -61,22 +77,34 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     encoded = problem.encoded
     floor = equivalent_points(encoded)
     errors, loss = heap.errors(encoded), heap.loss(encoded)
-    checks = [Check(
-        "equivalent points", loss >= floor - TOLERANCE * max(1, floor),
-        f"no tree over these tests loses less than {floor:.10g}, this one loses {loss:.10g}",
-    )]
+    checks = [
+        Check(
+            "equivalent points",
+            loss >= floor - TOLERANCE * max(1, floor),
+            f"no tree over these tests loses less than {floor:.10g}, this one loses {loss:.10g}",
+        )
+    ]
     counted = np.array([leaf.counts for leaf in tree.leaves()]).sum(axis=0)
     labelled = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
-    checks.append(Check(
-        "leaf counts", bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
-        f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
-    ))
+    checks.append(
+        Check(
+            "leaf counts",
+            bool(np.allclose(counted, labelled, rtol=1e-9, atol=1e-9)),
+            f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
+        )
+    )
     if least := getattr(problem.params, "n_min", 0):
         fewest = heap.fewest_rows(encoded)
-        checks.append(Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}"))
+        checks.append(
+            Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}")
+        )
     answering = on_answers(problem)
     rows = None if dataset is None else _routed(encoded, tree, dataset)
-    whole = None if dataset is None or dataset.selected is None or not answering else _routed(encoded, tree, dataset.selected.whole)
+    whole = (
+        None
+        if dataset is None or dataset.selected is None or not answering
+        else _routed(encoded, tree, dataset.selected.whole)
+    )
     for given in problem.constraints:
         value = given.module.value(encoded, given, heap)
         checks.append(Check("constraint", given.holds(value), given.told(value)))
@@ -84,7 +112,9 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             again = rows.value(given)
             # Where rows were selected, it is a constraint of those that the tree is trained on.
             where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
-            checks[-1] = Check("constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} {where}")
+            checks[-1] = Check(
+                "constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} {where}"
+            )
     if rows is not None:
         checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
     return checks
@@ -95,7 +125,11 @@ def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
     said, label = np.array(_routed(problem.encoded, tree, whole).predicted), whole.y
     told = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
     right = float(whole.weight[said == label].sum())
-    return Check("all rows", close(right, told), f"{whole.n_rows} rows that these were selected from: weight {right:.10g} right, {told:.10g} in the leaves")
+    return Check(
+        "all rows",
+        close(right, told),
+        f"{whole.n_rows} rows that these were selected from: weight {right:.10g} right, {told:.10g} in the leaves",
+    )
 
 
 class RowPredictions:
@@ -116,9 +150,19 @@ class RowPredictions:
     @cached_property
     def _rowwise(self) -> Encoded:
         encoded, dataset, n = self._encoded, self.dataset, self.dataset.n_rows
-        X = np.stack([test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1)
-        return replace(encoded, X=X, y=dataset.y, weight=dataset.weight, copies=np.ones(n, np.int64),
-                       row_of=np.arange(n), dataset=dataset, groups=())
+        X = np.stack(
+            [test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1
+        )
+        return replace(
+            encoded,
+            X=X,
+            y=dataset.y,
+            weight=dataset.weight,
+            copies=np.ones(n, np.int64),
+            row_of=np.arange(n),
+            dataset=dataset,
+            groups=(),
+        )
 
 
 class _Labels:
@@ -187,8 +231,10 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
             wrong += weight
             lost += weight * cost[label][said]
     return Check(
-        "data", close(wrong, errors) and close(lost, loss),
-        f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, {errors:.10g} on the encoded rows"
+        "data",
+        close(wrong, errors) and close(lost, loss),
+        f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, "
+        f"{errors:.10g} on the encoded rows"
         + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
     )
 

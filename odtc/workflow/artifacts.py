@@ -25,8 +25,9 @@ from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifes
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
 
-def write_build(model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None,
-                dialect: str | None = None) -> list[Path]:
+def write_build(
+    model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None, dialect: str | None = None
+) -> list[Path]:
     """STEM.mps (.lp; none for format None), STEM.odt.json, and the start; the paths.
 
     The start goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`), or with a dialect to
@@ -125,8 +126,14 @@ def in_own_sense(model: Model, said: Solution | Progress):
         return replace(said, incumbent=turned(said.incumbent), bound=turned(said.bound))
     history = tuple((seconds, turned(incumbent), turned(bound)) for seconds, incumbent, bound in said.history)
     racers = tuple(replace(racer, objective=turned(racer.objective), bound=turned(racer.bound)) for racer in said.race)
-    return replace(said, objective=turned(said.objective), bound=turned(said.bound), claimed=turned(said.claimed),
-                   history=history, race=racers)
+    return replace(
+        said,
+        objective=turned(said.objective),
+        bound=turned(said.bound),
+        claimed=turned(said.claimed),
+        history=history,
+        race=racers,
+    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,9 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
             try:
                 point = raw.on(model.columns)
             except SolutionError as problem:
-                raise SolutionError(f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none") from None
+                raise SolutionError(
+                    f"the start {str(start_path)!r} does not fit: {problem}; --start names another, or none"
+                ) from None
     return Opened(model, point, stem, facts)
 
 
@@ -199,7 +208,10 @@ def cut_words(model: Model, dialect: str | None) -> str:
         stand = " and ".join(f"rows {', '.join(names)} stand in {section}" for names, section in kinds)
         return f"{stand}, as {dialect} reads them"
     why = {None: "--dialect names a solver that has sections for cuts", "all": "not every solver has sections for cuts"}
-    return f"rows {', '.join(name for names, _ in kinds for name in names)} are plain rows: {why.get(dialect, f'{dialect} has no sections for cuts')}"
+    return (
+        f"rows {', '.join(name for names, _ in kinds for name in names)} are plain rows: "
+        f"{why.get(dialect, f'{dialect} has no sections for cuts')}"
+    )
 
 
 def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
@@ -208,12 +220,20 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
     Raises ManifestError where the file is not the one that the model was built from.
     """
     facts = manifest.facts["data"]
-    alone = "; its leaves hold and predict by the selected rows alone, not all that these were selected from" if "selection" in facts else ""
+    alone = (
+        "; its leaves hold and predict by the selected rows alone, not all that these were selected from"
+        if "selection" in facts
+        else ""
+    )
     if facts.get("sha256") is None:
         return None, f"the model was built from data in memory: checked against the rows in the manifest{alone}"
     path = Path(data_path) if data_path is not None else manifest.path.resolve().parent / facts["path"]
     if data_path is None and not path.exists():
-        return None, f"the data file {facts['path']!r} is not there: checked against the rows in the manifest{alone} (--data names it)"
+        return (
+            None,
+            f"the data file {facts['path']!r} is not there: checked against the rows in the manifest{alone} (--data "
+            f"names it)",
+        )
     if fingerprint(path) != facts["sha256"]:
         raise ManifestError(
             f"the data file {str(path)!r} is not the one the model was built from (its SHA-256 is not the manifest's); "
@@ -223,19 +243,22 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
         how = facts["target"], tuple(facts["categorical"]), tuple(facts["numeric"]), facts["missing"], facts["weights"]
     except (KeyError, TypeError) as problem:
         raise ManifestError(
-            f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: {problem}); "
+            f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: "
+            f"{problem}); "
             "build the model again"
         ) from None
     try:
         return reselected(manifest.facts, read(path, *how, aside=tuple(facts.get("aside", ())))), ""
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as problem:
         raise ManifestError(
-            f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: {problem}); build the model again"
+            f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: "
+            f"{problem}); build the model again"
         ) from None
 
 
 def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
-    """`original_data` of a model of selected rows, whose tree is filled by all; (None, "") of another, unless it is asked for."""
+    """`original_data` of a model of selected rows, whose tree is filled by all; (None, "") of another, unless it is
+    asked for."""
     if data_path is None and "selection" not in manifest.facts["data"]:
         return None, ""
     try:
@@ -249,7 +272,11 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 def selection_facts(manifest: Manifest) -> dict:
     """{"selection": what the manifest says of how rows were selected}; {} where none were."""
     facts = manifest.facts["data"].get("selection")
-    return {} if facts is None else {"selection": {key: value for key, value in facts.items() if key not in ("rows", "weight")}}
+    return (
+        {}
+        if facts is None
+        else {"selection": {key: value for key, value in facts.items() if key not in ("rows", "weight")}}
+    )
 
 
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
@@ -278,6 +305,7 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
             termination, bound, doubt = proof(termination, objective, bound, raw.within_gap or said.within_gap)
         if doubt and log_path is None:
             doubt += "; --log FILE names its log, which may"
-        solution = Solution(x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective,
-                            message=doubt)
+        solution = Solution(
+            x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective, message=doubt
+        )
     return model, solution, manifest

@@ -53,14 +53,37 @@ def _test_shape(value, place):
 
 # The shape of a manifest (odtc.base.json_schema). "cost" and "constraints" are not in those of the first version.
 SHAPE = {
-    "data": {"name": TEXT, "target": TEXT, "missing": ("drop", "error", "separate"), "n_rows": WHOLE, "n_rows_dropped": WHOLE,
-             "path?": (TEXT, None), "sha256?": (TEXT, None), "categorical?": [TEXT], "numeric?": [TEXT], "weights?": (TEXT, None),
-             "selection?": (None, {"rows": TEXT, "weight": TEXT})},
-    "features": [feature_shape], "classes": [TEXT], "encoding": {"scheme": TEXT, "tests": [_test_shape]},
+    "data": {
+        "name": TEXT,
+        "target": TEXT,
+        "missing": ("drop", "error", "separate"),
+        "n_rows": WHOLE,
+        "n_rows_dropped": WHOLE,
+        "path?": (TEXT, None),
+        "sha256?": (TEXT, None),
+        "categorical?": [TEXT],
+        "numeric?": [TEXT],
+        "weights?": (TEXT, None),
+        "selection?": (None, {"rows": TEXT, "weight": TEXT}),
+    },
+    "features": [feature_shape],
+    "classes": [TEXT],
+    "encoding": {"scheme": TEXT, "tests": [_test_shape]},
     "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT},
-    "cost?": [[NUMBER]], "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
-    "model": {"formulation": TEXT, "depth": WHOLE, "params": {}, "constraints?": [TEXT], "n_cols": WHOLE, "n_rows": WHOLE, "nnz": WHOLE,
-              "cuts?": [TEXT], "columns": [BLOCK], "rows": [_rows_shape]},
+    "cost?": [[NUMBER]],
+    "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
+    "model": {
+        "formulation": TEXT,
+        "depth": WHOLE,
+        "params": {},
+        "constraints?": [TEXT],
+        "n_cols": WHOLE,
+        "n_rows": WHOLE,
+        "nnz": WHOLE,
+        "cuts?": [TEXT],
+        "columns": [BLOCK],
+        "rows": [_rows_shape],
+    },
 }
 
 FIXED_NAME = re.compile(r"C\d{7}$")
@@ -90,7 +113,10 @@ class Manifest:
             if "cut" in block:
                 n, part = block["axes"][0]["size"], block["matrix"]
                 shape = n, model.n_cols
-                A = sp.csr_array((_unpack(part["data"], "<f8"), _unpack(part["indices"], "<i4"), _unpack(part["indptr"], "<i4")), shape=shape)
+                A = sp.csr_array(
+                    (_unpack(part["data"], "<f8"), _unpack(part["indices"], "<i4"), _unpack(part["indptr"], "<i4")),
+                    shape=shape,
+                )
                 lower, upper = _unpack(block["lower"], "<f8"), _unpack(block["upper"], "<f8")
                 model = separation.append(model, block["cut"], block["name"], A, lower, upper)
         return replace(model, cuts=self.cuts)
@@ -168,8 +194,16 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             **({"values": _pack(encoded.values.astype("<f8"))} if getattr(problem.module, "WEIGHS", False) else {}),
         },
         "cost": encoded.cost.tolist(),
-        **({"groups": [{"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))} for of in encoded.groups]}
-           if encoded.groups else {}),
+        **(
+            {
+                "groups": [
+                    {"text": of.text, "names": list(of.names), "weight": _pack(of.weight.astype("<f8"))}
+                    for of in encoded.groups
+                ]
+            }
+            if encoded.groups
+            else {}
+        ),
         "model": {
             "name": model.name,
             "formulation": problem.formulation,
@@ -192,7 +226,10 @@ def _selection(dataset) -> dict:
     if dataset is None or dataset.selected is None:
         return {}
     chosen = dataset.selected
-    return {"selection": chosen.facts | {"rows": _pack(chosen.rows.astype("<i8")), "weight": _pack(dataset.weight.astype("<f8"))}}
+    return {
+        "selection": chosen.facts
+        | {"rows": _pack(chosen.rows.astype("<i8")), "weight": _pack(dataset.weight.astype("<f8"))}
+    }
 
 
 def reselected(facts: dict, dataset):
@@ -211,10 +248,18 @@ def _rows(model) -> list[dict]:
         blocks.append(block.to_json())
         if block.name in families:
             A = separation.rows_of(model, at, at + 1)
-            matrix = {"indptr": _pack(A.indptr.astype("<i4")), "indices": _pack(A.indices.astype("<i4")), "data": _pack(A.data.astype("<f8"))}
+            matrix = {
+                "indptr": _pack(A.indptr.astype("<i4")),
+                "indices": _pack(A.indices.astype("<i4")),
+                "data": _pack(A.data.astype("<f8")),
+            }
             side = slice(block.start, block.stop)
-            blocks[-1] |= {"cut": families[block.name], "matrix": matrix, "lower": _pack(model.row_lower[side].astype("<f8")),
-                           "upper": _pack(model.row_upper[side].astype("<f8"))}
+            blocks[-1] |= {
+                "cut": families[block.name],
+                "matrix": matrix,
+                "lower": _pack(model.row_lower[side].astype("<f8")),
+                "upper": _pack(model.row_upper[side].astype("<f8")),
+            }
     return blocks
 
 
@@ -240,7 +285,17 @@ def read_manifest(path) -> Manifest:
         return Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
     except OdtcError as problem:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
-    except (SchemaError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError, zlib.error) as problem:
+    except (
+        SchemaError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        zlib.error,
+    ) as problem:
         raise ManifestError(f"the manifest {str(path)!r} is not whole: {why(problem)}; build the model again") from None
 
 
@@ -292,8 +347,11 @@ def _problem(facts: dict) -> Problem:
         target=facts["data"]["target"],
         missing=facts["data"]["missing"],
         stands_for=tuple(
-            tuple((split_from_json(s, features), same) for key, same in (("same", True), ("complement", False))
-                  for s in test[key])
+            tuple(
+                (split_from_json(s, features), same)
+                for key, same in (("same", True), ("complement", False))
+                for s in test[key]
+            )
             for test in tests
         ),
         scheme=facts["encoding"]["scheme"],
@@ -301,8 +359,10 @@ def _problem(facts: dict) -> Problem:
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
         cells=_unpack(rows["values"], "<f8").astype(float).reshape(n, len(features)) if "values" in rows else None,
-        groups=tuple(Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
-                     for of in facts.get("groups", ())),
+        groups=tuple(
+            Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
+            for of in facts.get("groups", ())
+        ),
     )
     if not n == len(encoded.y) == len(encoded.weight) == len(encoded.copies):
         raise ValueError("the rows have different lengths")

@@ -50,21 +50,35 @@ class Pool:
         return dict(used.most_common())
 
     def to_json(self) -> dict:
-        return {"schema": SCHEMA, "complete": self.complete, "at_least": self.at_least, "stopped": self.stopped,
-                "feature_use": self.feature_use(),
-                "trees": [{"objective": value, "tree": tree.to_json()} for value, tree in zip(self.objectives, self.trees)]}
+        return {
+            "schema": SCHEMA,
+            "complete": self.complete,
+            "at_least": self.at_least,
+            "stopped": self.stopped,
+            "feature_use": self.feature_use(),
+            "trees": [{"objective": value, "tree": tree.to_json()} for value, tree in zip(self.objectives, self.trees)],
+        }
 
 
 def expect_pool(problem: Problem, most: int, within: float | None = None) -> None:
     """Raises ChoiceError where there is no such pool: of another model than "dpflow", or under constraints that
     speak of more than the rows of leaves."""
     if problem.formulation != "dpflow":
-        raise ChoiceError(f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model dpflow")
+        raise ChoiceError(
+            f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model "
+            f"dpflow"
+        )
     if others := [given for given in problem.constraints if given.name != "leaf_rows"]:
-        raise ChoiceError(f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; leave out {str(others[0])!r}")
+        raise ChoiceError(
+            f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; "
+            f"leave out {str(others[0])!r}"
+        )
     if most < 1 or within is not None and not within >= 0:
-        raise ChoiceError(f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}" if within is not None
-                          else f"expected a pool of at least 1 tree, got {most}")
+        raise ChoiceError(
+            f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}"
+            if within is not None
+            else f"expected a pool of at least 1 tree, got {most}"
+        )
 
 
 def near_optimal(problem: Problem, most: int, within: float | None = None, seconds: float | None = None) -> Pool:
@@ -76,7 +90,12 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
-            best = Derivations(program.rows_of(problem), problem.topology.depth, problem.module.branch_price(problem), *program.states(problem))
+            best = Derivations(
+                program.rows_of(problem),
+                problem.topology.depth,
+                problem.module.branch_price(problem),
+                *program.states(problem),
+            )
             while (found := best.get(best.root, len(trees))) is not None:
                 heap = _tree(problem, best, found)
                 value = problem.module.objective(problem, heap)
@@ -105,7 +124,9 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
 
 def asked(tree: Tree) -> list[str]:
     """The features that a tree asks, by name, in order."""
-    return sorted({tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features})
+    return sorted(
+        {tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features}
+    )
 
 
 def _tree(problem: Problem, best: Derivations, found: Found) -> HeapTree:
@@ -131,12 +152,23 @@ def read_pool(path) -> Pool | None:
         return None
     if facts.get("schema") != SCHEMA:
         if named:
-            raise TreeError(f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it again with --pool")
+            raise TreeError(
+                f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it "
+                f"again with --pool"
+            )
         return None
     try:
-        validate(facts, {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT})
+        validate(
+            facts,
+            {"trees": [{"tree": ANY, "objective": NUMBER}], "complete": FLAG, "at_least?": WHOLE, "stopped?": TEXT},
+        )
         trees = tuple(Tree.from_json(entry["tree"], f"trees[{at}].tree") for at, entry in enumerate(facts["trees"]))
     except (SchemaError, TreeError) as problem:
         raise TreeError(f"the pool {str(path)!r} is not whole: {problem}; make it again with --pool") from None
-    return Pool(trees, tuple(float(entry["objective"]) for entry in facts["trees"]), facts["complete"],
-                facts.get("at_least", len(trees)), facts.get("stopped", ""))
+    return Pool(
+        trees,
+        tuple(float(entry["objective"]) for entry in facts["trees"]),
+        facts["complete"],
+        facts.get("at_least", len(trees)),
+        facts.get("stopped", ""),
+    )

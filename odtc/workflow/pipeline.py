@@ -44,7 +44,8 @@ class Decoded:
     """A solution turned into a tree: in the model's terms, in words, and every check made of it."""
 
     heap: HeapTree
-    tree: Tree  # where its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.filled)
+    # where its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.filled)
+    tree: Tree
     checks: list[Check]
     solution: Solution
 
@@ -68,9 +69,22 @@ class Fit:
         return self.decoded.tree
 
 
-def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
-         params: dict | None = None, reading: dict | None = None, fitting: bool = False, class_weight=None, cost=None,
-         constraints: tuple[str, ...] = (), select: str | None = None, time_limit: float | None = None, **keys) -> Problem:
+def pose(
+    data: Dataset | str | Path,
+    model: str = "flowoct",
+    depth: int = 2,
+    *,
+    encoding: str = "auto",
+    params: dict | None = None,
+    reading: dict | None = None,
+    fitting: bool = False,
+    class_weight=None,
+    cost=None,
+    constraints: tuple[str, ...] = (),
+    select: str | None = None,
+    time_limit: float | None = None,
+    **keys,
+) -> Problem:
     """Data, a formulation and its parameters as a Problem; the words are those of `build`. The model "auto"
     is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and for a margin, end
     within a part of the time limit."""
@@ -84,7 +98,9 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
         encoded = encode(dataset, encoding)
     if model == "auto":
         with deadline.within(deadline.after(began, time_limit)):
-            choice = choose(encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded)
+            choice = choose(
+                encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded
+            )
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:
@@ -111,7 +127,9 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
     ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
     if not hasattr(problem.module, "build"):
-        raise ChoiceError(f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model")
+        raise ChoiceError(
+            f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
+        )
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     built = constraint.built(problem)
     names = cut.choose(problem, built, names)
@@ -124,7 +142,8 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
 
 
 def pricing(problem: Problem, text: str) -> Model:
-    """The pricing problem that "leaf=N" asks for, at the duals of the relaxation over the columns so far. Raises ChoiceError
+    """The pricing problem that "leaf=N" asks for, at the duals of the relaxation over the columns so far. Raises
+    ChoiceError
     for a model that has none, and for what is no leaf."""
     if not hasattr(problem.module, "pricing"):
         raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use --model cg")
@@ -147,21 +166,50 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
     return isinstance(names, tuple) and any(cut.family(name)[1] for name in names)
 
 
-def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
-          params: dict | None = None, reading: dict | None = None, cuts: str | tuple[str, ...] | None = None,
-          class_weight=None, cost=None, constraints: tuple[str, ...] = (), select: str | None = None, **keys) -> Model:
+def build(
+    data: Dataset | str | Path,
+    model: str = "flowoct",
+    depth: int = 2,
+    *,
+    encoding: str = "auto",
+    params: dict | None = None,
+    reading: dict | None = None,
+    cuts: str | tuple[str, ...] | None = None,
+    class_weight=None,
+    cost=None,
+    constraints: tuple[str, ...] = (),
+    select: str | None = None,
+    **keys,
+) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     `data` is a Dataset or the path of a file, read with `reading` (the keywords of `odtc.read`);
     parameters of the formulation are given as `params` or as keywords (`lambda_=0.1`); `cuts` as in
     `compile_model`, `class_weight` and `cost` as in `odtc.data.cost_matrix.cost_matrix`; `constraints` are texts
-    such as "leaf_rows >= 5" (odtc.problem.constraints.constraint); `select` names the rows to train on (odtc.workflow.row_selection.selection). Raises DataError, ChoiceError or ModelError.
+    such as "leaf_rows >= 5" (odtc.problem.constraints.constraint); `select` names the rows to train on
+    (odtc.workflow.row_selection.selection). Raises DataError, ChoiceError or ModelError.
     """
-    return compile_model(pose(data, model, depth, encoding=encoding, params=params, reading=reading,
-                              class_weight=class_weight, cost=cost, constraints=constraints, select=select, **keys), cuts)
+    return compile_model(
+        pose(
+            data,
+            model,
+            depth,
+            encoding=encoding,
+            params=params,
+            reading=reading,
+            class_weight=class_weight,
+            cost=cost,
+            constraints=constraints,
+            select=select,
+            **keys,
+        ),
+        cuts,
+    )
 
 
-def start(model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None) -> tuple[HeapTree, np.ndarray] | None:
+def start(
+    model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None
+) -> tuple[HeapTree, np.ndarray] | None:
     """A tree and the complete point of the model that it is: of a heuristic by name, or of a
     TREE.json (`heap` where `known_tree` has found it already); None for "none", and where a heuristic's
     tree cannot be made to keep the constraints. Raises ChoiceError, TreeError."""
@@ -181,14 +229,23 @@ def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
     if name in (None, "none"):
         return None
     if not _is_file(name):
-        heap = grow(str(name), problem.encoded, problem.topology, problem.module.branch_price(problem), **constraint.limits(problem))
+        heap = grow(
+            str(name),
+            problem.encoded,
+            problem.topology,
+            problem.module.branch_price(problem),
+            **constraint.limits(problem),
+        )
         if heap.beyond is not None and not getattr(problem.module, "BEYOND", False):
             raise ChoiceError(
-                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; take --start cart, "
+                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; "
+                f"take --start cart, "
                 "or give it hyperplanes to ask (--encoding oblique)"
             )
         return heap
-    heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False))
+    heap = HeapTree.from_tree(
+        read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False)
+    )
     constraint.expect(problem, heap)
     return heap
 
@@ -219,7 +276,9 @@ class Prepared:
         return deadline.after(self.began, self.time_limit)
 
 
-def prepare(problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None) -> Prepared:
+def prepare(
+    problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None
+) -> Prepared:
     """The model and the start of a problem within a time limit, which holds for the solver, too: what the
     compiler takes of it is no longer left."""
     began, heap, known = time.monotonic(), None, False
@@ -247,9 +306,18 @@ def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
     return constraint.mended(problem, heap)
 
 
-def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable[[Progress], None] | None = None,
-          log: Callable[[str], None] | None = None, logs: Callable[[str, str], None] | None = None, path=None,
-          program: str | None = None, **options) -> Solution:
+def solve(
+    model: Model,
+    solver: str = "highs",
+    *,
+    start=None,
+    progress: Callable[[Progress], None] | None = None,
+    log: Callable[[str], None] | None = None,
+    logs: Callable[[str, str], None] | None = None,
+    path=None,
+    program: str | None = None,
+    **options,
+) -> Solution:
     """Solves a model by any solver of `odtc list solvers`, or one described by a TOML file, or by
     several side by side: "highs,scip,my.toml" (odtc.solvers.portfolio, which also says what `logs` are).
 
@@ -258,13 +326,19 @@ def solve(model: Model, solver: str = "highs", *, start=None, progress: Callable
     points leave (odtc.verification.verify.floor), where the model's problem is known. Raises SolverError, ChoiceError.
     """
     if not isinstance(model, Model):
-        raise ChoiceError(f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model file")
-    found = _solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path, program=program, **options)
+        raise ChoiceError(
+            f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model "
+            f"file"
+        )
+    found = _solve(
+        model, solver, start=start, progress=progress, log=log, logs=logs, path=path, program=program, **options
+    )
     return floored(model.problem, found) if model.problem is not None else found
 
 
-def _solve(model: Model, solver: str, *, start=None, progress=None, log=None, logs=None, path=None, program=None,
-           **options) -> Solution:
+def _solve(
+    model: Model, solver: str, *, start=None, progress=None, log=None, logs=None, path=None, program=None, **options
+) -> Solution:
     if portfolio_members.is_race(solver):
         portfolio_members.refuse_program(program)
         return portfolio.run(model, solver, Options(**options), start, progress, log, logs, path)
@@ -277,8 +351,11 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
     Raises NoSolutionError where the solver found no point.
     """
     if getattr(model, "problem", None) is None or not isinstance(solution, Solution):
-        raise ChoiceError(f"expected a model of odtc.build and its solution, got {type(model).__name__} and {type(solution).__name__}; "
-                          "`odtc decode FILE` reads a solution file")
+        raise ChoiceError(
+            f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
+            f"{type(solution).__name__}; "
+            "`odtc decode FILE` reads a solution file"
+        )
     problem = model.problem
     if not solution.has_solution:
         raise NoSolutionError(no_solution_text(solution))
@@ -292,14 +369,23 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
-    """The data set that was handed in, with the rows of it that the problem's own were selected from it as; else the problem's own."""
+    """The data set that was handed in, with the rows of it that the problem's own were selected from it as; else the
+    problem's own."""
     own = problem.encoded.dataset
-    if dataset is None or own is None or own.selected is None or dataset.selected is not None or dataset.n_rows != own.selected.whole.n_rows:
+    if (
+        dataset is None
+        or own is None
+        or own.selected is None
+        or dataset.selected is not None
+        or dataset.n_rows != own.selected.whole.n_rows
+    ):
         return dataset or own
     return taken(dataset, own.selected.rows, own.weight, own.selected.facts)
 
 
-def _decoded(problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None) -> Decoded:
+def _decoded(
+    problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None
+) -> Decoded:
     """What was checked, and the tree with all rows in its leaves where it was trained on selected ones."""
     if dataset is not None and dataset.selected is not None:
         tree = filled(tree, problem, dataset.selected.whole)
@@ -315,17 +401,45 @@ def _paid(problem: Problem, heap: HeapTree) -> float | None:
         return None
 
 
-def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=None, logs=None, path=None, program=None,
-        time_limit=None, keep=None, **options) -> tuple[Model, Solution]:
+def run(
+    model: Model,
+    solver: str = "highs",
+    *,
+    start=None,
+    progress=None,
+    log=None,
+    logs=None,
+    path=None,
+    program=None,
+    time_limit=None,
+    keep=None,
+    **options,
+) -> tuple[Model, Solution]:
     """What `fit` solves: the model once, or the formulation's loop on it, which hands back its last
     model. All words as for `solve`; the time limit holds for the loop as a whole; `keep` is that of
     odtc.workflow.rounds.Rounds."""
     loop = loop_of(model.problem)
     if loop is None:
-        return model, _or_start(model, start, solve(model, solver, start=start, progress=progress, log=log, logs=logs, path=path,
-                                                    program=program, time_limit=time_limit, **options))
+        return model, _or_start(
+            model,
+            start,
+            solve(
+                model,
+                solver,
+                start=start,
+                progress=progress,
+                log=log,
+                logs=logs,
+                path=path,
+                program=program,
+                time_limit=time_limit,
+                **options,
+            ),
+        )
     # A round's own model may cost less than any tree, so its bound stays as it is.
-    rounds = Rounds(partial(_solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep)
+    rounds = Rounds(
+        partial(_solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep
+    )
     timed = {"left": rounds.remaining} if getattr(model.problem.module, "TIMED", False) else {}
     last, solution = loop(model, rounds.solve, start, rounds.tell, **timed)
     return last, replace(floored(model.problem, solution), seconds=rounds.seconds)
@@ -334,10 +448,23 @@ def run(model: Model, solver: str = "highs", *, start=None, progress=None, log=N
 def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:
     """The solution; the start, where a solver was stopped before it had a point of its own, as one of an LP
     is that takes no start."""
-    if found.has_solution or start is None or found.termination not in (Termination.TIME_LIMIT, Termination.INTERRUPTED):
+    if (
+        found.has_solution
+        or start is None
+        or found.termination not in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+    ):
         return found
     note = "the solver had no point of its own yet: the tree is that of the start"
-    return floored(model.problem, replace(found, x=start, objective=model.objective(start), claimed=None, message=f"{note}{': ' * bool(found.message)}{found.message}"))
+    return floored(
+        model.problem,
+        replace(
+            found,
+            x=start,
+            objective=model.objective(start),
+            claimed=None,
+            message=f"{note}{': ' * bool(found.message)}{found.message}",
+        ),
+    )
 
 
 def loop_of(problem: Problem):
@@ -365,7 +492,9 @@ def unfinished(ready: Prepared, labelled: Dataset | None = None) -> "Fit":
         raise NoSolutionError(no_solution_text(solution))
     paid = ready.problem.module.objective(ready.problem, ready.known)
     note = "the time limit came in the compile, so no solver ran: the tree is that of the start"
-    return _without_model(ready.problem, ready.known, floored(ready.problem, replace(solution, objective=paid, message=note)), labelled)
+    return _without_model(
+        ready.problem, ready.known, floored(ready.problem, replace(solution, objective=paid, message=note)), labelled
+    )
 
 
 def out_of_time(ready: Prepared) -> Solution:
@@ -376,7 +505,14 @@ def out_of_time(ready: Prepared) -> Solution:
 def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "Fit":
     """A tree that the compiler has found, with the bound that it has proved."""
     paid = problem.module.objective(problem, heap)
-    solution = Solution(None, Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else Termination.UNKNOWN, paid, bound, seconds, COMPILER)
+    solution = Solution(
+        None,
+        Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else Termination.UNKNOWN,
+        paid,
+        bound,
+        seconds,
+        COMPILER,
+    )
     return _without_model(problem, heap, solution, None)
 
 
@@ -389,22 +525,55 @@ def _without_model(problem: Problem, heap: HeapTree, solution: Solution, labelle
     return _with_figures(None, problem, decoded, facts, labelled)
 
 
-def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, encoding: str = "auto",
-        params: dict | None = None, reading: dict | None = None, solver: str = "highs", start_from="cart",
-        test: str | Path | None = None, progress=None, log=None, time_limit=None, threads=None, seed=0, gap=0.0,
-        cuts: str | tuple[str, ...] | None = None, class_weight=None, cost=None,
-        constraints: tuple[str, ...] = (), select: str | None = None, **keys) -> "Fit":
+def fit(
+    data: Dataset | str | Path,
+    model: str = "flowoct",
+    depth: int = 2,
+    *,
+    encoding: str = "auto",
+    params: dict | None = None,
+    reading: dict | None = None,
+    solver: str = "highs",
+    start_from="cart",
+    test: str | Path | None = None,
+    progress=None,
+    log=None,
+    time_limit=None,
+    threads=None,
+    seed=0,
+    gap=0.0,
+    cuts: str | tuple[str, ...] | None = None,
+    class_weight=None,
+    cost=None,
+    constraints: tuple[str, ...] = (),
+    select: str | None = None,
+    **keys,
+) -> "Fit":
     """Data to a checked tree: build, start, solve, decode, verify; the words are those of `build`. The time
     limit, in seconds, is for the compiler and the solver together. Raises NoSolutionError where the
     solver found none, and whatever its parts raise."""
     options = dict(time_limit=time_limit, threads=threads, seed=seed, gap=gap)
     Options(**options)  # a bad option is said before the work, not after it
-    words = dict(encoding=encoding, params=params, class_weight=class_weight, cost=cost, constraints=constraints, **keys)
+    words = dict(
+        encoding=encoding, params=params, class_weight=class_weight, cost=cost, constraints=constraints, **keys
+    )
     began = time.monotonic()
     if rounds_of(select) > 1:
+
         def again(part, seconds):
-            return fit(part, model, depth, solver=solver, start_from=start_from, test=test, progress=progress, log=log, cuts=cuts,
-                       **options | {"time_limit": seconds}, **words)
+            return fit(
+                part,
+                model,
+                depth,
+                solver=solver,
+                start_from=start_from,
+                test=test,
+                progress=progress,
+                log=log,
+                cuts=cuts,
+                **options | {"time_limit": seconds},
+                **words,
+            )
 
         whole = data if isinstance(data, Dataset) else read(data, **(reading or {}))
         return iterated(whole, select, depth, again, log or (lambda text: None), deadline.after(began, time_limit))
@@ -416,7 +585,9 @@ def fit(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, e
     ready = prepare(problem, cuts, start_from, relaxations(left, progress, log), left)
     if ready.model is None:
         return unfinished(ready, labelled)
-    last, solution = run(ready.model, solver, start=ready.point, progress=progress, log=log, **options | {"time_limit": ready.left})
+    last, solution = run(
+        ready.model, solver, start=ready.point, progress=progress, log=log, **options | {"time_limit": ready.left}
+    )
     return finish(last, solution, labelled)
 
 
@@ -425,11 +596,15 @@ def finish(model: Model, solution: Solution, labelled: Dataset | None = None, da
     rows `labelled`; `dataset` as in `decode`."""
     dataset = _read_anew(model.problem, dataset)
     decoded = decode(model, solution, dataset)
-    facts = model_facts(model.problem, model) | run_facts.solve_facts(decoded.solution) | settled_objective(model, decoded)
+    facts = (
+        model_facts(model.problem, model) | run_facts.solve_facts(decoded.solution) | settled_objective(model, decoded)
+    )
     return _with_figures(model, model.problem, decoded, facts, labelled, dataset)
 
 
-def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None) -> "Fit":
+def _with_figures(
+    model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None
+) -> "Fit":
     greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     cart = greedy.to_tree(problem.encoded)
     dataset = dataset or problem.encoded.dataset
@@ -439,23 +614,43 @@ def _with_figures(model, problem: Problem, decoded: Decoded, facts: dict, labell
     if chosen is not None:
         whole = chosen.whole
         cart = filled(cart, problem, whole)
-        facts |= {"selection": chosen.facts, "all_rows": _of_all(decoded.tree, problem), "cart_all_rows": _of_all(cart, problem)}
+        facts |= {
+            "selection": chosen.facts,
+            "all_rows": _of_all(decoded.tree, problem),
+            "cart_all_rows": _of_all(cart, problem),
+        }
         rows = RowPredictions(problem.encoded, whole, decoded.tree.predict(whole.X))
-        facts["all_rows"]["breaks"] = [f"{given}: {rows.told(given)}" for given in constraint.on_answers(problem) if not given.holds(rows.value(given))]
-        facts["all_rows"]["relabelled"] = sum(one.label != other.label for one, other in zip(trained.leaves(), decoded.tree.leaves()))
+        facts["all_rows"]["breaks"] = [
+            f"{given}: {rows.told(given)}"
+            for given in constraint.on_answers(problem)
+            if not given.holds(rows.value(given))
+        ]
+        facts["all_rows"]["relabelled"] = sum(
+            one.label != other.label for one, other in zip(trained.leaves(), decoded.tree.leaves())
+        )
     if labelled is not None:
-        facts |= {"test_accuracy": run_facts.score(decoded.tree, labelled)["accuracy"],
-                  "cart_test_accuracy": run_facts.score(cart, labelled)["accuracy"],
-                  "n_test_rows": labelled.n_rows, "n_test_rows_dropped": labelled.n_dropped}
+        facts |= {
+            "test_accuracy": run_facts.score(decoded.tree, labelled)["accuracy"],
+            "cart_test_accuracy": run_facts.score(cart, labelled)["accuracy"],
+            "n_test_rows": labelled.n_rows,
+            "n_test_rows_dropped": labelled.n_dropped,
+        }
     return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
 
 
 def _of_all(tree: Tree, problem: Problem) -> dict:
     """The figures of a tree that holds all rows that its own were selected from."""
     facts = run_facts.tree_facts(tree, problem.encoded.cost)
-    told = {"correct": "train_correct", "accuracy": "train_accuracy", "weighted_accuracy": "train_weighted_accuracy",
-            "balanced_accuracy": "train_balanced_accuracy", "loss": "loss"}
-    return {"n_rows": sum(sum(leaf.rows) for leaf in tree.leaves())} | {name: facts.get(key) for name, key in told.items()}
+    told = {
+        "correct": "train_correct",
+        "accuracy": "train_accuracy",
+        "weighted_accuracy": "train_weighted_accuracy",
+        "balanced_accuracy": "train_balanced_accuracy",
+        "loss": "loss",
+    }
+    return {"n_rows": sum(sum(leaf.rows) for leaf in tree.leaves())} | {
+        name: facts.get(key) for name, key in told.items()
+    }
 
 
 def settled_objective(model: Model, decoded: Decoded) -> dict:
@@ -464,8 +659,10 @@ def settled_objective(model: Model, decoded: Decoded) -> dict:
     paid, solution = _paid(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return {}
-    near = [value is not None and abs(value - paid) <= 1e-6 * max(1.0, abs(paid))
-            for value in (solution.objective, solution.bound)]
+    near = [
+        value is not None and abs(value - paid) <= 1e-6 * max(1.0, abs(paid))
+        for value in (solution.objective, solution.bound)
+    ]
     if not near[0]:
         return {}
     settled = replace(solution, objective=paid, bound=paid if near[1] else solution.bound)
@@ -481,7 +678,10 @@ def model_facts(problem: Problem, model: Model | None = None) -> dict:
     if model is None:
         return facts | {"cuts": []}
     made = dict(model.separated)
-    return facts | {"cuts": list(model.cuts), "n_rows_separated": sum(block.size for block in model.rows if block.name in made)}
+    return facts | {
+        "cuts": list(model.cuts),
+        "n_rows_separated": sum(block.size for block in model.rows if block.name in made),
+    }
 
 
 def test_rows(problem: Problem, path) -> Dataset:
@@ -514,23 +714,42 @@ def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
     return names
 
 
-def no_solution_text(solution: Solution, ours: bool = True, constraints: Sequence[str] = (), selected: bool = False) -> str:
+def no_solution_text(
+    solution: Solution, ours: bool = True, constraints: Sequence[str] = (), selected: bool = False
+) -> str:
     """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make, `constraints`
     are those of the model, and whether they are of `selected` rows alone."""
     if solution.termination == Termination.INFEASIBLE and constraints:
-        return (f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of this depth over these tests keeps "
-                f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} {'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater --depth or more tests, "
-                "or look at the rows that were added to the file, if any were (docs/files.md)")
+        return (
+            f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of "
+            f"this depth over these tests keeps "
+            f"{'the constraint' if len(constraints) == 1 else 'all the constraints'} "
+            f"{'; '.join(constraints)}{' on the selected rows' if selected else ''}: relax one, allow a greater "
+            f"--depth or more tests, "
+            "or look at the rows that were added to the file, if any were (docs/files.md)"
+        )
     if solution.solver == COMPILER:
-        return ("the time limit came in the compile, before there was a model, and there is no start; allow more time (--time-limit), "
-                "give a start (--start cart), or make it smaller: fewer tests (--encoding auto:bins=8), a smaller --depth")
+        return (
+            "the time limit came in the compile, before there was a model, and there is no start; allow more time "
+            "(--time-limit), "
+            "give a start (--start cart), or make it smaller: fewer tests (--encoding auto:bins=8), a smaller --depth"
+        )
     more = "the time limit came first; allow more time (--time-limit)"
     why = {
         Termination.TIME_LIMIT: {
             "none": f"{more}, or give a start (--start cart) to a solver that takes one (odtc list solvers)",
             "accepted": more,
         }.get(solution.start, f"{more}; it did not take the start that it was given"),
-        Termination.INFEASIBLE: "it says the model is infeasible" + ("; every model of odtc has a solution, unless no tree keeps the constraints, or rows were added to a file from which the compiler left columns out (docs/files.md), so check these and the file" if ours else ""),
+        Termination.INFEASIBLE: "it says the model is infeasible"
+        + (
+            "; every model of odtc has a solution, unless no tree keeps the constraints, or rows were added to a "
+            "file from which the compiler left columns out (docs/files.md), so check these and the file"
+            if ours
+            else ""
+        ),
         Termination.INTERRUPTED: "it was interrupted before it had one",
     }.get(solution.termination, f"it ended as {solution.termination}")
-    return f"{solution.solver or 'the solver'} found no solution: {why}{': ' + solution.message if solution.message else ''}"
+    return (
+        f"{solution.solver or 'the solver'} found no solution: "
+        f"{why}{': ' + solution.message if solution.message else ''}"
+    )

@@ -40,7 +40,9 @@ class Rounds:
     def solve(self, model: Model, start=None) -> Solution:
         """The solution of one master, in the time that is left."""
         path = self._keep.model(model, start) if self._keep else None
-        solution = self._solve(model, start=start, time_limit=self.left, path=path, progress=self._progress and self._hear)
+        solution = self._solve(
+            model, start=start, time_limit=self.left, path=path, progress=self._progress and self._hear
+        )
         if self._keep:
             self._keep.solution(model, solution)
         return solution
@@ -80,7 +82,9 @@ class Keeper:
         path = write_model(model, self._path(self.suffix), self.format)
         self.files.append(path)
         if start is not None:
-            self.files.append(write_point(renamed(model) if renamed else model, start, self._path(".start.sol"), "highs"))
+            self.files.append(
+                write_point(renamed(model) if renamed else model, start, self._path(".start.sol"), "highs")
+            )
         return None if renamed else path
 
     def solution(self, model: Model, solution: Solution) -> None:
@@ -89,4 +93,3 @@ class Keeper:
 
     def _path(self, suffix: str) -> Path:
         return self.stem.with_name(f"{self.stem.name}.round{self._number:02}{suffix}")
-

@@ -80,9 +80,14 @@ def cart_facts(problem: Problem, cart: HeapTree) -> dict:
     encoded = problem.encoded
     hit = cart.label[cart.reach(encoded.X)] == encoded.y
     right = int(encoded.copies[hit].sum())
-    return {"cart_train_correct": right, "cart_train_accuracy": right / int(encoded.copies.sum()),
-            "cart_train_weighted_accuracy": float(encoded.weight[hit].sum() / weight) if (weight := encoded.weight.sum()) else None,
-            "cart_loss": cart.loss(encoded)}
+    return {
+        "cart_train_correct": right,
+        "cart_train_accuracy": right / int(encoded.copies.sum()),
+        "cart_train_weighted_accuracy": float(encoded.weight[hit].sum() / weight)
+        if (weight := encoded.weight.sum())
+        else None,
+        "cart_loss": cart.loss(encoded),
+    }
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:

@@ -23,11 +23,34 @@ def _change(value, place: str) -> list:
     return [MAYBE]
 
 
-SHAPE = {"schema": TEXT, "solution_file": (TEXT, None), "sha256": (TEXT, None), "solver": TEXT, "termination": TEXT, "objective": MAYBE,
-         "claimed": MAYBE, "bound": MAYBE, "nodes": MAYBE, "seconds": MAYBE, "start": TEXT, "message": TEXT, "history": [_change],
-         "options?": {"time_limit?": MAYBE, "threads?": (WHOLE, None), "seed?": WHOLE, "gap?": NUMBER},
-         "race?": [{"name": TEXT, "solver": TEXT, "termination": TEXT, "objective": MAYBE, "bound": MAYBE, "seconds": MAYBE,
-                    "gave": [TEXT], "message": TEXT}]}
+SHAPE = {
+    "schema": TEXT,
+    "solution_file": (TEXT, None),
+    "sha256": (TEXT, None),
+    "solver": TEXT,
+    "termination": TEXT,
+    "objective": MAYBE,
+    "claimed": MAYBE,
+    "bound": MAYBE,
+    "nodes": MAYBE,
+    "seconds": MAYBE,
+    "start": TEXT,
+    "message": TEXT,
+    "history": [_change],
+    "options?": {"time_limit?": MAYBE, "threads?": (WHOLE, None), "seed?": WHOLE, "gap?": NUMBER},
+    "race?": [
+        {
+            "name": TEXT,
+            "solver": TEXT,
+            "termination": TEXT,
+            "objective": MAYBE,
+            "bound": MAYBE,
+            "seconds": MAYBE,
+            "gave": [TEXT],
+            "message": TEXT,
+        }
+    ],
+}
 
 
 def write_run(solution: Solution, options: Options, solution_path, stem) -> Path:
@@ -61,7 +84,10 @@ def rename_run(stem) -> None:
     path = Path(f"{stem}.run.json")
     if path.exists():
         facts = json.loads(path.read_text(encoding="utf-8"))
-        write_text(path, json.dumps(facts | {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name}, indent=1) + "\n")
+        write_text(
+            path,
+            json.dumps(facts | {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name}, indent=1) + "\n",
+        )
 
 
 def read_run(solution_path) -> Solution | None:
@@ -74,9 +100,17 @@ def read_run(solution_path) -> Solution | None:
             if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
                 continue
             return Solution(
-                None, Termination(facts["termination"]), facts["objective"], facts["bound"], facts["seconds"],
-                facts["solver"], facts["nodes"], facts["claimed"], facts["start"],
-                tuple(tuple(entry) for entry in facts["history"]), facts["message"],
+                None,
+                Termination(facts["termination"]),
+                facts["objective"],
+                facts["bound"],
+                facts["seconds"],
+                facts["solver"],
+                facts["nodes"],
+                facts["claimed"],
+                facts["start"],
+                tuple(tuple(entry) for entry in facts["history"]),
+                facts["message"],
                 race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):

@@ -41,7 +41,9 @@ ODTC = "odtc"  # its own readers
 
 def solvers() -> dict[str, str]:
     """{name: version} of all that can be asked here: odtc's own readers, and the solvers that read files."""
-    found = {name: version for name in SOLVERS.names() if name != "highs" and (version := found_version(find_solver(name)))}
+    found = {
+        name: version for name in SOLVERS.names() if name != "highs" and (version := found_version(find_solver(name)))
+    }
     if Path(CBC_DEV).exists() and "cbc" in found:
         found["cbc-dev"] = found_version(find_solver("cbc"), CBC_DEV)
         if locate(find_solver("cbc")).argv[0] == CBC_DEV:
@@ -80,28 +82,54 @@ def _laid_out(module, program, path, folder):
     name = f"model{''.join(path.suffixes)}"
     (folder / name).write_bytes(path.read_bytes())
     # Whole paths, as COPT keeps the folder that it began in.
-    names = {"model": str(folder / name), "form": form, "solution": str(folder / "solution.sol"), "start": "",
-             "options": str(folder / "solver.options")}
+    names = {
+        "model": str(folder / name),
+        "form": form,
+        "solution": str(folder / "solution.sol"),
+        "start": "",
+        "options": str(folder / "solver.options"),
+    }
     planned = plan(module, program, names, OPTIONS)
     if planned.option_text:
         Path(names["options"]).write_text(planned.option_text)
-    return SimpleNamespace(folder=folder, names=names, crashed=False, argv=planned.argv,
-                           stdin=names["options"] if planned.reads_options else os.devnull)
+    return SimpleNamespace(
+        folder=folder,
+        names=names,
+        crashed=False,
+        argv=planned.argv,
+        stdin=names["options"] if planned.reads_options else os.devnull,
+    )
 
 
 def _run(job, program) -> None:
     with (job.folder / "log").open("wb") as log, open(job.stdin, "rb") as given:
-        done = subprocess.run(job.argv, cwd=job.folder, env=os.environ | program.environment, stdin=given, stdout=log,
-                              stderr=subprocess.STDOUT, timeout=120, check=False)
+        done = subprocess.run(
+            job.argv,
+            cwd=job.folder,
+            env=os.environ | program.environment,
+            stdin=given,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
     job.crashed = done.returncode < 0
 
 
 def _batch(program, jobs) -> None:
     """Jobs of a Python package in as few processes as possible: one more after each crash."""
-    words = [[str(job.folder), *job.argv[len(program.argv):]] for job in jobs]
+    words = [[str(job.folder), *job.argv[len(program.argv) :]] for job in jobs]
     while words:
-        done = subprocess.run([sys.executable, "-m", "tests.dialects.batch", program.argv[-1]], input=json.dumps(words), cwd=HERE.parents[1],
-                              env=os.environ | program.environment, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.dialects.batch", program.argv[-1]],
+            input=json.dumps(words),
+            cwd=HERE.parents[1],
+            env=os.environ | program.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         ended = done.stdout.count("\n")  # each job that came to an end is a line
         for job in jobs[len(jobs) - len(words) + ended :][:1]:
             job.crashed = done.returncode < 0
@@ -167,11 +195,19 @@ def main() -> None:
         for path in TRAPS:
             print(path.name, *(f"{name}: {said[name][path.name]}" for name in found), sep="\n    ")
         return
-    lines = ["# What each solver made of each file of traps/: written by `python -m tests.dialects.ask`, never by hand.", "", "[versions]"]
+    lines = [
+        "# What each solver made of each file of traps/: written by `python -m tests.dialects.ask`, never by hand.",
+        "",
+        "[versions]",
+    ]
     lines += [f"{name} = {json.dumps(text)}" for name, text in found.items()]
     for path in TRAPS:
         lines += ["", f"[{json.dumps(path.name)}]"]
-        lines += [f"{name} = {json.dumps(said[name][path.name], ensure_ascii=False)}" for name in found if said[name][path.name]]
+        lines += [
+            f"{name} = {json.dumps(said[name][path.name], ensure_ascii=False)}"
+            for name in found
+            if said[name][path.name]
+        ]
     (HERE / "seen.toml").write_text("\n".join(lines) + "\n")
 
 

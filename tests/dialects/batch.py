@@ -1,4 +1,5 @@
-"""Many model files by one driver of odtc in one process: `python -m tests.dialects.batch NAME`, the jobs as JSON on stdin.
+"""Many model files by one driver of odtc in one process: `python -m tests.dialects.batch NAME`, the jobs as JSON on
+stdin.
 
 A job is [folder, the driver's arguments…]; its output goes to folder/log, and a line on stdout says that it ended.
 """

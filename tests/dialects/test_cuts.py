@@ -25,8 +25,19 @@ def with_cuts() -> Model:
     A = sp.csc_array(np.array([[1.0, 1], [1, 2], [1, 1]]))
     blocks = tuple(NamedBlock((name,), at, name) for at, name in enumerate(("c1", "lz", "uc")))
     return Model(
-        "cuts", -np.ones(2), 0.0, np.full(3, -np.inf), np.array([9.0, 8, 12]), np.zeros(2), np.full(2, 5.0), np.ones(2, np.uint8),
-        (NamedBlock(("x", "y")),), blocks, lazy=("lz",), user_cuts=("uc",), matrix=A,
+        "cuts",
+        -np.ones(2),
+        0.0,
+        np.full(3, -np.inf),
+        np.array([9.0, 8, 12]),
+        np.zeros(2),
+        np.full(2, 5.0),
+        np.ones(2, np.uint8),
+        (NamedBlock(("x", "y")),),
+        blocks,
+        lazy=("lz",),
+        user_cuts=("uc",),
+        matrix=A,
     )
 
 
@@ -63,8 +74,13 @@ def test_sections_stand_in_the_order_that_all_take(format, tmp_path):
 @pytest.mark.parametrize("format", ["mps", "lp"])
 def test_sections_are_read_back(format, tmp_path):
     read = read_model(write_model(with_cuts(), tmp_path / f"cuts.{format}", format, cuts=True))
-    marks = {name: kind for kind in ("lazy", "user_cuts") for block in read.rows if block.name in getattr(read, kind)
-             for name in name_list([block])}
+    marks = {
+        name: kind
+        for kind in ("lazy", "user_cuts")
+        for block in read.rows
+        if block.name in getattr(read, kind)
+        for name in name_list([block])
+    }
     assert marks == {"lz": "lazy", "uc": "user_cuts"}
     sides = dict(zip([name for block in read.rows for name in name_list([block])], read.row_upper))
     assert sides == {"c1": 9, "lz": 8, "uc": 12}

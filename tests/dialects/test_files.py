@@ -17,7 +17,8 @@ VERSIONS = SEEN.pop("versions")
 OPEN = {"highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools"}
 PORTABLE = sorted((ask.HERE / "portable").iterdir())
 # By hand. mixed: x + 2y is least under x + y >= -3 at x = -3, y = 0; -z - 2u under u <= 3, z + u <= 4 at u = 3, z = 1;
-# 2v + w = 7 has v = 3, w = 1: -3 - 7 + 30 - 100 + 1000. numbers: 3 for the next whole number, -15 for a million times -1.5e-05, and
+# 2v + w = 7 has v = 3, w = 1: -3 - 7 + 30 - 100 + 1000. numbers: 3 for the next whole number, -15 for a million
+# times -1.5e-05, and
 # 3.7e-06 for the smallest b.
 OPTIMUM = {"mixed": "920", "squeezed": "920", "fixed_mixed": "920", "numbers": "-12"}
 ALIKE = {"infeasible or unbounded": ("infeasible", "unbounded")}  # what presolve leaves open
@@ -37,9 +38,14 @@ def test_what_a_solver_makes_of_every_file(solver):
         path.name: OPTIMUM[path.name.split(".")[0]] for path in read if solver == ask.ODTC or reads(module, path)
     }
     if found[solver] != VERSIONS[solver]:
-        pytest.skip(f"traps were seen with {solver} {VERSIONS[solver]}, here is {found[solver]}: `python -m tests.dialects.ask` "
-                    "writes the table anew")
-    assert {path.name: answers[path.name] for path in ask.TRAPS} == {name: seen.get(solver, "") for name, seen in SEEN.items()}
+        pytest.skip(
+            f"traps were seen with {solver} {VERSIONS[solver]}, here is {found[solver]}: `python -m "
+            f"tests.dialects.ask` "
+            "writes the table anew"
+        )
+    assert {path.name: answers[path.name] for path in ask.TRAPS} == {
+        name: seen.get(solver, "") for name, seen in SEEN.items()
+    }
 
 
 def reads(module, path) -> bool:
@@ -61,8 +67,11 @@ def test_odtc_reads_a_trap_as_it_is_meant_or_refuses_it(path):
 def test_every_misreading_is_explained_and_every_explanation_is_needed(path):
     entry, seen = TABLE[path.name], SEEN[path.name]
     means, misread = entry.get("means"), entry.get("misread", {})
-    strange = {answer for answer in seen.values()
-               if answer not in ("refused", "crashed", means) and means not in ALIKE.get(answer, ())}
+    strange = {
+        answer
+        for answer in seen.values()
+        if answer not in ("refused", "crashed", means) and means not in ALIKE.get(answer, ())
+    }
     assert strange == set(misread) and means not in misread
     assert set(entry) <= {"trap", "means", "misread"} and set(seen) <= set(VERSIONS)
 

@@ -4,7 +4,9 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import sklearn.tree  # noqa: F401  its first import draws at random, which no strategy may, and some trees are trimmed to CART's
+
+# noqa: F401  its first import draws at random, which no strategy may, and some trees are trimmed to CART's
+import sklearn.tree
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -23,29 +25,52 @@ from tests.exhaustive import discrimination, every_hyperplane, every_split, fewe
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
 FORMS = {
     "flowoct": [
-        {}, {"bottom": "flow"}, {"literal": True},
-        {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}, {"lambda": 0.25, "literal": True},
+        {},
+        {"bottom": "flow"},
+        {"literal": True},
+        {"lambda": 0.25},
+        {"lambda": 0.25, "bottom": "flow"},
+        {"lambda": 0.25, "literal": True},
         # The data sets drawn here are too small for auto to take it.
-        {"sums": "features"}, {"lambda": 0.25, "bottom": "flow", "sums": "features"},
-        {"rows": "all"}, {"lambda": 0.25, "rows": "all", "literal": True},
+        {"sums": "features"},
+        {"lambda": 0.25, "bottom": "flow", "sums": "features"},
+        {"rows": "all"},
+        {"lambda": 0.25, "rows": "all", "literal": True},
     ],
     "bendersoct": [{}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"}],
     # No data set drawn here is all binary but by chance, so the forms for such data are asked for.
     "oct": [
-        {}, {"alpha": 0.1}, {"n_min": 2}, {"binary": "true"}, {"binary": "printed"},
+        {},
+        {"alpha": 0.1},
+        {"n_min": 2},
+        {"binary": "true"},
+        {"binary": "printed"},
         {"binary": "true", "alpha": 0.1, "n_min": 2},
     ],
     "binoct": [{}],
     "fair": [{}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"}],
     # A margin of 0.01 is less than what parts the few rows drawn here, and α1 more than any error costs by it.
-    "svm1_odt": [{}, {"labels": "ordinal"}, {"categories": "sets"}, {"margin": "soft", "alpha1": 1e5},
-                 {"literal": True, "alpha1": 1e5, "categories": "sets"}],
+    "svm1_odt": [
+        {},
+        {"labels": "ordinal"},
+        {"categories": "sets"},
+        {"margin": "soft", "alpha1": 1e5},
+        {"literal": True, "alpha1": 1e5, "categories": "sets"},
+    ],
     # The price of features is tested in tests/test_oct_h.py: here trees pay by the branch node.
     "oct_h": [{}, {"n_min": 2}],
     "dpflow": [
-        {"tail": "0", "fold": "false"}, {}, {"tail": "1"}, {"lambda": 0.25}, {"lambda": 0.25, "tail": "2"}, {"proof": "true"},
-        {"fix": "false", "tail": "2"}, {"fix": "false", "tail": "0", "lambda": 0.25},
-        {"intervals": "true"}, {"intervals": "true", "lambda": 0.25, "tail": "2"}, {"intervals": "true", "proof": "true"},
+        {"tail": "0", "fold": "false"},
+        {},
+        {"tail": "1"},
+        {"lambda": 0.25},
+        {"lambda": 0.25, "tail": "2"},
+        {"proof": "true"},
+        {"fix": "false", "tail": "2"},
+        {"fix": "false", "tail": "0", "lambda": 0.25},
+        {"intervals": "true"},
+        {"intervals": "true", "lambda": 0.25, "tail": "2"},
+        {"intervals": "true", "proof": "true"},
     ],
     "cg": [{"tail": "0"}, {}, {"tail": "2"}, {"reward": 0.25}, {"n_min": 2, "tail": "0"}, {"n_min": 2, "reward": 0.25}],
 }
@@ -61,7 +86,11 @@ def terms(problem) -> tuple[float, float, int]:
     if hasattr(params, "alpha"):  # in errors of the majority class
         K = range(len(encoded.classes))
         counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
-        return 1.0, params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K), params.n_min
+        return (
+            1.0,
+            params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K),
+            params.n_min,
+        )
     if hasattr(params, "reward"):
         return 1.0, params.reward, params.n_min
     price = getattr(params, "lambda_", 0.0)
@@ -93,7 +122,9 @@ def datasets(draw, most_rows=14, most_classes=3, levels="abc", group=None, aside
     for place, kind in enumerate([CATEGORICAL, *kinds[1:]] if group else kinds):
         values = draw(st.lists(st.integers(0, 2 if kind == NUMERIC else len(levels) - 1), min_size=n, max_size=n))
         columns.append([v * 1.5 - 1 for v in values] if kind == NUMERIC else values)
-        features.append(Feature(group if group and not place else f"f{place}", kind, () if kind == NUMERIC else tuple(levels)))
+        features.append(
+            Feature(group if group and not place else f"f{place}", kind, () if kind == NUMERIC else tuple(levels))
+        )
     K = draw(st.integers(2, most_classes))
     y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)), np.int32)
     weight = np.array(draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5]), min_size=n, max_size=n)))
@@ -116,7 +147,11 @@ def problems(draw, form, depths=(1, 2), by_class=False, **of_data):
         of_data = {"levels": "abcde"} | of_data  # of three levels each set is one level or all but one
     if "group" in params:  # each way to label the rows is tried
         of_data |= {"group": params["group"], "most_rows": 8}
-    dataset = draw(datasets(**of_data).filter(_can_be_encoded).filter(lambda data: "group" not in params or len(set(data.X[:, 0])) > 1))
+    dataset = draw(
+        datasets(**of_data)
+        .filter(_can_be_encoded)
+        .filter(lambda data: "group" not in params or len(set(data.X[:, 0])) > 1)
+    )
     encoded = encode(dataset)
     any_cost = getattr(FORMULATIONS.get(name), "ANY_COST", False) and not by_class
     encoded = replace(encoded, cost=draw(costs(len(encoded.classes), any_cost)))
@@ -141,26 +176,41 @@ def costs(draw, K, any_cost):
 OF_BRANCHES = {"branch_nodes", "leaves"}
 BY_CLASS = ("recall", "false_negative_rate", "precision", "false_positive_rate")
 BY_GROUP = ("statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds")
-TOGETHER = {"answers": {"accuracy", "monotone", *BY_CLASS, *BY_GROUP}, "places": {"forbid_root", "require_root", "not_below"}}
+TOGETHER = {
+    "answers": {"accuracy", "monotone", *BY_CLASS, *BY_GROUP},
+    "places": {"forbid_root", "require_root", "not_below"},
+}
 KEEPS = {
     "flowoct": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
     "bendersoct": {*OF_BRANCHES, "features", "tests", "answers", "places"},
     "oct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"},
     "oct binary": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
-    "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"}, "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
-    "svm1_odt": {"leaf_rows"}, "oct_h": {*OF_BRANCHES, "leaf_rows"},
+    "binoct": {*OF_BRANCHES, "features", "leaf_rows", "answers", "places"},
+    "fair": {*OF_BRANCHES, "leaf_rows", "answers"},
+    "svm1_odt": {"leaf_rows"},
+    "oct_h": {*OF_BRANCHES, "leaf_rows"},
     "dpflow": {*OF_BRANCHES, "features", "tests", "leaf_rows", "answers", "places"},
-    "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers", "places"}, "dpflow proof": {"leaf_rows"},
+    "dpflow folded": {*OF_BRANCHES, "leaf_rows", "answers", "places"},
+    "dpflow proof": {"leaf_rows"},
     "dpflow intervals": set(),
     # The least rows of a leaf are a parameter of cg (n_min), since the pricing keeps them.
-    "cg": set(), "cg folded": set(),
+    "cg": set(),
+    "cg folded": set(),
 }
 
 
 def _keeps(name, params) -> set[str]:
     if params.get("binary") in ("true", "printed"):
         return KEEPS[f"{name} binary"]
-    return KEEPS[f"{name} intervals" if "intervals" in params else f"{name} proof" if "proof" in params else f"{name} folded" if params.get("tail") in ("1", "2") else name]
+    return KEEPS[
+        f"{name} intervals"
+        if "intervals" in params
+        else f"{name} proof"
+        if "proof" in params
+        else f"{name} folded"
+        if params.get("tail") in ("1", "2")
+        else name
+    ]
 
 
 BY_CONSTRAINT = [(form, kind) for form in ALL_FORMS for kind in sorted(_keeps(*form))]
@@ -190,7 +240,11 @@ def constrained(draw, form, kind, **of_problem):
     if kind in ("answers", *TOGETHER["answers"]):  # each way to label the rows of the data is tried
         rows = {"most_rows": min(8, of_problem.get("most_rows", 8))}
         # Which of several wrong classes a row is predicted is more than bendersoct says.
-        most = 2 if form[0] == "bendersoct" and kind not in ("answers", "accuracy", *BY_CLASS[:2]) else draw(st.integers(2, 3))
+        most = (
+            2
+            if form[0] == "bendersoct" and kind not in ("answers", "accuracy", *BY_CLASS[:2])
+            else draw(st.integers(2, 3))
+        )
         of_problem |= rows | {"aside": True, "levels": "abc", "most_classes": most}
     problem = draw(problems(form, **of_problem))
     others = [other for other_form, other in BY_CONSTRAINT if other_form == form]
@@ -198,14 +252,20 @@ def constrained(draw, form, kind, **of_problem):
         others = [other for other in others if other in (*OF_BRANCHES, "leaf_rows", "answers")]
     else:
         others = [other for other in others if other != "answers"]
-    if form[0] == "dpflow" and form[1].get("tail") in ("1", "2"):  # folded levels know the path or what is summed, not both
+    if form[0] == "dpflow" and form[1].get("tail") in (
+        "1",
+        "2",
+    ):  # folded levels know the path or what is summed, not both
         places = {"places", *TOGETHER["places"]}
         others = [other for other in others if "leaf_rows" in (kind, other) or (other in places) == (kind in places)]
     kinds = [kind, *draw(st.lists(st.sampled_from(others), max_size=1))]
     try:
         return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
     except ChoiceError as refused:  # what this data has no rows for, or no tests
-        assert any(word in str(refused) for word in ("two groups", "rows of", "levels of", "can be asked", "by thresholds", "alone tells apart"))
+        assert any(
+            word in str(refused)
+            for word in ("two groups", "rows of", "levels of", "can be asked", "by thresholds", "alone tells apart")
+        )
         assume(False)
 
 
@@ -215,19 +275,30 @@ def texts(draw, form, problem, kind):
     encoded, features = problem.encoded, st.sampled_from([feature.name for feature in problem.encoded.features])
     if kind in ("places", *TOGETHER["places"]):
         name = draw(st.sampled_from(sorted(TOGETHER.get(kind, {kind}))))
-        names = draw(st.lists(features, min_size=2, max_size=2) if name == "not_below" else st.lists(features, min_size=1, max_size=2))
+        names = draw(
+            st.lists(features, min_size=2, max_size=2)
+            if name == "not_below"
+            else st.lists(features, min_size=1, max_size=2)
+        )
         return f"{name}[{','.join(names)}]"
     if kind in ("answers", *TOGETHER["answers"]):
         classes = st.sampled_from(encoded.classes)
         kinds = ["accuracy", "monotone", *BY_CLASS, *BY_GROUP]
         if form[0] == "bendersoct":
-            kinds = [name for name in kinds if name not in ("monotone", *BY_GROUP) and (len(encoded.classes) == 2 or name in ("accuracy", *BY_CLASS[:2]))]
+            kinds = [
+                name
+                for name in kinds
+                if name not in ("monotone", *BY_GROUP)
+                and (len(encoded.classes) == 2 or name in ("accuracy", *BY_CLASS[:2]))
+            ]
         name = draw(st.sampled_from(kinds if kind == "answers" else [kind]))
         bound = draw(st.sampled_from(["0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1"]))
         if name == "monotone":
             return f"monotone[{draw(features)},positive={draw(classes)}]"
         if name in BY_GROUP:
-            column = draw(st.sampled_from(["side", "side:p", "side:q|r", *(feature.name for feature in encoded.features)]))
+            column = draw(
+                st.sampled_from(["side", "side:p", "side:q|r", *(feature.name for feature in encoded.features)])
+            )
             return f"{name}[group={column},positive={draw(classes)}] <= {bound}"
         return f"{name}{f'[{draw(classes)}]' if name in BY_CLASS else ''} {CONSTRAINTS.get(name).OPS[0]} {bound}"
     least = kind == "leaf_rows"
@@ -236,7 +307,8 @@ def texts(draw, form, problem, kind):
 
 
 def least_kept(problem) -> float:
-    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree; infinite where none does."""
+    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree; infinite where none
+    does."""
     if any(given.name in TOGETHER["answers"] for given in problem.constraints):
         return _least_answering(problem)
     encoded, depth = problem.encoded, problem.topology.depth
@@ -246,14 +318,30 @@ def least_kept(problem) -> float:
     if getattr(problem.module, "BEYOND", False):
         data = encoded.dataset
         X, y, weight, copies = splits_of(problem), data.y, data.weight, np.ones(data.n_rows, int)
-    found = least_losses(X, y, weight, depth, cost, copies, max([least, *bounds["leaf_rows"]]),
-                         lambda test, above: all(_allowed(encoded, given, test, above) for given in problem.constraints))
+    found = least_losses(
+        X,
+        y,
+        weight,
+        depth,
+        cost,
+        copies,
+        max([least, *bounds["leaf_rows"]]),
+        lambda test, above: all(_allowed(encoded, given, test, above) for given in problem.constraints),
+    )
     most = {
-        "branch_nodes": lambda n, asked: n, "leaves": lambda n, asked: n + 1, "tests": lambda n, asked: len(asked),
+        "branch_nodes": lambda n, asked: n,
+        "leaves": lambda n, asked: n + 1,
+        "tests": lambda n, asked: len(asked),
         "features": lambda n, asked: len({encoded.tests[test].feature for test in asked}),
     }
-    return min((per_loss * loss + per_branch_node * n for (n, asked), loss in found.items()
-                if all(count(n, asked) <= bound for name, count in most.items() for bound in bounds[name])), default=float("inf"))
+    return min(
+        (
+            per_loss * loss + per_branch_node * n
+            for (n, asked), loss in found.items()
+            if all(count(n, asked) <= bound for name, count in most.items() for bound in bounds[name])
+        ),
+        default=float("inf"),
+    )
 
 
 def _allowed(encoded, given, test, above) -> bool:
@@ -270,15 +358,26 @@ def _least_answering(problem) -> float:
     """The same with constraints on answers: by all that trees can predict for the rows of the data."""
     encoded, data = problem.encoded, problem.encoded.dataset
     per_loss, per_branch_node, least = terms(problem)
-    bounds = {name: [given.bound for given in problem.constraints if given.name == name] for name in (*OF_BRANCHES, "leaf_rows")}
+    bounds = {
+        name: [given.bound for given in problem.constraints if given.name == name]
+        for name in (*OF_BRANCHES, "leaf_rows")
+    }
     X = every_split(data) if getattr(problem.module, "BEYOND", False) else encoded.X[encoded.row_of]
     trees = fewest_branch_nodes(X, len(encoded.classes), problem.topology.depth, max([least, *bounds["leaf_rows"]]))
     truth, weight = data.y.tolist(), data.weight.tolist()
     best = float("inf")
     for predicted, n in trees.items():
         paid = per_branch_node * n + per_loss * sum(w * encoded.cost[t, p] for w, t, p in zip(weight, truth, predicted))
-        if (paid < best and all(n <= bound for bound in bounds["branch_nodes"]) and all(n < bound for bound in bounds["leaves"])
-                and all(_answers(data, given, truth, predicted, weight) for given in problem.constraints if given.name in TOGETHER["answers"])):
+        if (
+            paid < best
+            and all(n <= bound for bound in bounds["branch_nodes"])
+            and all(n < bound for bound in bounds["leaves"])
+            and all(
+                _answers(data, given, truth, predicted, weight)
+                for given in problem.constraints
+                if given.name in TOGETHER["answers"]
+            )
+        ):
             best = paid
     return best
 
@@ -290,14 +389,27 @@ def _answers(data, given, truth, predicted, weight) -> bool:
         name, klass = given.args[0], data.classes.index(given.args[1].removeprefix("positive="))
         place = [feature.name for feature in data.features].index(name)
         rows = list(zip(data.X[:, place].tolist(), np.delete(data.X, place, axis=1).tolist(), predicted))
-        return not any(low < high and alike == other and one == klass != two for low, alike, one in rows for high, other, two in rows)
+        return not any(
+            low < high and alike == other and one == klass != two
+            for low, alike, one in rows
+            for high, other, two in rows
+        )
     if given.name in BY_CLASS:
         klass = data.classes.index(given.args[0])
     if given.name in BY_GROUP:
         text, klass = given.args[0].removeprefix("group="), data.classes.index(given.args[1].removeprefix("positive="))
         name, _, levels = text.partition(":")
-        columns = dict(zip((feature.name for feature in (*data.features, *data.aside)), np.hstack([data.X, data.aside_X]).T.tolist()))
-        group = [value in ["pqr".index(level) for level in levels.split("|")] for value in columns[name]] if levels else columns[name]
+        columns = dict(
+            zip(
+                (feature.name for feature in (*data.features, *data.aside)),
+                np.hstack([data.X, data.aside_X]).T.tolist(),
+            )
+        )
+        group = (
+            [value in ["pqr".index(level) for level in levels.split("|")] for value in columns[name]]
+            if levels
+            else columns[name]
+        )
     figure = rate(given.name, truth, predicted, weight, klass, group)
     return figure >= given.bound - 1e-9 if given.op == ">=" else figure <= given.bound + 1e-9
 
@@ -307,7 +419,13 @@ def heaps(draw, problem):
     """A random tree on the problem's topology, with the branch nodes that no row needs taken out."""
     test, label = blank(problem.topology)
     weighs = getattr(problem.module, "WEIGHS", False)
-    beyond = draw(hyperplanes(problem.encoded)) if weighs else sets_of_levels(problem.encoded) if getattr(problem.module, "BEYOND", False) else None
+    beyond = (
+        draw(hyperplanes(problem.encoded))
+        if weighs
+        else sets_of_levels(problem.encoded)
+        if getattr(problem.module, "BEYOND", False)
+        else None
+    )
     n_tests = problem.encoded.n_tests + (len(beyond.tests) if beyond else 0)
 
     def grow(t, depth):
@@ -333,7 +451,9 @@ def splits_of(problem) -> np.ndarray:
     data = problem.encoded.dataset
     if not getattr(problem.module, "WEIGHS", False):
         return every_split(data)
-    return every_hyperplane(data, problem.params.categories == "sets" if hasattr(problem.params, "categories") else False)
+    return every_hyperplane(
+        data, problem.params.categories == "sets" if hasattr(problem.params, "categories") else False
+    )
 
 
 @st.composite
@@ -359,7 +479,9 @@ def sets_of_levels(encoded) -> Beyond | None:
         splits += [Subset(place, chosen) for size in range(1, len(values) + 1) for chosen in combinations(values, size)]
     if not splits:
         return None
-    return Beyond(tuple(splits), np.stack([encoded.left(split) for split in splits], axis=1), np.ones(len(splits), bool))
+    return Beyond(
+        tuple(splits), np.stack([encoded.left(split) for split in splits], axis=1), np.ones(len(splits), bool)
+    )
 
 
 def _can_be_encoded(dataset) -> bool:

@@ -99,8 +99,13 @@ def expect_point(case, data):
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 def test_what_a_form_cannot_say_it_refuses_in_a_sentence(form):
     for kind in CONSTRAINTS.names():
-        args = {**dict.fromkeys(BY_CLASS, "[yes]"), **dict.fromkeys(BY_GROUP, "[group=colour,positive=yes]"),
-                **dict.fromkeys(TOGETHER["places"], "[size]"), "not_below": "[size,colour]", "monotone": "[size,positive=yes]"}.get(kind, "")
+        args = {
+            **dict.fromkeys(BY_CLASS, "[yes]"),
+            **dict.fromkeys(BY_GROUP, "[group=colour,positive=yes]"),
+            **dict.fromkeys(TOGETHER["places"], "[size]"),
+            "not_below": "[size,colour]",
+            "monotone": "[size,positive=yes]",
+        }.get(kind, "")
         ops = CONSTRAINTS.get(kind).OPS
         problem = posed(_drawn(form), [f"{kind}{args}{f' {ops[0]} 1' if ops else ''}"])
         if kind in kept_kinds(form):
@@ -137,7 +142,9 @@ def test_cuts_hold_beside_constraints_or_are_refused(data):
     assert_rows_kept(model, x)
     for name in CUTS.names():
         if CUTS.get(name).VALID == AN_OPTIMUM:
-            with pytest.raises(ChoiceError, match="keeps some optimum of all trees, which need not keep the constraint"):
+            with pytest.raises(
+                ChoiceError, match="keeps some optimum of all trees, which need not keep the constraint"
+            ):
                 cut.choose(problem, plain, (name,))
 
 

@@ -30,7 +30,11 @@ from tests.laws.test_optimum import exhaustive_cost
 
 FAMILIES = CUTS.names()
 TOGETHER = [(name,) for name in FAMILIES] + list(combinations(FAMILIES, 2))
-SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much], "derandomize": True}
+SLOW = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
+    "derandomize": True,
+}
 
 
 def compiled(problem):
@@ -75,7 +79,9 @@ def test_every_tree_keeps_the_rows_once_arranged(form, data):
     plain = compiled(problem)
     model = cut.add(problem, plain, fitting(problem, plain, FAMILIES))
     module, own = problem.module, compiled(problem)
-    whole = np.concatenate([np.arange(block.start, block.stop) for block in model.rows if _every_tree(model, own, block)])
+    whole = np.concatenate(
+        [np.arange(block.start, block.stop) for block in model.rows if _every_tree(model, own, block)]
+    )
     assert_kept(model, model.join(module.start(problem, heap)), whole)
     arranged = cut.arranged(problem, model, heap)
     assert_kept(model, model.join(module.start(problem, arranged)), np.arange(model.n_rows))
@@ -105,7 +111,9 @@ def test_the_optimum_stays_and_the_bound_never_falls(names, forms, data):
     if problem.topology.depth < 3:
         value, point = optimum(model)
         assert value == pytest.approx(exhaustive_cost(problem), abs=1e-6)
-        assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(value, abs=1e-6)
+        assert problem.module.objective(problem, problem.module.decode(problem, point)) == pytest.approx(
+            value, abs=1e-6
+        )
     assert relaxed(model) >= relaxed(plain) - 1e-6
 
 
@@ -135,7 +143,7 @@ def test_each_entry_stands_once_and_streams(form, data):
     for begin, end, part in model.row_chunks(data.draw(st.integers(1, 50))):
         by_rows[begin:end] += part.toarray()
     np.testing.assert_array_equal(by_rows, A.toarray())
-    for name, block in ((block.name, block) for block in model.rows):
+    for name in (block.name for block in model.rows):
         assert name.isalnum() and name[0] not in "eE" and not name.startswith("inf")
 
 
@@ -169,9 +177,11 @@ def test_the_static_cover_of_paper4_parts_the_rows_of_either_side(data):
     encoded, model = problem.encoded, compiled(problem)
     assume(fitting(problem, model, ("paper4",)))
     b, z = (next(block for block in model.columns if block.role == role) for role in (Role.BRANCH, Role.FLOW))
-    rows = [dict(zip(part.indices[a:e].tolist(), part.data[a:e].tolist())) for _, _, part in
-            cut.append(model, "paper4", CUTS.get("paper4").rows(problem, model)).row_chunks()
-            for a, e in pairwise(part.indptr.tolist())][model.n_rows :]
+    rows = [
+        dict(zip(part.indices[a:e].tolist(), part.data[a:e].tolist()))
+        for _, _, part in cut.append(model, "paper4", CUTS.get("paper4").rows(problem, model)).row_chunks()
+        for a, e in pairwise(part.indptr.tolist())
+    ][model.n_rows :]
     held = {}
     for row in rows:
         assert set(row.values()) == {1.0}
@@ -220,7 +230,10 @@ def test_rows_that_only_an_optimum_keeps_are_no_user_cuts():
 
 def test_a_family_without_its_columns_is_refused_in_a_sentence():
     problem = data_problem({})
-    with pytest.raises(ChoiceError, match="'paper4' needs columns of the roles branch at the bottom and flow at the leaves.*bottom=flow"):
+    with pytest.raises(
+        ChoiceError,
+        match="'paper4' needs columns of the roles branch at the bottom and flow at the leaves.*bottom=flow",
+    ):
         pipeline.compile_model(problem, "paper4")
     with pytest.raises(ChoiceError, match="did you mean 'paper4'"):
         pipeline.compile_model(problem, "paper")
@@ -242,8 +255,20 @@ def test_the_manifest_rebuilds_the_model_with_its_cuts(cuts, tmp_path):
 
 
 def test_the_command_line_adds_the_rows_and_decodes_elsewhere(tmp_path):
-    built = odtc("build", MONKS / "monks-1.csv", "--encoding", "onehot", "--cuts", "all", "--start", "local_search", "--json",
-                 "-o", "m", folder=tmp_path).facts
+    built = odtc(
+        "build",
+        MONKS / "monks-1.csv",
+        "--encoding",
+        "onehot",
+        "--cuts",
+        "all",
+        "--start",
+        "local_search",
+        "--json",
+        "-o",
+        "m",
+        folder=tmp_path,
+    ).facts
     plain = odtc("build", MONKS / "monks-1.csv", "--encoding", "onehot", "--json", "-o", "plain", folder=tmp_path).facts
     assert plain["cuts"] == [] and "commutation" in built["cuts"] and built["n_model_rows"] > plain["n_model_rows"]
     assert odtc("solve", "m.mps", "--threads", "1", "--json", folder=tmp_path).facts["start"] == "accepted"
@@ -255,7 +280,10 @@ def test_the_command_line_adds_the_rows_and_decodes_elsewhere(tmp_path):
 
 
 def test_a_loop_solves_with_the_rows_too():
-    fits = [pipeline.fit(MONKS / "monks-1.csv", "bendersoct", 2, encoding="onehot", cuts=cuts, threads=1) for cuts in ("none", "all")]
+    fits = [
+        pipeline.fit(MONKS / "monks-1.csv", "bendersoct", 2, encoding="onehot", cuts=cuts, threads=1)
+        for cuts in ("none", "all")
+    ]
     assert fits[0].facts["objective"] == fits[1].facts["objective"] and fits[1].facts["verified"]
     assert "no_feature_reuse" in fits[1].facts["cuts"]
 

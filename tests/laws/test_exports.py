@@ -65,7 +65,9 @@ def test_every_exporter_takes_every_tree_and_repeats_itself(name, tree):
     text = render_tree(tree, name)
     assert text == render_tree(tree, name)
     assert text.endswith("\n") and not text.endswith("\n\n")
-    assert name == "sql" or not any(line.endswith(" ") for line in text.split("\n"))  # a literal of SQL holds its newlines as they are
+    assert name == "sql" or not any(
+        line.endswith(" ") for line in text.split("\n")
+    )  # a literal of SQL holds its newlines as they are
 
 
 @pytest.mark.parametrize("name", RUNNABLE)

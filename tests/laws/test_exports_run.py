@@ -49,7 +49,14 @@ def node():
 
 def plain(row: dict) -> dict:
     """Cells that JSON can hold: NaN is null, numbers of numpy are Python's."""
-    return {name: None if isinstance(cell, float) and math.isnan(cell) else cell.item() if isinstance(cell, np.generic) else cell for name, cell in row.items()}
+    return {
+        name: None
+        if isinstance(cell, float) and math.isnan(cell)
+        else cell.item()
+        if isinstance(cell, np.generic)
+        else cell
+        for name, cell in row.items()
+    }
 
 
 @needs("node")
@@ -59,7 +66,9 @@ def test_javascript_predicts_as_the_tree(node, data):
     tree = data.draw(trees(oblique=True))
     X = data.draw(rows_for(tree))
     spelling = data.draw(st.integers(0, 20))
-    assert node.run(render_tree(tree, "javascript"), [plain(cells(tree, row, spelling)) for row in X]) == expected(tree, X)
+    assert node.run(render_tree(tree, "javascript"), [plain(cells(tree, row, spelling)) for row in X]) == expected(
+        tree, X
+    )
 
 
 @settings(deadline=None, max_examples=70, suppress_health_check=HEALTH)
@@ -81,11 +90,31 @@ def test_c_compiles_without_a_warning_and_predicts_as_the_tree(tmp_path, data):
     assert exported.run_c(tree, render_tree(tree, "c"), X, tmp_path) == expected(tree, X)
 
 
-COLUMNS = (Feature("size", "numeric"), Feature('SELECT "x"', "categorical", ("a'b", 'c"d', "e\nf")), Feature("code", "categorical", ("1", "2.5")),
-           Feature("ok", "boolean", ("false", "true")))  # fmt: skip
-CELLS = np.array([(size, name, code, ok) for size in (0.3, 0.1 + 0.2, 1e22, np.nan) for name in (0, 1, 2, -1, np.nan) for code in (0, 1, -1, np.nan) for ok in (0, 1, -1, np.nan)])
-SPLITS = (Threshold(0, 0.3), Threshold(0, 0.1 + 0.2), Subset(1, (0.0, 2.0)), Threshold(1, 0.5), Missing(1), Subset(2, (1.0,)), Threshold(2, 0.5), Missing(0), Subset(3, (1.0,)),
-          Threshold(3, 0.5), Subset(0, (1e22, 0.3)), Oblique((Term(0, 0.1), Term(1, -0.7, 0.0), Term(2, 1 / 3, 1.0)), 0.03))
+COLUMNS = (Feature("size", "numeric"), Feature('SELECT "x"', "categorical", ("a'b", 'c"d', "e\nf")),
+           Feature("code", "categorical", ("1", "2.5")), Feature("ok", "boolean", ("false", "true")))  # fmt: skip
+CELLS = np.array(
+    [
+        (size, name, code, ok)
+        for size in (0.3, 0.1 + 0.2, 1e22, np.nan)
+        for name in (0, 1, 2, -1, np.nan)
+        for code in (0, 1, -1, np.nan)
+        for ok in (0, 1, -1, np.nan)
+    ]
+)
+SPLITS = (
+    Threshold(0, 0.3),
+    Threshold(0, 0.1 + 0.2),
+    Subset(1, (0.0, 2.0)),
+    Threshold(1, 0.5),
+    Missing(1),
+    Subset(2, (1.0,)),
+    Threshold(2, 0.5),
+    Missing(0),
+    Subset(3, (1.0,)),
+    Threshold(3, 0.5),
+    Subset(0, (1e22, 0.3)),
+    Oblique((Term(0, 0.1), Term(1, -0.7, 0.0), Term(2, 1 / 3, 1.0)), 0.03),
+)
 
 
 @pytest.mark.parametrize("missing", ["drop", "separate"])
@@ -99,7 +128,12 @@ def test_each_split_in_each_language_on_ties_missing_and_unseen_cells(split, mis
 
 
 def test_a_row_that_has_no_own_cell_of_a_name_of_objects_is_missing_there(node):
-    tree = Tree(Branch(Missing(0), Leaf(0), Leaf(1)), (Feature("constructor", "categorical", ("a",)),), ("gone", "there"), missing="separate")
+    tree = Tree(
+        Branch(Missing(0), Leaf(0), Leaf(1)),
+        (Feature("constructor", "categorical", ("a",)),),
+        ("gone", "there"),
+        missing="separate",
+    )
     assert node.run(render_tree(tree, "javascript"), [{}, {"constructor": "a"}]) == ["gone", "there"]
 
 
@@ -118,7 +152,10 @@ def test_a_number_in_sql_is_the_double_itself(value):
 def test_drawings_and_pmml_are_well_formed_with_any_names(tree):
     ET.fromstring(render_tree(tree, "svg"))
     root = ET.fromstring(render_tree(tree, "pmml"))
-    assert len([node for node in root.findall(".//{*}Node") if "_" not in node.get("id")]) == tree.n_leaves + tree.n_branch_nodes
+    assert (
+        len([node for node in root.findall(".//{*}Node") if "_" not in node.get("id")])
+        == tree.n_leaves + tree.n_branch_nodes
+    )
     lines = render_tree(tree, "markdown").splitlines()
     assert len(lines) == tree.n_leaves + 6 and len({line.count("|") for line in lines[4:]}) == 1
     body = render_tree(tree, "latex")
@@ -133,14 +170,42 @@ def test_special_signs_are_quoted_in_markdown_and_latex():
 
 @needs("pdflatex", everywhere=False)  # Debian's is a gigabyte
 def test_the_picture_in_latex_compiles(tmp_path):
-    tree = Tree(Branch(Threshold(0, 0.3), Branch(Subset(1, (0.0, 2.0)), Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1, (0.0, 0.0), (0, 0))), Leaf(1, (0.0, 3.0), (0, 3))), COLUMNS, ("it's 50%", "*/ \\ ?>"), "--")
+    tree = Tree(
+        Branch(
+            Threshold(0, 0.3),
+            Branch(Subset(1, (0.0, 2.0)), Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1, (0.0, 0.0), (0, 0))),
+            Leaf(1, (0.0, 3.0), (0, 3)),
+        ),
+        COLUMNS,
+        ("it's 50%", "*/ \\ ?>"),
+        "--",
+    )
     (tmp_path / "tree.tex").write_text(render_tree(tree, "latex"), encoding="utf-8")
-    names = [name for name in HOSTILE if all(sign.isascii() or sign in "ï\u2028" for sign in name)]  # what its fonts have
-    branches = [Tree(Branch(Subset(0, (0.0,)), Leaf(0), Leaf(1)), (Feature(name, "categorical", ("a\\b{}", "$x")),), (name, "b")) for name in names]
-    pictures = [text[text.index("\\begin{tikzpicture}") : text.index("\\end{document}")] for text in (render_tree(one, "latex") for one in branches)]
-    text = (tmp_path / "tree.tex").read_text(encoding="utf-8").replace("\\end{document}", "\n".join(pictures) + "\\end{document}")
+    names = [
+        name for name in HOSTILE if all(sign.isascii() or sign in "ï\u2028" for sign in name)
+    ]  # what its fonts have
+    branches = [
+        Tree(
+            Branch(Subset(0, (0.0,)), Leaf(0), Leaf(1)), (Feature(name, "categorical", ("a\\b{}", "$x")),), (name, "b")
+        )
+        for name in names
+    ]
+    pictures = [
+        text[text.index("\\begin{tikzpicture}") : text.index("\\end{document}")]
+        for text in (render_tree(one, "latex") for one in branches)
+    ]
+    text = (
+        (tmp_path / "tree.tex")
+        .read_text(encoding="utf-8")
+        .replace("\\end{document}", "\n".join(pictures) + "\\end{document}")
+    )
     (tmp_path / "tree.tex").write_text(text, encoding="utf-8")
-    run = subprocess.run(["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "tree.tex"], cwd=tmp_path, capture_output=True, check=False)
+    run = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "tree.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout.decode("utf-8", "replace")[-2000:]
 
 
@@ -166,20 +231,30 @@ def run_pmml(tree, text, X) -> list:
     found = []
     for row in X:
         values = {feature.name: pmml_cell(feature, value) for feature, value in zip(tree.features, row)}
-        found.append(model.predict({name: value for name, value in values.items() if value is not None}).get(f"predicted_{name}"))
+        found.append(
+            model.predict({name: value for name, value in values.items() if value is not None}).get(f"predicted_{name}")
+        )
     return found
 
 
 def pmml_cell(feature, value):
     if math.isnan(value):
         return None
-    return float(value) if feature.kind == "numeric" else feature.levels[int(value)] if value >= 0 else exported.unseen(feature)
+    return (
+        float(value)
+        if feature.kind == "numeric"
+        else feature.levels[int(value)]
+        if value >= 0
+        else exported.unseen(feature)
+    )
 
 
 @pytest.mark.parametrize("missing", ["drop", "separate"])
 def test_pmml_predicts_as_the_tree_for_each_split(java, missing):
     for split in SPLITS:
-        tree = Tree(Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1)), COLUMNS, ("it's", "*/ \\ ?>"), "target", missing)
+        tree = Tree(
+            Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Leaf(1)), COLUMNS, ("it's", "*/ \\ ?>"), "target", missing
+        )
         assert run_pmml(tree, render_tree(tree, "pmml"), CELLS[::3]) == expected(tree, CELLS[::3]), split
 
 
@@ -187,7 +262,14 @@ def test_pmml_predicts_as_the_tree_for_each_split(java, missing):
 @given(data=st.data())
 def test_pmml_predicts_as_any_tree(java, data):
     tree = data.draw(trees(oblique=True))
-    words = [tree.target, *tree.classes, *(word for feature in tree.features for word in (feature.name, *feature.levels))]
-    assume(tree.target not in [feature.name for feature in tree.features] and not any(xml(word) != xml(word).replace("\ufffd", "") for word in words))
+    words = [
+        tree.target,
+        *tree.classes,
+        *(word for feature in tree.features for word in (feature.name, *feature.levels)),
+    ]
+    assume(
+        tree.target not in [feature.name for feature in tree.features]
+        and not any(xml(word) != xml(word).replace("\ufffd", "") for word in words)
+    )
     X = data.draw(rows_for(tree))
     assert run_pmml(tree, render_tree(tree, "pmml"), X) == expected(tree, X)

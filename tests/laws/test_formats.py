@@ -74,7 +74,9 @@ def test_names_are_safe_and_distinct(form, data):
 
 
 def test_gzip_says_nothing_of_name_or_time(tmp_path):
-    dataset = Dataset("d", np.array([[0.0], [1.0]]), np.array([0, 1], np.int32), (Feature("f", "numeric"),), ("a", "b"), np.ones(2))
+    dataset = Dataset(
+        "d", np.array([[0.0], [1.0]]), np.array([0, 1], np.int32), (Feature("f", "numeric"),), ("a", "b"), np.ones(2)
+    )
     problem = Problem(encode(dataset), CompleteTree(1), "flowoct", parse_params("flowoct", {}))
     model = problem.module.build(problem)
     one, two = write_model(model, tmp_path / "one.mps.gz"), write_model(model, tmp_path / "two.mps.gz")
@@ -92,12 +94,14 @@ def assert_same_model(model, read, format):
     assert name_list(read.columns) == names
     assert name_list(read.rows) == rows
     for one, two in (
-        (model.c, read.c), (model.col_lower, read.col_lower), (model.col_upper, read.col_upper),
-        (model.row_lower, read.row_lower), (model.row_upper, read.row_upper), (model.integrality, read.integrality),
+        (model.c, read.c),
+        (model.col_lower, read.col_lower),
+        (model.col_upper, read.col_upper),
+        (model.row_lower, read.row_lower),
+        (model.row_upper, read.row_upper),
+        (model.integrality, read.integrality),
     ):
         np.testing.assert_array_equal(one, two)
     assert read.offset == model.offset
     assert model.A.nnz == read.A.nnz
     np.testing.assert_array_equal(model.A.toarray(), read.A.toarray())
-
-

@@ -24,7 +24,9 @@ def test_optimum_is_that_of_exhaustive_search(form, data):
 
 
 # The others read the same model from a file: a few problems each, in the default and the printed form.
-@pytest.mark.parametrize("form", [form for form in ALL_FORMS if form[1] in ({}, {"lambda": 0.25, "literal": True})], ids=form_id)
+@pytest.mark.parametrize(
+    "form", [form for form in ALL_FORMS if form[1] in ({}, {"lambda": 0.25, "literal": True})], ids=form_id
+)
 @pytest.mark.parametrize("solver", [name for name in SOLVERS.names() if name != "highs"])
 @given(data=st.data())
 @settings(max_examples=3, **SLOW)
@@ -58,10 +60,14 @@ def exhaustive_cost(problem) -> float:
     encoded, depth, (per_error, per_branch_node, least) = problem.encoded, problem.topology.depth, terms(problem)
     cost = encoded.cost.tolist()
     if not getattr(problem.module, "BEYOND", False):
-        return cheapest(encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least, cost)
+        return cheapest(
+            encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least, cost
+        )
     data = encoded.dataset
     X, n = splits_of(problem), data.n_rows
     if not getattr(problem.params, "rho", 0.0):
         return cheapest(X, data.y, data.weight, depth, per_branch_node, per_error, np.ones(n, int), least, cost)
-    return min((data.weight * encoded.cost[data.y, predicted]).sum() + penalty(problem, predicted)
-               for predicted in every_labelling(X, len(data.classes), depth))
+    return min(
+        (data.weight * encoded.cost[data.y, predicted]).sum() + penalty(problem, predicted)
+        for predicted in every_labelling(X, len(data.classes), depth)
+    )

@@ -21,11 +21,20 @@ from tests.laws.problems import COMPILED
 # What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.
 # No column here has more than three levels, so a set of levels is one of them, or all but one.
 OBJECTIVES = {
-    "errors": ((1.0, 0.0, 0), {name: {} for name in ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg")}),
-    "branch price": ((0.75, 0.25, 0), {name: {"lambda": 0.25} for name in ("flowoct", "bendersoct", "dpflow")} | {"oct": {"alpha": 1 / 3}}),
+    "errors": (
+        (1.0, 0.0, 0),
+        {name: {} for name in ("flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow", "cg")},
+    ),
+    "branch price": (
+        (0.75, 0.25, 0),
+        {name: {"lambda": 0.25} for name in ("flowoct", "bendersoct", "dpflow")} | {"oct": {"alpha": 1 / 3}},
+    ),
     "least leaf": ((1.0, 0.0, 2), {name: {"n_min": 2} for name in ("oct", "fair", "cg")}),
 }
-OTHERS = {"svm1_odt": "hyperplanes part more than tests do", "oct_h": "as svm1_odt"}  # formulations of an objective of their own: name -> why
+OTHERS = {
+    "svm1_odt": "hyperplanes part more than tests do",
+    "oct_h": "as svm1_odt",
+}  # formulations of an objective of their own: name -> why
 FILES = {"cbc": "fixed-mps", "scip": "lp", "glpk": "mps"}
 
 
@@ -83,7 +92,10 @@ def drawn(seed):
         n, kinds = rng.integers(5, 11), rng.choice([NUMERIC, CATEGORICAL], rng.integers(1, 4))
         X = np.column_stack([rng.integers(0, 5, n) / 2 if kind == NUMERIC else rng.integers(0, 3, n) for kind in kinds])
         y, K = rng.integers(0, rng.integers(2, 4), n).astype(np.int32), 3
-        features = tuple(Feature(f"f{place}", str(kind), () if kind == NUMERIC else ("a", "b", "c")) for place, kind in enumerate(kinds))
+        features = tuple(
+            Feature(f"f{place}", str(kind), () if kind == NUMERIC else ("a", "b", "c"))
+            for place, kind in enumerate(kinds)
+        )
         weight = rng.choice([1.0, 1.0, 2.0, 0.5], n)
         try:
             encoded = encode(Dataset(f"d{seed}", X.astype(float), y, features, tuple("xyz"[:K]), weight))

@@ -99,21 +99,30 @@ def test_infeasible(name):
     # One of three whole numbers must be 1, and no half of one may be.
     nothing = model([1, 1, 1], [[1, 1, 1], [2, 2, 2]], [1, -np.inf], [np.inf, 1])
     found = solve(nothing, name, LIMIT)
-    assert found.termination in ("infeasible", "infeasible_or_unbounded") and not found.has_solution and not found.message
+    assert (
+        found.termination in ("infeasible", "infeasible_or_unbounded") and not found.has_solution and not found.message
+    )
 
 
 def test_unbounded(name):
     # Two rows, so that no solver takes a shortcut that says less.
     endless = model([-1, -1], [[1, -1], [-1, 1]], -np.inf, 3, upper=np.inf)
     found = solve(endless, name, LIMIT)
-    assert found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution and not found.message
+    assert (
+        found.termination in ("unbounded", "infeasible_or_unbounded") and not found.has_solution and not found.message
+    )
 
 
 def test_general_columns_and_all_kinds_of_bounds(name):
-    # min x + 2y - z - u: x whole in [-5, -2], y whole in [0, 4], z in [-inf, 2.5], u free; y + x >= -3, u + z <= 4, u <= 3
+    # min x + 2y - z - u: x whole in [-5, -2], y whole in [0, 4], z in [-inf, 2.5], u free; y + x >= -3, u + z <= 4,
+    # u <= 3
     mixed = model(
-        [1, 2, -1, -1], [[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]], [-3, -np.inf, -np.inf], [np.inf, 4, 3],
-        lower=[-5, 0, -np.inf, -np.inf], upper=[-2, 4, 2.5, np.inf],
+        [1, 2, -1, -1],
+        [[1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]],
+        [-3, -np.inf, -np.inf],
+        [np.inf, 4, 3],
+        lower=[-5, 0, -np.inf, -np.inf],
+        upper=[-2, 4, 2.5, np.inf],
     )
     kinds = np.array([1, 1, 0, 0], np.uint8)
     mixed = type(mixed)(**{**mixed.__dict__, "integrality": kinds})
@@ -132,9 +141,16 @@ def split(slack: bool):
     known = draw.integers(0, 2, 40).astype(float)
     if not slack:
         return model(np.zeros(40), A, A @ known, A @ known), known
-    made = model(np.r_[np.zeros(40), np.ones(10)], np.hstack([A, np.eye(5), -np.eye(5)]), A @ known, A @ known,
-                 upper=np.r_[np.ones(40), np.full(10, 1e4)])
-    return type(made)(**{**made.__dict__, "integrality": np.r_[np.ones(40), np.zeros(10)].astype(np.uint8)}), np.r_[known, np.zeros(10)]
+    made = model(
+        np.r_[np.zeros(40), np.ones(10)],
+        np.hstack([A, np.eye(5), -np.eye(5)]),
+        A @ known,
+        A @ known,
+        upper=np.r_[np.ones(40), np.full(10, 1e4)],
+    )
+    return type(made)(**{**made.__dict__, "integrality": np.r_[np.ones(40), np.zeros(10)].astype(np.uint8)}), np.r_[
+        known, np.zeros(10)
+    ]
 
 
 def test_at_its_time_limit_without_an_incumbent(name):
@@ -154,7 +170,10 @@ def test_at_its_time_limit_with_an_incumbent(name):
 # By what its log tells of an incumbent. CBC and SCIP hand theirs in too, but tell of it late, as what they print
 # waits in a buffer; highs-cli, glpk, lp_solve and symphony die of Ctrl-C with all they have.
 TELLS = {
-    "highs": r"^ [A-Za-z] +\d+ ", "gurobi": r"heuristic solution", "cplex": r"^Found incumbent", "xpress": r"^ +\d+ +\d*\.\d+ +\S+ +[1-9]",
+    "highs": r"^ [A-Za-z] +\d+ ",
+    "gurobi": r"heuristic solution",
+    "cplex": r"^Found incumbent",
+    "xpress": r"^ +\d+ +\d*\.\d+ +\S+ +[1-9]",
     "copt": r"^H ",
 }
 
@@ -170,7 +189,13 @@ def test_interrupted_it_hands_in_its_incumbent(name):
         if re.search(TELLS[name], text, re.M):
             seen.append(text)
 
-    found = solve(hard, name, Options(threads=1), log=listen, ends_in=lambda: 30 if seen or time.monotonic() - began > 60 else None)
+    found = solve(
+        hard,
+        name,
+        Options(threads=1),
+        log=listen,
+        ends_in=lambda: 30 if seen or time.monotonic() - began > 60 else None,
+    )
     assert seen and (found.termination, found.has_solution) == ("interrupted", True), found.message
 
 
@@ -189,7 +214,9 @@ def test_folders_and_names_of_any_kind(name, format, monks, tmp_path):
     folder = tmp_path / "a folder of Zoë's, with (brackets) & 100 %"
     folder.mkdir()
     suffix = {"mps": ".mps", "lp": ".lp", "fixed-mps": ".mps"}[format]
-    path = write_model(model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf), folder / f"mö del{suffix}", format)
+    path = write_model(
+        model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf), folder / f"mö del{suffix}", format
+    )
     small = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
     if format == "fixed-mps":
         small = type(small)(**{**small.__dict__, "columns": model_columns("C")})
@@ -214,7 +241,9 @@ def model_columns(letter):
 def test_a_broken_model_file_gives_an_error_not_an_answer(name, tmp_path, monkeypatch):
     if name == "highs":
         pytest.skip("the embedded HiGHS reads no files here")
-    monkeypatch.setattr(external, "compare", lambda path, model: ModelFile("mps", False, False, ""))  # else it gets a whole one
+    monkeypatch.setattr(
+        external, "compare", lambda path, model: ModelFile("mps", False, False, "")
+    )  # else it gets a whole one
     path = tmp_path / "broken.mps"
     path.write_text("NAME          BROKEN  FREE\nROWS\n N  obj\n L  r1\nCOLUMNS\n    x  nosuchrow  one\n")
     found = solve(model([1], [[1]], 1, np.inf), name, LIMIT, path=path)
@@ -253,8 +282,11 @@ def box(words: str, rest: str) -> str:
 
 def xml(status: int) -> str:
     columns = "".join(f'<variable name="x{at}" index="{at}" value="1"/>' for at in range(3))
-    return (f'<?xml version = "1.0"?>\n<CPLEXSolution version="1.2">\n<header objectiveValue="3" solutionStatusValue="{status}"/>\n'
-            f"<variables>{columns}</variables>\n</CPLEXSolution>\n")
+    return (
+        f'<?xml version = "1.0"?>\n<CPLEXSolution version="1.2">\n<header objectiveValue="3" '
+        f'solutionStatusValue="{status}"/>\n'
+        f"<variables>{columns}</variables>\n</CPLEXSolution>\n"
+    )
 
 
 VALUES = "x0 1\nx1 1\nx2 1\n"
@@ -264,59 +296,147 @@ PLUS = "+" * 51
 # without a file print all. The bound is what the log says of it.
 TALKS = {
     "highs-cli": (
-        ("Solving report\n  Status            Time limit reached\n  Dual bound        1.5\n",
-         "Model status\nTime limit reached\n\n# Primal solution values\nFeasible\nObjective 3\n# Columns 3\n" + VALUES
-         + "# Rows 3\nr0 2\nr1 2\nr2 2\n\n# Dual solution values\nNone\n\n# Basis\nHiGHS_basis_file v2\nNone\n"),
-        ("Solving report\n  Status            Time limit reached\n  Dual bound        1.5\n",
-         "Model status\nTime limit reached\n\n# Primal solution values\nNone\n\n# Dual solution values\nNone\n"), 1.5),
+        (
+            "Solving report\n  Status            Time limit reached\n  Dual bound        1.5\n",
+            "Model status\nTime limit reached\n\n# Primal solution values\nFeasible\nObjective 3\n# Columns 3\n"
+            + VALUES
+            + "# Rows 3\nr0 2\nr1 2\nr2 2\n\n# Dual solution values\nNone\n\n# Basis\nHiGHS_basis_file v2\nNone\n",
+        ),
+        (
+            "Solving report\n  Status            Time limit reached\n  Dual bound        1.5\n",
+            "Model status\nTime limit reached\n\n# Primal solution values\nNone\n\n# Dual solution values\nNone\n",
+        ),
+        1.5,
+    ),
     "cbc": (
-        ("Welcome to the CBC MILP Solver \n\nResult - Stopped on time limit\n\nObjective value:   3.0\nLower bound:   1.500\n",
-         "Stopped on time - objective value 3\n 0 x0 1 0\n 1 x1 1 0\n 2 x2 1 0\n"),
-        ("Welcome to the CBC MILP Solver \n\nResult - Stopped on time limit\n\nNo feasible solution found\nLower bound:   1.500\n",
-         "Stopped on time (no integer solution - continuous used) - objective value 1.5\n 0 x0 0.5 0\n 1 x1 0.5 0\n 2 x2 0.5 0\n"), 1.4995),
+        (
+            "Welcome to the CBC MILP Solver \n\nResult - Stopped on time limit\n\nObjective value:   3.0\nLower "
+            "bound:   1.500\n",
+            "Stopped on time - objective value 3\n 0 x0 1 0\n 1 x1 1 0\n 2 x2 1 0\n",
+        ),
+        (
+            "Welcome to the CBC MILP Solver \n\nResult - Stopped on time limit\n\nNo feasible solution found\nLower "
+            "bound:   1.500\n",
+            "Stopped on time (no integer solution - continuous used) - objective value 1.5\n 0 x0 0.5 0\n 1 x1 0.5 "
+            "0\n 2 x2 0.5 0\n",
+        ),
+        1.4995,
+    ),
     "scip": (
-        ("SCIP Status        : solving was interrupted [time limit reached]\nDual Bound         : +1.50000000000000e+00\n",
-         "solution status: time limit reached\nobjective value:    3\nx0  1 \t(obj:1)\nx1  1 \t(obj:1)\nx2  1 \t(obj:1)\n"),
-        ("SCIP Status        : solving was interrupted [time limit reached]\nDual Bound         : +1.50000000000000e+00\n",
-         "solution status: time limit reached\nno solution available\n"), 1.5),
+        (
+            "SCIP Status        : solving was interrupted [time limit reached]\nDual Bound         : "
+            "+1.50000000000000e+00\n",
+            "solution status: time limit reached\nobjective value:    3\nx0  1 \t(obj:1)\nx1  1 \t(obj:1)\nx2  1 "
+            "\t(obj:1)\n",
+        ),
+        (
+            "SCIP Status        : solving was interrupted [time limit reached]\nDual Bound         : "
+            "+1.50000000000000e+00\n",
+            "solution status: time limit reached\nno solution available\n",
+        ),
+        1.5,
+    ),
     "glpk": (
-        ("GLPSOL--GLPK LP/MIP Solver 5.0\n3 integer variables, all of which are binary\nOPTIMAL LP SOLUTION FOUND\n"
-         "+     5: mip =   3.000000000e+00 >=   1.500000000e+00  50.0% (1; 0)\nTIME LIMIT EXCEEDED; SEARCH TERMINATED\n",
-         f"s mip 3 3 f 3\n{ROWS}j 1 1\nj 2 1\nj 3 1\ne o f\n"),
-        ("GLPSOL--GLPK LP/MIP Solver 5.0\n3 integer variables, all of which are binary\nOPTIMAL LP SOLUTION FOUND\n"
-         "+     5: mip =     not found yet >=   1.500000000e+00        (1; 0)\nTIME LIMIT EXCEEDED; SEARCH TERMINATED\n",
-         f"s mip 3 3 u 0\n{ROWS}j 1 0\nj 2 0\nj 3 0\ne o f\n"), 1.5),
+        (
+            "GLPSOL--GLPK LP/MIP Solver 5.0\n3 integer variables, all of which are binary\nOPTIMAL LP SOLUTION FOUND\n"
+            "+     5: mip =   3.000000000e+00 >=   1.500000000e+00  50.0% (1; 0)\nTIME LIMIT EXCEEDED; SEARCH "
+            "TERMINATED\n",
+            f"s mip 3 3 f 3\n{ROWS}j 1 1\nj 2 1\nj 3 1\ne o f\n",
+        ),
+        (
+            "GLPSOL--GLPK LP/MIP Solver 5.0\n3 integer variables, all of which are binary\nOPTIMAL LP SOLUTION FOUND\n"
+            "+     5: mip =     not found yet >=   1.500000000e+00        (1; 0)\nTIME LIMIT EXCEEDED; SEARCH "
+            "TERMINATED\n",
+            f"s mip 3 3 u 0\n{ROWS}j 1 0\nj 2 0\nj 3 0\ne o f\n",
+        ),
+        1.5,
+    ),
     "lp_solve": (
-        ("Suboptimal solution\n\nValue of objective function: 3.00000000\n\nActual values of the variables:\n" + VALUES
-         + "\nActual values of the constraints:\nr0 2\nr1 2\nr2 2\n", None), ("Timeout\n", None), None),
+        (
+            "Suboptimal solution\n\nValue of objective function: 3.00000000\n\nActual values of the variables:\n"
+            + VALUES
+            + "\nActual values of the constraints:\nr0 2\nr1 2\nr2 2\n",
+            None,
+        ),
+        ("Timeout\n", None),
+        None,
+    ),
     "symphony": (
-        (box("Time Limit Reached", "Current Upper Bound:         3.0000000000\nCurrent Lower Bound:         1.5000000000\n\n"
-             f"Solution Cost: 3.0\n{PLUS}\nColumn names and values of nonzeros in the solution\n{PLUS}\n{VALUES}\n"), None),
-        (box("Time Limit Reached", "Current Lower Bound:         1.5000000000\n\nNo Solution Found\n\n"), None), 1.5),
+        (
+            box(
+                "Time Limit Reached",
+                "Current Upper Bound:         3.0000000000\nCurrent Lower Bound:         1.5000000000\n\n"
+                f"Solution Cost: 3.0\n{PLUS}\nColumn names and values of nonzeros in the solution\n{PLUS}\n{VALUES}\n",
+            ),
+            None,
+        ),
+        (box("Time Limit Reached", "Current Lower Bound:         1.5000000000\n\nNo Solution Found\n\n"), None),
+        1.5,
+    ),
     "gurobi": (
-        ("Gurobi Optimizer version 13.0.3\n\nTime limit reached\nBest objective 3.000000000000e+00, best bound 1.500000000000e+00, gap 50.0000%\n",
-         "# Solution for model small\n# Objective value = 3\n" + VALUES),
-        ("Gurobi Optimizer version 13.0.3\n\nTime limit reached\nBest objective -, best bound 1.500000000000e+00, gap -\n", None), 1.5),
+        (
+            "Gurobi Optimizer version 13.0.3\n\nTime limit reached\nBest objective 3.000000000000e+00, best bound "
+            "1.500000000000e+00, gap 50.0000%\n",
+            "# Solution for model small\n# Objective value = 3\n" + VALUES,
+        ),
+        (
+            "Gurobi Optimizer version 13.0.3\n\nTime limit reached\nBest objective -, best bound 1.500000000000e+00, "
+            "gap -\n",
+            None,
+        ),
+        1.5,
+    ),
     "cplex": (
-        ("Version identifier: 22.2.0.0 | 2026-07-01 | 7cae668b4\nMIP - Time limit exceeded, integer feasible:  Objective =  3.0000000000e+00\n"
-         "Current MIP best bound =  1.5000000000e+00 (gap = 1.5, 50.00%)\n", xml(107)),
-        ("Version identifier: 22.2.0.0 | 2026-07-01 | 7cae668b4\nMIP - Time limit exceeded, no integer solution.\n"
-         "Current MIP best bound =  1.5000000000e+00 (gap is infinite)\n", None), 1.5),
+        (
+            "Version identifier: 22.2.0.0 | 2026-07-01 | 7cae668b4\nMIP - Time limit exceeded, integer feasible:  "
+            "Objective =  3.0000000000e+00\n"
+            "Current MIP best bound =  1.5000000000e+00 (gap = 1.5, 50.00%)\n",
+            xml(107),
+        ),
+        (
+            "Version identifier: 22.2.0.0 | 2026-07-01 | 7cae668b4\nMIP - Time limit exceeded, no integer solution.\n"
+            "Current MIP best bound =  1.5000000000e+00 (gap is infinite)\n",
+            None,
+        ),
+        1.5,
+    ),
     "xpress": (
-        ("FICO Xpress v9.9.1\nSTOPPING - MAXTIME limit reached (TIMELIMIT=1.00  time=1.00).\n *** Search unfinished ***    Time:     1.00\n"
-         "Final MIP bound                       : 1.500000000000000e+00\n  Number of solutions found / nodes   :         2 /      1905\n",
-         "NAME small\n C x0 1\n C x1 1\n C x2 1\nENDATA\n"),
-        ("FICO Xpress v9.9.1\nSTOPPING - MAXTIME limit reached (TIMELIMIT=1.00  time=1.00).\n *** Search unfinished ***    Time:     1.00\n"
-         "Final MIP bound                       : 1.500000000000000e+00\n  Number of solutions found / nodes   :         0 /      1905\n",
-         "NAME small\n C x0 0.5\n C x1 0.5\n C x2 0.5\nENDATA\n"), 1.5),
+        (
+            "FICO Xpress v9.9.1\nSTOPPING - MAXTIME limit reached (TIMELIMIT=1.00  time=1.00).\n *** Search "
+            "unfinished ***    Time:     1.00\n"
+            "Final MIP bound                       : 1.500000000000000e+00\n  Number of solutions found / nodes   :  "
+            "       2 /      1905\n",
+            "NAME small\n C x0 1\n C x1 1\n C x2 1\nENDATA\n",
+        ),
+        (
+            "FICO Xpress v9.9.1\nSTOPPING - MAXTIME limit reached (TIMELIMIT=1.00  time=1.00).\n *** Search "
+            "unfinished ***    Time:     1.00\n"
+            "Final MIP bound                       : 1.500000000000000e+00\n  Number of solutions found / nodes   :  "
+            "       0 /      1905\n",
+            "NAME small\n C x0 0.5\n C x1 0.5\n C x2 0.5\nENDATA\n",
+        ),
+        1.5,
+    ),
     "copt": (
-        ("Best solution   : 3.000000000\nBest bound      : 1.500000000\nSolve node      : 632\nMIP status      : stopped (time limit reached)\n"
-         "Solution status : feasible\n", "# Objective value 3\n" + VALUES),
-        ("Best solution   : +inf\nBest bound      : 1.500000000\nSolve node      : 632\nMIP status      : stopped (time limit reached)\n"
-         "Solution status : unknown\nSolution is not available\n", None), 1.5),
+        (
+            "Best solution   : 3.000000000\nBest bound      : 1.500000000\nSolve node      : 632\nMIP status      : "
+            "stopped (time limit reached)\n"
+            "Solution status : feasible\n",
+            "# Objective value 3\n" + VALUES,
+        ),
+        (
+            "Best solution   : +inf\nBest bound      : 1.500000000\nSolve node      : 632\nMIP status      : stopped "
+            "(time limit reached)\n"
+            "Solution status : unknown\nSolution is not available\n",
+            None,
+        ),
+        1.5,
+    ),
     "cuopt": (
         ("cuOpt version: 25.10\nStatus: FeasibleFound\n", "# Status: FeasibleFound\n# Objective value: 3\n" + VALUES),
-        ("cuOpt version: 25.10\nStatus: TimeLimit\n", "# Status: TimeLimit\n"), None),
+        ("cuOpt version: 25.10\nStatus: TimeLimit\n", "# Status: TimeLimit\n"),
+        None,
+    ),
 }
 
 
@@ -351,11 +471,25 @@ FAKES = {
     "writes a rubbish file": ("head -c 100000 /dev/urandom > solution.sol", "error", False),
     "writes an empty file": (": > solution.sol", "error", False),
     "writes the relaxation": (
-        "printf 'Stopped on time - objective value 1.5\\n 0 x0 0.5 0\\n 1 x1 0.5 0\\n 2 x2 0.5 0\\n' > solution.sol", "time_limit", False),
-    "writes another model's solution": ("printf 'Optimal - objective value 1\\n 0 y 1 0\\n' > solution.sol", "error", False),
-    "writes a point that is none": ("printf 'Optimal - objective value 1\\n 0 x0 1 0\\n' > solution.sol", "error", False),
+        "printf 'Stopped on time - objective value 1.5\\n 0 x0 0.5 0\\n 1 x1 0.5 0\\n 2 x2 0.5 0\\n' > solution.sol",
+        "time_limit",
+        False,
+    ),
+    "writes another model's solution": (
+        "printf 'Optimal - objective value 1\\n 0 y 1 0\\n' > solution.sol",
+        "error",
+        False,
+    ),
+    "writes a point that is none": (
+        "printf 'Optimal - objective value 1\\n 0 x0 1 0\\n' > solution.sol",
+        "error",
+        False,
+    ),
     "says infeasible when its time is over": (
-        "sleep 0.55; echo 'Welcome to the CBC MILP Solver'; echo 'Pre-processing says infeasible or unbounded'", "time_limit", False),
+        "sleep 0.55; echo 'Welcome to the CBC MILP Solver'; echo 'Pre-processing says infeasible or unbounded'",
+        "time_limit",
+        False,
+    ),
 }
 
 
@@ -382,11 +516,15 @@ def test_a_program_that_misbehaves(what, tmp_path, monkeypatch):
         except ProcessLookupError:
             return
         time.sleep(0.05)
-    alive = [p.read_text().split(")")[1].split()[0] for p in Path("/proc").glob("[0-9]*/stat") if p.read_text().split(")")[1].split()[2] == str(pid)]
+    alive = [
+        p.read_text().split(")")[1].split()[0]
+        for p in Path("/proc").glob("[0-9]*/stat")
+        if p.read_text().split(")")[1].split()[2] == str(pid)
+    ]
     assert set(alive) <= {"Z"}, alive
 
 
-TEMPLATE = '''
+TEMPLATE = """
 name = "my solver"
 command = [{python!r}, "{script}", "{{{{ model }}}}", "{{{{ solution }}}}", "{{% if time_limit %}}--limit={{{{ time_limit }}}}{{% endif %}}"]
 model = "lp"
@@ -397,8 +535,8 @@ bound = 'proved (\\S+)'
 [status]
 "all done" = "optimal"
 "gave up" = "time_limit"
-'''
-SOLVER = '''
+"""
+SOLVER = """
 import sys
 text = "x0 := 1\\nx1 := 1\\nx2 := 0\\n"
 assert "Subject To" in open(sys.argv[1]).read()
@@ -408,7 +546,7 @@ if {kind!r} == "file":
 else:
     print(text)
 print("proved 2.0, all done")
-'''
+"""
 
 
 @pytest.mark.parametrize("kind", ["file", "stdout"])

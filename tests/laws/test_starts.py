@@ -53,7 +53,9 @@ def test_start_is_feasible_costs_the_tree_and_decodes_to_it(form, data):
 def test_a_tree_in_words_and_on_the_heap_are_one(data):
     problem = data.draw(problems(data.draw(st.sampled_from([("flowoct", {}), ("fair", {})])), depths=(1, 2, 3)))
     heap = data.draw(heaps(problem))
-    back = HeapTree.from_tree(heap.to_tree(problem.encoded), problem.encoded, problem.topology, beyond=problem.formulation == "fair")
+    back = HeapTree.from_tree(
+        heap.to_tree(problem.encoded), problem.encoded, problem.topology, beyond=problem.formulation == "fair"
+    )
     assert_same(back, heap)
 
 

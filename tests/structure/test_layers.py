@@ -54,8 +54,16 @@ ONLY_IN = {
     "coptpy": {"solvers/drivers"},
     "ortools": {"solvers/drivers"},
     "pyscipopt": {"solvers/drivers"},
-    "sklearn": {"heuristics", "formulations", "estimators", "algorithms/hyperplanes", "trees/exporters", "trees/drawing",
-                "trees/importing", "data/encodings"},
+    "sklearn": {
+        "heuristics",
+        "formulations",
+        "estimators",
+        "algorithms/hyperplanes",
+        "trees/exporters",
+        "trees/drawing",
+        "trees/importing",
+        "data/encodings",
+    },
     "onnx": {"trees/exporters"},
     "matplotlib": {"trees/drawing", "evaluation/plots"},
     "polars": {"data/column_types", "data/reading", "data/readers", "data/frames"},
@@ -140,11 +148,17 @@ REGISTRIES = {kind: registry for kind, registry in catalogue.REGISTRIES.items() 
 def test_every_member_is_registered_and_complete(kind):
     registry = REGISTRIES[kind]
     folder = PACKAGE.parent / Path(*registry.package.split("."))
-    found = {path.parent.name if path.name == "__init__.py" else path.stem
-             for path in [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
-             if any(isinstance(node, ast.Assign) and any(name.id == "NAME" for target in node.targets
-                    for name in ast.walk(target) if isinstance(name, ast.Name))
-                    for node in ast.parse(path.read_text(encoding="utf-8")).body)}
+    found = {
+        path.parent.name if path.name == "__init__.py" else path.stem
+        for path in [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
+        if any(
+            isinstance(node, ast.Assign)
+            and any(
+                name.id == "NAME" for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)
+            )
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+        )
+    }
     assert found == {name.replace("-", "_") for name in registry.module_names}
     for name in registry.module_names:
         module = registry.get(name)

@@ -91,11 +91,20 @@ def reduced(graph: Graph) -> Graph:
         state = number[level.state[arcs]].astype(np.int32)
         bare = (below < 0).all(axis=1)
         first = np.searchsorted(state[bare], np.arange(kept[j].sum() + 1))
-        levels.append(replace(
-            level, cover=level.cover[kept[j]], path=level.path[kept[j]], label=level.label[kept[j]], floor=level.floor[kept[j]],
-            stop=np.minimum(level.stop[kept[j]], least(cost[bare], first)), state=state[~bare],
-            test=level.test[arcs][~bare], below=below[~bare], cost=cost[~bare],
-        ))
+        levels.append(
+            replace(
+                level,
+                cover=level.cover[kept[j]],
+                path=level.path[kept[j]],
+                label=level.label[kept[j]],
+                floor=level.floor[kept[j]],
+                stop=np.minimum(level.stop[kept[j]], least(cost[bare], first)),
+                state=state[~bare],
+                test=level.test[arcs][~bare],
+                below=below[~bare],
+                cost=cost[~bare],
+            )
+        )
         if not kept[j].any() or not (~bare).any():
             break
     return replace(graph, levels=tuple(levels))

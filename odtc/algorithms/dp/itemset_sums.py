@@ -122,7 +122,9 @@ class Stumps:
         self.worth = loss[:, :1] - loss[:, 1:] if self.two else loss.max(axis=1, keepdims=True) - loss
         total = float(np.abs(self.worth).sum())
         whole = np.array_equal(loss, np.rint(loss))
-        self.dtype = np.dtype(np.int16 if whole and total < 10_000 else np.int32 if whole and total < 2**29 else np.float64)
+        self.dtype = np.dtype(
+            np.int16 if whole and total < 10_000 else np.int32 if whole and total < 2**29 else np.float64
+        )
         self.real = np.float32 if whole and total < 2**24 else np.float64
         self.F, self.K = signed.X.shape[1], self.worth.shape[1]
 
@@ -131,7 +133,11 @@ class Stumps:
         """Whether `best` of this size has room for its tables; sizes 0 to 3 are counted here."""
         pair = 4 * n_tests**2 * (n_classes if n_classes > 2 else 1)
         held = (0, 0, 1, 2)  # itemsets of this many tests have tables that stay
-        return size <= min(3, n_tests - 1) and (not size or fits(n_tests, size, 8 * n_tests)) and fits(n_tests, held[size], pair)
+        return (
+            size <= min(3, n_tests - 1)
+            and (not size or fits(n_tests, size, 8 * n_tests))
+            and fits(n_tests, held[size], pair)
+        )
 
     @cached_property
     def _X(self):
@@ -173,12 +179,13 @@ class Stumps:
                 make = lambda part: _two(one, _cut(a, part), _cut(b, part), positive[..., part])  # noqa: B023, E731
             else:
                 ranks = [self._ranks(items, places) for places in ((0, 1), (0, 2), (1, 2))]
-                make = lambda part: _three(pairs, *(_cut(rank, part) for rank in ranks), positive[..., part])  # noqa: B023, E731
+                make = lambda part: _three(pairs, *(_cut(rank, part) for rank in ranks), positive[..., part])  # noqa: B023
             self._blocks(size, begin, positive.shape[-1], make, pick)
 
     def _parts(self, size: int):
         """(first, items, tables) over the positive itemsets of a size: all at once where they are few, else
-        those of one prefix together, in pieces. `items` says the tests, one per place: an array, or where it is the same
+        those of one prefix together, in pieces. `items` says the tests, one per place: an array, or where it is the
+        same
         for the whole part, one of length one."""
         signed, F, X = self.signed, self.F, self._X
         sets = signed.itemsets(size)
@@ -192,7 +199,11 @@ class Stumps:
             step = max(1, PIECE // (max(F, len(rows)) * F * self.K))
             for first in range(0, end - begin, step):
                 extra = every[first : first + step]
-                yield begin + first, [*(np.array([test]) for test in prefix), extra], self._pairs(rows, X[rows[:, None], extra])
+                yield (
+                    begin + first,
+                    [*(np.array([test]) for test in prefix), extra],
+                    self._pairs(rows, X[rows[:, None], extra]),
+                )
 
     def _signed_pairs(self, one):
         """The four signed tables of all pairs of tests, signs as in Itemsets: (g, k, f, pairs) each."""

@@ -81,7 +81,11 @@ class Derivations:
                 here.known.append(Found(cost, -1, ()))
                 continue
             base, below = self._sides(state, here, at)
-            here.known.append(Found(cost, int(here.test[at]), tuple(side and (side, place) for side, place in zip(below, (left, right)))))
+            here.known.append(
+                Found(
+                    cost, int(here.test[at]), tuple(side and (side, place) for side, place in zip(below, (left, right)))
+                )
+            )
             # Each pair of places once: the left one grows only while the right one is the first.
             self._push(here, at, base, below, left, right + 1)
             if right == 0:
@@ -123,7 +127,9 @@ class Derivations:
         pays = np.flatnonzero(worth < stop - self.rows.near)
         pays = pays[np.argsort(worth[pays], kind="stable")]
         self._expect(STATE_BYTES + 24 * len(pays))
-        return _Open(stop, worth[pays], test[pays], arc[pays] if arc is not None else None, members, [], [(stop, -1, 0, 0)])
+        return _Open(
+            stop, worth[pays], test[pays], arc[pays] if arc is not None else None, members, [], [(stop, -1, 0, 0)]
+        )
 
     def _worth(self, j: int, begin: int, end: int) -> np.ndarray:
         """What the best tree costs that begins with each of these arcs."""
@@ -159,8 +165,12 @@ class Derivations:
         j = state[0]
         if here.arc is not None:
             level, arc = self.graph.levels[j], int(here.arc[at])
-            below = tuple(None if side < 0 else (j + 1, side if j + 1 < self.n_levels else self.graph.levels[j + 1].cover[side].tobytes())
-                          for side in level.below[arc].tolist())
+            below = tuple(
+                None
+                if side < 0
+                else (j + 1, side if j + 1 < self.n_levels else self.graph.levels[j + 1].cover[side].tobytes())
+                for side in level.below[arc].tolist()
+            )
             return float(level.cost[arc]), below
         ones = self.rows.X[here.members, here.test[at]]
         base, below = self.price, []

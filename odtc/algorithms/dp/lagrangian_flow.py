@@ -102,7 +102,12 @@ def dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
         # L(λ) is at most what this tree says of λ: in parts of the scales,  z - λ · (D use - most) ≤ cost.
         cuts.append((tree.vector[0] / cost, (D @ tree.vector[1:] - most) / use))
         A = np.array([[1.0, *-excess] for _, excess in cuts])
-        master = linprog(np.append(-1.0, np.zeros(len(most))), A, [own for own, _ in cuts], bounds=[(None, None), *[(0, MOST)] * len(most)])
+        master = linprog(
+            np.append(-1.0, np.zeros(len(most))),
+            A,
+            [own for own, _ in cuts],
+            bounds=[(None, None), *[(0, MOST)] * len(most)],
+        )
         if master.x is None or master.x[0] * cost <= bound + CLOSE * cost:
             break
         at = master.x[1:]
@@ -120,7 +125,9 @@ def inside(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
     return values[::-1]
 
 
-def through(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def through(
+    flow: Flow, weight: np.ndarray, values: list[np.ndarray]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Per level (outside (states,), points, arcs): the least weighted vector of the rest of a tree, and of a tree
     that has this column."""
     price, outside, found = float(flow.branch @ weight), np.zeros(1), []
@@ -144,11 +151,17 @@ def cheapest(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumb
         begin, end = step.points.first(step.n_states)[state : state + 2]
         own = step.points.vector[begin:end] @ weight
         first, last = step.first[state : state + 2]
-        arcs = values[j + 1][step.below[first:last]].sum(axis=1) + flow.branch @ weight if last > first else np.array([np.inf])
+        arcs = (
+            values[j + 1][step.below[first:last]].sum(axis=1) + flow.branch @ weight
+            if last > first
+            else np.array([np.inf])
+        )
         if end > begin and own.min() <= arcs.min():
             place = begin + int(own.argmin())
             code, missing = step.points.code[place], len(flow.steps) - 1 - j
-            return step.points.vector[place], code if not missing else np.full(2 ** (missing + flow.height + 1) - 1, code[0])
+            return step.points.vector[place], code if not missing else np.full(
+                2 ** (missing + flow.height + 1) - 1, code[0]
+            )
         arc = first + int(arcs.argmin())
         (one, left), (two, right) = (grow(j + 1, int(side)) for side in step.below[arc])
         return flow.branch + one + two, crowned(step.test[[arc]], left[None], right[None])[0]
@@ -178,7 +191,14 @@ def without(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
             break
         number, points = np.cumsum(here) - 1, step.points.picked(points & here[step.points.state])
         below = (np.cumsum(reached[j + 1]) - 1)[step.below[arcs]] if j + 1 < len(flow.steps) else np.zeros((0, 2))
-        steps.append(Step(int(here.sum()), replace(points, state=number[points.state].astype(np.int32)),
-                          number[step.state[arcs]].astype(np.int32), step.test[arcs], below.astype(np.int32)))
+        steps.append(
+            Step(
+                int(here.sum()),
+                replace(points, state=number[points.state].astype(np.int32)),
+                number[step.state[arcs]].astype(np.int32),
+                step.test[arcs],
+                below.astype(np.int32),
+            )
+        )
     # A level that nothing enters is gone, and the points of the last one left have the height of labels above it.
     return replace(flow, steps=tuple(steps), height=flow.height if len(steps) == len(flow.steps) else 0)

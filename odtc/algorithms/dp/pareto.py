@@ -1,9 +1,11 @@
 """What the subtrees on some rows may cost and use, less what is dominated.
 
 Where a tree must keep Σ_i c_i ≤ upper beside costing little, and its cost and each of these sums add up over
-its leaves and branch nodes, a subtree is told by one vector: (cost, use_1, …, use_r). Of height 0 there is one per label,
+its leaves and branch nodes, a subtree is told by one vector: (cost, use_1, …, use_r). Of height 0 there is one per
+label,
 
-    P_0(S) = {vector of label k on S},      P_h(S) = nondominated(P_0(S) ∪ ⋃_f P_{h-1}(S & ~f) + P_{h-1}(S & f) + branch)
+    P_0(S) = {vector of label k on S},      P_h(S) = nondominated(P_0(S) ∪ ⋃_f P_{h-1}(S & ~f) + P_{h-1}(S & f) +
+    branch)
 
 A vector is dominated by another that is ≤ in every coordinate that is bounded from above, the cost among
 them, and equal in those bounded on both sides. Why none of them is missed: replace the dominated subtree in
@@ -21,7 +23,9 @@ from odtc.algorithms.dp.state_graph import Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
 
-MOST_SHIFTS = 200  # of a sorted group that is compared with its predecessors: to leave dominated vectors in does no harm
+MOST_SHIFTS = (
+    200  # of a sorted group that is compared with its predecessors: to leave dominated vectors in does no harm
+)
 CANDIDATES = 2_000_000  # vectors held at once before the dominated ones go
 
 
@@ -83,7 +87,9 @@ class Points:
 
     @classmethod
     def joined(cls, parts: list["Points"]) -> "Points":
-        whole = cls(*(np.concatenate(arrays) for arrays in zip(*((part.state, part.vector, part.code) for part in parts))))
+        whole = cls(
+            *(np.concatenate(arrays) for arrays in zip(*((part.state, part.vector, part.code) for part in parts)))
+        )
         return whole.picked(np.argsort(whole.state, kind="stable"))
 
 
@@ -170,8 +176,15 @@ def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets,
             deadline.check()
             at = slice(begin, begin + step)
             vector = (side[at, 0][:, first] + side[at, 1][:, second] + branch).reshape(-1, 1 + r)
-            code = np.stack(np.broadcast_arrays(f[at, None], -1 - first, -1 - second), axis=-1).reshape(-1, 3).astype(np.int32)
+            code = (
+                np.stack(np.broadcast_arrays(f[at, None], -1 - first, -1 - second), axis=-1)
+                .reshape(-1, 3)
+                .astype(np.int32)
+            )
             state = np.repeat(part[s[at]], len(first)).astype(np.int32)
             found.append(nondominated(Points(state, vector, code), budgets.both, unit))
-            require_memory(2 * sum(part.n_bytes for part in found), f"{sum(map(len, found)):,} subtrees of one level with what they cost and use")
+            require_memory(
+                2 * sum(part.n_bytes for part in found),
+                f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
+            )
     return nondominated(Points.joined(found), budgets.both, unit)

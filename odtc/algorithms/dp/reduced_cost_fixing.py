@@ -1,6 +1,7 @@
 """The flow of the constrained dynamic program, less the columns that no better tree has.
 
-Where the least of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the cost of a tree that
+Where the least of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the
+cost of a tree that
 keeps the bounds, no tree as good as this one has the column, and it goes; ties stay (reduced-cost fixing). The better
 the tree that is known, the fewer columns stay, so it is searched for among those whose weighted vector is near
 the bound: there are few of these, made as points are, from the leaves up.
@@ -38,7 +39,8 @@ class Fixed:
 def fixed(flow: Flow) -> Fixed:
     """The flow without the columns that only trees have that cost more than the best one met.
 
-    All trees within a gap of the bound are gone through, for a gap that doubles until one of them keeps the bounds, which is
+    All trees within a gap of the bound are gone through, for a gap that doubles until one of them keeps the bounds,
+    which is
     the best of all then; where these are too many, trees of some subtrees of each state.
     """
     whole, scale = flow.n_columns, flow.scale[0]
@@ -61,8 +63,10 @@ def fixed(flow: Flow) -> Fixed:
 
 
 def nearest(flow: Flow, multipliers: np.ndarray, most: float, width: int | None = None) -> Incumbent | None:
-    """The cheapest tree that keeps the bounds, of those that cost `most` at most with these multipliers; its code is None where
-    there is none. With `width`, only of those made of about so many subtrees of each state. None where there are too many."""
+    """The cheapest tree that keeps the bounds, of those that cost `most` at most with these multipliers; its code is
+    None where
+    there is none. With `width`, only of those made of about so many subtrees of each state. None where there are too
+    many."""
     weight = flow.weight(multipliers)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
     outside = [rest for rest, _, _ in through(flow, weight, inside(flow, weight))]
@@ -84,7 +88,8 @@ def nearest(flow: Flow, multipliers: np.ndarray, most: float, width: int | None 
 
 
 def thinned(points: Points, width: int) -> Points:
-    """Of points in order of weight the first `width` of each state, and the first of each of about so many ranges of uses."""
+    """Of points in order of weight the first `width` of each state, and the first of each of about so many ranges of
+    uses."""
     use = points.vector[:, 1:]
     first = np.searchsorted(points.state, points.state)
     r = use.shape[1]
@@ -109,7 +114,11 @@ def rooted(flow: Flow, below: Points | None, limit: float, weight: np.ndarray) -
     first, pairs = below.first(flow.steps[1].n_states), 0
     for test, (zero, one) in zip(root.test, root.below):
         left, right = np.arange(*first[zero : zero + 2]), np.arange(*first[one : one + 2])
-        if not len(left) or not len(right) or below.vector[left, 0].min() + below.vector[right, 0].min() + flow.branch[0] >= best.vector[0]:
+        if (
+            not len(left)
+            or not len(right)
+            or below.vector[left, 0].min() + below.vector[right, 0].min() + flow.branch[0] >= best.vector[0]
+        ):
             continue
         deadline.check()
         if len(budgets.branch) == 1:
@@ -153,7 +162,9 @@ def _windowed(budgets: Budgets, branch: np.ndarray, left: np.ndarray, right: np.
     return pair
 
 
-def joined(flow: Flow, step: Step, below: Points, height: int, weight: np.ndarray | None = None, room: np.ndarray | None = None) -> Points | None:
+def joined(
+    flow: Flow, step: Step, below: Points, height: int, weight: np.ndarray | None = None, room: np.ndarray | None = None
+) -> Points | None:
     """P_{h+1} of the states of a step from the points below, of height h; where `room` (states,) is given, those of
     at most this weight, and None where there are too many: the points below are then in order of theirs."""
     n = int(step.below.max(initial=-1)) + 1
@@ -169,7 +180,11 @@ def joined(flow: Flow, step: Step, below: Points, height: int, weight: np.ndarra
         value = below.vector @ weight
         low, span = value.min(initial=np.inf), max(np.ptp(value) if len(value) else 0.0, 1e-300)
         rest = room[step.state[arc]] - flow.branch @ weight - value[i]
-        ends = np.searchsorted(3.0 * below.state + (value - low) / span, 3.0 * right + np.clip((rest - low) / span, -0.5, 1.5) + ROUNDING, side="right")
+        ends = np.searchsorted(
+            3.0 * below.state + (value - low) / span,
+            3.0 * right + np.clip((rest - low) / span, -0.5, 1.5) + ROUNDING,
+            side="right",
+        )
         count = np.maximum(ends - first[right], 0)
         if count.sum() > WORK:
             return None
@@ -179,11 +194,19 @@ def joined(flow: Flow, step: Step, below: Points, height: int, weight: np.ndarra
         deadline.check()
         end = max(begin + 1, int(np.searchsorted(ends, PAIRS + (ends[begin - 1] if begin else 0))))
         pair = np.repeat(np.arange(begin, end), count[begin:end])
-        k = first[right[pair]] + np.arange(len(pair)) - np.repeat(np.cumsum(count[begin:end]) - count[begin:end], count[begin:end])
+        k = (
+            first[right[pair]]
+            + np.arange(len(pair))
+            - np.repeat(np.cumsum(count[begin:end]) - count[begin:end], count[begin:end])
+        )
         at, one = arc[pair], i[pair]
         code = crowned(step.test[at], below.code[one], below.code[k])
         points = Points(step.state[at], below.vector[one] + below.vector[k] + flow.branch, code)
         found.append(nondominated(points, flow.budgets.both, flow.unit))
-        require_memory(2 * sum(part.n_bytes for part in found), f"{sum(map(len, found)):,} subtrees of one level with what they cost and use", INSTEAD)
+        require_memory(
+            2 * sum(part.n_bytes for part in found),
+            f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
+            INSTEAD,
+        )
         begin = end
     return nondominated(Points.joined(found), flow.budgets.both, flow.unit)

@@ -38,7 +38,8 @@ class ShallowTreeSearch:
     def __init__(self, X: np.ndarray, gain: np.ndarray, price: float = 0.0):
         self.X, self.gain, self.price = X, gain, price
         self.most = gain.max(axis=1)  # the bound: every row predicted as it pays best
-        # Values that differ by less are one: no more than the rounding of their sums (as in odtc.algorithms.dp.state_graph).
+        # Values that differ by less are one: no more than the rounding of their sums (as in
+        # odtc.algorithms.dp.state_graph).
         self.near = ROUNDING * (len(X) + 16) * float(gain.sum())
         self.memo = {}
         self.work = 0.0  # multiplications so far: rows · tests² per product of all pairs, and what a call costs
@@ -46,7 +47,10 @@ class ShallowTreeSearch:
     def best(self, rows: np.ndarray, depth: int) -> tuple[float, np.ndarray]:
         """`rows` are indices in ascending order."""
         deadline.check()
-        leaf, tests = float(self.gain[rows].sum(axis=0).max(initial=0)) if len(rows) else 0.0, np.full(2**depth, -1, np.int32)
+        leaf, tests = (
+            float(self.gain[rows].sum(axis=0).max(initial=0)) if len(rows) else 0.0,
+            np.full(2**depth, -1, np.int32),
+        )
         most = float(self.most[rows].sum())
         if depth == 0 or leaf >= most - self.near:
             return leaf, tests
@@ -103,7 +107,9 @@ class ShallowTreeSearch:
                 sides = both, ones[f, k, None] - both, ones[:, k] - both, zeros[f, k, None] - ones[:, k] + both
                 on11, on10, on01, on00 = sides if k == 0 else map(np.maximum, (on11, on10, on01, on00), sides)
             total[f] = -self.price
-            for side, (split, alone) in enumerate(((on01 + on00, zeros[f].max(axis=1)), (on11 + on10, ones[f].max(axis=1)))):
+            for side, (split, alone) in enumerate(
+                ((on01 + on00, zeros[f].max(axis=1)), (on11 + on10, ones[f].max(axis=1)))
+            ):
                 g = split.argmax(axis=1)
                 value = split[np.arange(len(g)), g] - self.price
                 worth = value > alone + self.near

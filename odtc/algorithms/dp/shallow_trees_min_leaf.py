@@ -1,4 +1,5 @@
-"""The best subtree of one or two levels for sets of rows, where a leaf costs its loss and a reward and holds rows enough.
+"""The best subtree of one or two levels for sets of rows, where a leaf costs its loss and a reward and holds rows
+enough.
 
 The losses of the four sides of two tests are products of their columns and the losses of the rows. With two classes
 the least of both sides of a test comes of one such product, as min(p, q) = (p + q - |p - q|) / 2.
@@ -9,12 +10,24 @@ import numpy as np
 
 
 class Subtrees:
-    """Over groups of rows that are alike: X bool (groups, tests), loss float64 (groups, classes) and copies, the rows of
-    the data of each. A leaf costs `reward` beside its loss and holds `least` rows of the data, and one at least. Costs nearer than
+    """Over groups of rows that are alike: X bool (groups, tests), loss float64 (groups, classes) and copies, the
+    rows of
+    the data of each. A leaf costs `reward` beside its loss and holds `least` rows of the data, and one at least.
+    Costs nearer than
     `near` are one. Sums are of type `kind`: float32 only where all of them are whole numbers that it holds."""
 
-    def __init__(self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type):
-        self.X, self.loss, self.copies, self.reward, self.least, self.near, self.kind = X, loss, copies, reward, least, near, kind
+    def __init__(
+        self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type
+    ):
+        self.X, self.loss, self.copies, self.reward, self.least, self.near, self.kind = (
+            X,
+            loss,
+            copies,
+            reward,
+            least,
+            near,
+            kind,
+        )
 
     def stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(cost, test) of the best stump for each line of bits, (paths, groups); test -1 where a leaf is as good."""
@@ -27,20 +40,33 @@ class Subtrees:
             ones = weights @ X
             tables.append((ones, weights.sum(axis=1, keepdims=True) - ones))
         value = np.minimum.reduce([t[0] for t in tables]) + np.minimum.reduce([t[1] for t in tables]) + 2 * self.reward
-        value = np.where(self._fit(bits @ (X * self.copies[:, None].astype(self.kind)), (bits @ self.copies.astype(self.kind))[..., None]), value, np.inf)
+        value = np.where(
+            self._fit(
+                bits @ (X * self.copies[:, None].astype(self.kind)), (bits @ self.copies.astype(self.kind))[..., None]
+            ),
+            value,
+            np.inf,
+        )
         best = value.argmin(axis=1)
         found = value[np.arange(len(best)), best]
         better = found < leaf - self.near
         return np.where(better, found, leaf), np.where(better, asked[best], -1).astype(np.int32)
 
-    def two_levels(self, members: np.ndarray, asked: np.ndarray, then: tuple[np.ndarray, np.ndarray], leaf: float) -> tuple[float, np.ndarray]:
-        """(cost, int32 (3,)) of the best subtree for these groups: its first test, of `asked`, and those of its left and
+    def two_levels(
+        self, members: np.ndarray, asked: np.ndarray, then: tuple[np.ndarray, np.ndarray], leaf: float
+    ) -> tuple[float, np.ndarray]:
+        """(cost, int32 (3,)) of the best subtree for these groups: its first test, of `asked`, and those of its left
+        and
         right side, of `then`; -1 where it predicts, all three where a leaf, which costs `leaf`, is as good."""
         tests = np.full(3, -1, np.int32)
         loss = self.loss[members]
         if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
             return leaf, tests
-        X, loss, copies = self.X[members].astype(self.kind), loss.astype(self.kind), self.copies[members].astype(self.kind)
+        X, loss, copies = (
+            self.X[members].astype(self.kind),
+            loss.astype(self.kind),
+            self.copies[members].astype(self.kind),
+        )
         A = X if len(asked) == X.shape[1] else X[:, asked]
         one_loss, total, one_count, count = A.T @ loss, loss.sum(axis=0), A.T @ copies, copies.sum()
         fits = self._fit(one_count, count)

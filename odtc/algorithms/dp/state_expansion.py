@@ -1,4 +1,5 @@
-"""The lattice of the states: all of one level and their arcs, made of those of the level above, and what they are worth.
+"""The lattice of the states: all of one level and their arcs, made of those of the level above, and what they are
+worth.
 
 What a set of rows costs under a label, how many rows it holds and the bound that equal rows get one
 label are sums over its rows, so they come from one product per level; so does a hash of the set
@@ -20,7 +21,10 @@ CELLS = 4_000_000  # of a table held at once
 ARC_BYTES = 200  # of an arc while its level is made, and of its column in the model
 FEW = 2**28  # bytes that need no estimate
 SAMPLE = 32  # states by which the arcs of a level are estimated
-INSTEAD = "use fewer tests (for instance --encoding auto:bins=8), a smaller --depth, -p tail=2, or --model flowoct, which grows with the rows"
+INSTEAD = (
+    "use fewer tests (for instance --encoding auto:bins=8), a smaller --depth, -p tail=2, or --model flowoct, "
+    "which grows with the rows"
+)
 
 
 def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, ends: bool = False) -> Graph:
@@ -31,9 +35,13 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
     cost counts.
     """
     total = rows.loss.sum(axis=0)
-    states = dict(cover=np.packbits(np.ones((1, len(rows.X)), bool), axis=1), path=np.zeros((1, 0), np.int32),
-                  stop=total.min(keepdims=True), label=np.array([total.argmin()], np.int32),
-                  floor=rows.floor.sum(keepdims=True))
+    states = dict(
+        cover=np.packbits(np.ones((1, len(rows.X)), bool), axis=1),
+        path=np.zeros((1, 0), np.int32),
+        stop=total.min(keepdims=True),
+        label=np.array([total.argmin()], np.int32),
+        floor=rows.floor.sum(keepdims=True),
+    )
     levels = []
     for j in range(n_levels):
         arcs, below = _arcs(rows, states, price, fold, last=j == n_levels - 1 and not ends)
@@ -83,7 +91,11 @@ def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Gra
 
 def _expect_stumps(rows: Rows, size: int) -> None:
     (n, F), K = rows.X.shape, rows.loss.shape[1]
-    deadline.expect_end(float(n) * F**2 * (K if K > 2 else 1) * comb(F, size), f"the sums over all itemsets of {size + 2} of {F:,} tests", INSTEAD)
+    deadline.expect_end(
+        float(n) * F**2 * (K if K > 2 else 1) * comb(F, size),
+        f"the sums over all itemsets of {size + 2} of {F:,} tests",
+        INSTEAD,
+    )
 
 
 def _with_stumps(graph: Graph, depth: int) -> Graph:
@@ -95,7 +107,11 @@ def _with_stumps(graph: Graph, depth: int) -> Graph:
     if not Stumps.room(rows.X.shape[1], rows.loss.shape[1], size):
         cost = last.cost.copy()
         work = float(np.unpackbits(last.cover[np.unique(last.state)]).sum()) * rows.X.shape[1] ** 2 * rows.loss.shape[1]
-        deadline.expect_end(work, f"the best pairs of {rows.X.shape[1]:,} tests at {last.n_states:,} states of the dynamic program", INSTEAD)
+        deadline.expect_end(
+            work,
+            f"the best pairs of {rows.X.shape[1]:,} tests at {last.n_states:,} states of the dynamic program",
+            INSTEAD,
+        )
         for s in np.unique(last.state).tolist():
             arcs, members = slice(*last.first[s : s + 2]), last.members(s, len(rows.X))
             below = stump_costs(rows.X[members], rows.loss[members], graph.price)
@@ -128,11 +144,15 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
         found["floors"].append(side[..., K + 1])
         found["hashes"].append(_hash(side[..., K + 3 : K + 3 + LIMBS]))
     empty = {"stops": (0, 2), "labels": (0, 2), "floors": (0, 2), "hashes": (0, 2)}
-    joined = {key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
-              for key, parts in found.items()}
+    joined = {
+        key: np.concatenate(parts) if parts else np.zeros(empty.get(key, 0), np.uint64 if key == "hashes" else float)
+        for key, parts in found.items()
+    }
     state, test = joined["state"].astype(np.int32), joined["test"].astype(np.int32)
     stops, floors = joined["stops"], joined["floors"]
-    goes_on = np.zeros(stops.shape, bool) if last else stops > floors + rows.near if fold else np.ones(stops.shape, bool)
+    goes_on = (
+        np.zeros(stops.shape, bool) if last else stops > floors + rows.near if fold else np.ones(stops.shape, bool)
+    )
     below = np.full(stops.shape, -1, np.int32)
     cost = price + np.where(goes_on, 0.0, stops).sum(axis=1)
     arcs = dict(state=state, test=test, below=below, cost=cost)
@@ -145,8 +165,13 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     columns = np.packbits(np.stack([~rows.X.T, rows.X.T]), axis=2)
     cover = now["cover"][parent] & columns[bit, f]
     path = np.concatenate([now["path"][parent], (2 * f + bit)[:, None]], axis=1).astype(np.int32)
-    states = dict(cover=cover, path=path, stop=stops[arc[at], side[at]],
-                  label=joined["labels"][arc[at], side[at]].astype(np.int32), floor=floors[arc[at], side[at]])
+    states = dict(
+        cover=cover,
+        path=path,
+        stop=stops[arc[at], side[at]],
+        label=joined["labels"][arc[at], side[at]].astype(np.int32),
+        floor=floors[arc[at], side[at]],
+    )
     return arcs, states
 
 
@@ -162,7 +187,9 @@ def totals(rows: Rows, level: Level) -> np.ndarray:
         return rows.signed.table(size)[rows.signed.number(level.path)]
     out, step = np.empty((level.n_states, rows.sums.shape[1])), max(1, CELLS // len(rows.X))
     for begin in range(0, level.n_states, step):
-        out[begin : begin + step] = np.unpackbits(level.cover[begin : begin + step], axis=1, count=len(rows.X)).astype(float) @ rows.sums
+        out[begin : begin + step] = (
+            np.unpackbits(level.cover[begin : begin + step], axis=1, count=len(rows.X)).astype(float) @ rows.sums
+        )
     return out
 
 
@@ -196,7 +223,9 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
             free = np.ones((len(part), F), bool)
             free[np.arange(len(part))[:, None], path >> 1] = False
             s, f = np.nonzero(free)
-            side = np.stack([table[rows.signed.number(np.column_stack([path[s], 2 * f + bit]))] for bit in (0, 1)], axis=1)
+            side = np.stack(
+                [table[rows.signed.number(np.column_stack([path[s], 2 * f + bit]))] for bit in (0, 1)], axis=1
+            )
             parted = (side[..., K + 2] > rows.least - 0.5).all(axis=1)
             yield part, s[parted], f[parted], side[parted]
         return

@@ -30,11 +30,15 @@ class Rows:
     more: np.ndarray | None = None  # float64 (rows, columns): what else is to be added up over the rows of a state
 
     @classmethod
-    def of(cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray, least: int = 1, more: np.ndarray | None = None) -> "Rows":
+    def of(
+        cls, X: np.ndarray, loss: np.ndarray, count: np.ndarray, least: int = 1, more: np.ndarray | None = None
+    ) -> "Rows":
         _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
         kind = kind.reshape(-1)
-        total, others = (None if table is None else np.stack([np.bincount(kind, column, len(first)) for column in table.T], axis=1)
-                         for table in (loss, more))
+        total, others = (
+            None if table is None else np.stack([np.bincount(kind, column, len(first)) for column in table.T], axis=1)
+            for table in (loss, more)
+        )
         return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least), others)
 
     @cached_property

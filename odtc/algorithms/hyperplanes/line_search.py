@@ -20,7 +20,8 @@ class LineSearch:
         self._memory = {}
 
     def rows(self, sign: np.ndarray, base: float) -> None:
-        """Rows of which going right costs `sign` more than going left, float64 (rows,); `base` is what all left cost."""
+        """Rows of which going right costs `sign` more than going left, float64 (rows,); `base` is what all left
+        cost."""
         self.sign, self.base, self.total, n = sign, base, sign.sum(), len(sign)
         self.bits = (n - 1).bit_length()
         self.near = max(NEAR, 2.0 ** (self.bits - 49))
@@ -35,7 +36,11 @@ class LineSearch:
         v + δ slope <= 0 go left, the δ of least cost of each line. Between two neighbouring changes of sides it is the
         middle; changes too near to be told apart are one."""
         m, n = slopes.shape
-        at, code, change = self.memory("at", m, n), self.memory("code", m, n, np.int64), self.memory("change", m, n, np.int64)
+        at, code, change = (
+            self.memory("at", m, n),
+            self.memory("code", m, n, np.int64),
+            self.memory("change", m, n, np.int64),
+        )
         still = np.less_equal(np.abs(slopes, out=at), STILL, out=self.memory("still", m, n, bool))
         # The code of a row: its number, then a bit that it falls, then one that it stays.
         np.right_shift(slopes.view(np.int64), 63, out=code)
@@ -68,8 +73,11 @@ class LineSearch:
             self._bar_near(at, cost)
             k = cost.argmin(axis=1)
             low, high = _ends(at, k)
-        delta = np.where(low <= -FAR / 2, np.where(high >= FAR / 2, 0.0, high - np.maximum(1.0, np.abs(high))),
-                         np.where(high >= FAR / 2, low + np.maximum(1.0, np.abs(low)), (low + high) / 2))
+        delta = np.where(
+            low <= -FAR / 2,
+            np.where(high >= FAR / 2, 0.0, high - np.maximum(1.0, np.abs(high))),
+            np.where(high >= FAR / 2, low + np.maximum(1.0, np.abs(low)), (low + high) / 2),
+        )
         return delta, self.base + right + falling + np.ldexp(cost[np.arange(m), k].astype(float), self.unit)
 
     def _bar_near(self, at, cost) -> None:

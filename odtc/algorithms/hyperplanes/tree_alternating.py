@@ -4,8 +4,10 @@ A tree is (H, g, label): node t of a complete binary tree sends row z left iff H
 other nodes stay, each row that comes to a node loses l_i if it goes left and r_i if it goes right, so
 that a better hyperplane is one that errs less in a weighted problem of two classes (tree-alternating
 optimisation, Carreira-Perpiñán & Tavallali 2018). Candidates are linear models of that problem
-(scikit-learn), and lines through the best one, searched exactly (odtc.algorithms.hyperplanes.line_search). Nodes are improved in turn
-until none gets better; then the tree is disturbed, or another one drawn, and left for one that is a little worse at times.
+(scikit-learn), and lines through the best one, searched exactly (odtc.algorithms.hyperplanes.line_search). Nodes are
+improved in turn
+until none gets better; then the tree is disturbed, or another one drawn, and left for one that is a little worse at
+times.
 
 Everything is drawn from the seed, and work is counted, so that the same seed gives the same tree unless
 the time limit comes first.
@@ -22,7 +24,9 @@ from odtc.algorithms.hyperplanes.line_search import LineSearch
 NEAR = 1e-9  # losses that differ by less are one
 PASSES = 12  # over all nodes before a tree counts as settled
 FRESH = 20  # of the first trees every other is drawn anew, all others come from the current one
-HEAT = 0.03  # of what a leaf alone loses beyond the floor: how much worse a tree may be on average to be the current one
+HEAT = (
+    0.03  # of what a leaf alone loses beyond the floor: how much worse a tree may be on average to be the current one
+)
 AWAY = 40  # trees until the best one is the current one again
 LINES = 24  # random lines of each kind that are searched beside the coordinates
 CELLS = 2_000_000  # of rows by random lines that are searched at once
@@ -43,16 +47,29 @@ class Planes:
     seen: list = field(default_factory=list)
 
 
-def search(Z: np.ndarray, loss: np.ndarray, depth: int, *, restarts: int = RESTARTS, seconds: float = 10.0, seed: int = 0,
-           jobs: int = 1) -> Planes:
-    """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to `jobs`
+def search(
+    Z: np.ndarray,
+    loss: np.ndarray,
+    depth: int,
+    *,
+    restarts: int = RESTARTS,
+    seconds: float = 10.0,
+    seed: int = 0,
+    jobs: int = 1,
+) -> Planes:
+    """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to
+    `jobs`
     processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in
     [0, 1], `loss` float64 (rows, classes): what predicting this class for this row costs."""
     from joblib import Parallel, delayed
 
     counts = [restarts // jobs + (chain < restarts % jobs) for chain in range(jobs)]
     tasks = [(Z, loss, depth, count, seconds, [seed, chain]) for chain, count in enumerate(counts) if count]
-    found = [_chain(*tasks[0])] if len(tasks) == 1 else Parallel(n_jobs=len(tasks))(delayed(_chain)(*task) for task in tasks)
+    found = (
+        [_chain(*tasks[0])]
+        if len(tasks) == 1
+        else Parallel(n_jobs=len(tasks))(delayed(_chain)(*task) for task in tasks)
+    )
     best = min(found, key=lambda one: one.loss)
     best.seen = [plane for one in found for plane in one.seen]
     return best
@@ -108,7 +125,8 @@ class _Tree:
                 stack += [(2 * t, rows[~right]), (2 * t + 1, rows[right])]
 
     def disturb(self, label: np.ndarray) -> None:
-        """Settles for rows that weigh other than they do, which leads furthest for its time; or draws a node and all below
+        """Settles for rows that weigh other than they do, which leads furthest for its time; or draws a node and all
+        below
         it anew, or moves every hyperplane a little, or has other labels at some leaves, for which each node is then
         improved once."""
         if self.rng.random() < 0.5:
@@ -129,10 +147,13 @@ class _Tree:
                 self._improve(int(t), relabel=False)
 
     def _settle_noisy(self) -> None:
-        """Settles with losses that are multiplied at random, row by row, a little or much (noising, Charon & Hudry 1993)."""
+        """Settles with losses that are multiplied at random, row by row, a little or much (noising, Charon & Hudry
+        1993)."""
         size = (len(self.Z), 1)
         exact = self.of
-        self.of = exact * (self.rng.exponential(size=size) if self.rng.integers(2) else self.rng.uniform(0.6, 1.4, size=size))
+        self.of = exact * (
+            self.rng.exponential(size=size) if self.rng.integers(2) else self.rng.uniform(0.6, 1.4, size=size)
+        )
         self.settle()
         self.of = exact
 
@@ -243,7 +264,9 @@ def _better(Z, right, weight, h, g, rng, until, lines):
     candidates = [(h / scale, g / scale)]
     if rng.random() < MODELS:
         found = _linear(Z, right, weight, float(10.0 ** rng.uniform(-1, 4)), bool(rng.integers(2)), rng)
-        candidates.append((found[0] / max(1e-12, np.abs(found[0]).max()), found[1] / max(1e-12, np.abs(found[0]).max())))
+        candidates.append(
+            (found[0] / max(1e-12, np.abs(found[0]).max()), found[1] / max(1e-12, np.abs(found[0]).max()))
+        )
     axis = np.zeros(d)
     axis[_best_axis(Z, sign)] = 1.0
     candidates.append((axis, 0.0))
@@ -254,8 +277,13 @@ def _better(Z, right, weight, h, g, rng, until, lines):
             best = w, c + delta[0], cost[0]
     h, g, cost = best
     idle, some, others = 0, max(1, min(LINES, CELLS // (2 * n))), len(candidates)
-    # Along the coordinates, the ways to the candidates, and random lines: of half of the coordinates and the bound, and of two.
-    slopes, ways, shift = lines.memory("slopes", d + others + 2 * some, n), np.empty((others + 2 * some, d)), np.empty(others + 2 * some)
+    # Along the coordinates, the ways to the candidates, and random lines: of half of the coordinates and the bound,
+    # and of two.
+    slopes, ways, shift = (
+        lines.memory("slopes", d + others + 2 * some, n),
+        np.empty((others + 2 * some, d)),
+        np.empty(others + 2 * some),
+    )
     slopes[:d] = Z.T
     for _ in range(ROUNDS):
         if time.monotonic() > until:
@@ -284,7 +312,8 @@ def _better(Z, right, weight, h, g, rng, until, lines):
 
 
 def _ways(d: int, some: int, rng) -> tuple[np.ndarray, np.ndarray]:
-    """(changes of h (2 some, d), of g (2 some,)): along about half of the coordinates and the bound; along two, and no bound."""
+    """(changes of h (2 some, d), of g (2 some,)): along about half of the coordinates and the bound; along two, and
+    no bound."""
     ways = np.zeros((2 * some, d))
     ways[:some] = rng.normal(size=(some, d)) * (rng.random((some, d)) < 0.5)
     ways[np.arange(some, 2 * some)[:, None], rng.integers(d, size=(some, 2))] = rng.normal(size=(some, 2))

@@ -4,7 +4,8 @@ A state (S, j) is a set of rows with h = D - j levels left. For the thresholds c
 
     V(L_c, h-1) + V(R_c, h-1) >= V(L_a, h-1) - moved(l, a)⁺ + V(R_b, h-1) - moved(b, r)⁺     for any a, b
 
-(odtc.algorithms.thresholds.interval_search; moved(x, y)⁺ is 0 where y <= x), so that one column stands for all of them: it costs what
+(odtc.algorithms.thresholds.interval_search; moved(x, y)⁺ is 0 where y <= x), so that one column stands for all of
+them: it costs what
 is taken off and the price of a branch node, and leads to the states of L_a and R_b. Each state has
 columns for all its thresholds, as wide as its own bound allows, and stops at the cost of its best label;
 the states of the best tree have its tests, too. So every tree costs at least what some flow does, the
@@ -77,7 +78,10 @@ def layers(search: IntervalSearch, depth: int, tail: int, more: float, merged: b
         last = j == depth - tail - 1
         tests, asked = _tests(search, asked, states, below, height, last)
         bound = np.array([found.cost if found else 0.0 for found in states.found])
-        intervals = [_intervals(search, number, states, below, height, last, more, merged) for number in np.flatnonzero(bound > search.ranked.near)]
+        intervals = [
+            _intervals(search, number, states, below, height, last, more, merged)
+            for number in np.flatnonzero(bound > search.ranked.near)
+        ]
         stop = np.array([search.ranked.loss[members].sum(axis=0).min() for members in states.members])
         layers_.append(Layer(stop, tests, _joined(intervals), states.members, states.path, bound))
         if not below.members:
@@ -175,11 +179,15 @@ def _sources(part, known, side):
         every = np.arange(first, last)
         off = part.moved[tried] - part.moved[every, None]  # (places, tried)
         worth = known[tried] - np.maximum(off if side == 0 else -off, 0.0)
-        sources[first:last] = tried[worth.argmax(axis=1)] if side else tried[len(tried) - 1 - worth[:, ::-1].argmax(axis=1)]
+        sources[first:last] = (
+            tried[worth.argmax(axis=1)] if side else tried[len(tried) - 1 - worth[:, ::-1].argmax(axis=1)]
+        )
     return sources
 
 
 def _joined(parts) -> Arcs:
     if not parts:
         return Arcs(np.zeros(0, int), np.zeros((0, 2), int), np.zeros((0, 2), int), np.zeros(0))
-    return Arcs(*(np.concatenate([getattr(part, key) for part in parts]) for key in ("state", "first", "below", "cost")))
+    return Arcs(
+        *(np.concatenate([getattr(part, key) for part in parts]) for key in ("state", "first", "below", "cost"))
+    )

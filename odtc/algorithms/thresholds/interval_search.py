@@ -1,6 +1,7 @@
 """The best tree over ordered thresholds, searched by bounds on intervals of them.
 
-What a tree costs is counted above what no tree can avoid (odtc.algorithms.thresholds.prefix_sums), so that V_h(S), the least cost of
+What a tree costs is counted above what no tree can avoid (odtc.algorithms.thresholds.prefix_sums), so that V_h(S),
+the least cost of
 a tree of height h on the rows S, grows with S, and by no more than what the rows that come in can
 cost. So the values at few thresholds bound those at all others: for a <= c <= b on one scale
 

@@ -1,6 +1,7 @@
 """The tests of `auto`, and hyperplanes: univariate models then prove the best tree over that pool.
 
-A local search (odtc.algorithms.hyperplanes.tree_alternating) settles trees of depth 2 and 3 from many starts; the hyperplanes of their nodes,
+A local search (odtc.algorithms.hyperplanes.tree_alternating) settles trees of depth 2 and 3 from many starts; the
+hyperplanes of their nodes,
 those of the better trees first, become tests, each with parallel ones: of the cuts along its normal those
 that part the classes best. A tree over the pool is as easy to prove as one over as many thresholds.
 """
@@ -32,14 +33,27 @@ def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
     """(split, ones_left) of the numbers' thresholds, the levels, and then the hyperplanes, best first. Raises
     ChoiceError for a pool or a time below 0."""
     if pool < 0 or not seconds >= 0 or seed < 0:
-        raise ChoiceError(f"expected pool, seconds and seed of 0 or more in the encoding 'oblique', got {pool}, {seconds:g} and {seed}")
+        raise ChoiceError(
+            f"expected pool, seconds and seed of 0 or more in the encoding 'oblique', got {pool}, {seconds:g} and "
+            f"{seed}"
+        )
     found = []
     for place, feature in enumerate(dataset.features):
         found += threshold_tests(dataset, place, bins) if feature.kind == NUMERIC else level_tests(dataset, place)
     values, of = np.unique(dataset.X, axis=0, return_inverse=True) if pool else (dataset.X[:0], None)
     weighed = LinearTerms.of(values, dataset.features)
     if pool and weighed.n:
-        found += [(split, False) for split in _planes(weighed, _counts(dataset, of.reshape(-1), len(values)), pool, deadline.share(seconds, 0.5), seed, bins is None)]
+        found += [
+            (split, False)
+            for split in _planes(
+                weighed,
+                _counts(dataset, of.reshape(-1), len(values)),
+                pool,
+                deadline.share(seconds, 0.5),
+                seed,
+                bins is None,
+            )
+        ]
     return found
 
 
@@ -55,7 +69,10 @@ def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float,
     loss = counts.sum(axis=1, keepdims=True) - counts
     of_depth = []
     for depth in (2, 3):
-        seen, size = search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen, 2**depth - 1
+        seen, size = (
+            search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen,
+            2**depth - 1,
+        )
         of_depth.append(sorted((seen[at : at + size] for at in range(0, len(seen), size)), key=lambda tree: tree[0][0]))
     # Deeper trees lose less, so the two depths take turns; tree by tree, as a part of one is worth little.
     planes = [plane for turn in zip_longest(*of_depth, fillvalue=()) for tree in turn for plane in tree]

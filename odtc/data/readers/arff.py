@@ -24,15 +24,21 @@ def read(path) -> pl.DataFrame:
     content = _loads(path, text)
     names = [name.strip() for name, _ in content["attributes"]]
     check_names(names, repr(str(path)))
-    large = [j for j, (name, declared) in enumerate(content["attributes"]) if _dtype(declared) == pl.Float64
-             and any(row[j] is not None and abs(row[j]) >= EXACT for row in content["data"])]
+    large = [
+        j
+        for j, (name, declared) in enumerate(content["attributes"])
+        if _dtype(declared) == pl.Float64
+        and any(row[j] is not None and abs(row[j]) >= EXACT for row in content["data"])
+    ]
     if large:  # its numbers are doubles already, so it is read again with these columns declared to be text
         content = _loads(path, _as_text(text, large))
     columns = list(zip(*content["data"])) or [()] * len(names)
-    return pl.DataFrame([
-        pl.Series(name, column, dtype=_dtype(declared))
-        for name, column, (_, declared) in zip(names, columns, content["attributes"])
-    ])
+    return pl.DataFrame(
+        [
+            pl.Series(name, column, dtype=_dtype(declared))
+            for name, column, (_, declared) in zip(names, columns, content["attributes"])
+        ]
+    )
 
 
 def _loads(path, text: str) -> dict:

@@ -36,6 +36,7 @@ def read(data: bytes, name: str) -> Model:
 
 def renamed(model: Model) -> Model:
     """The model under the names it has in the file: what a start for that file must be written in."""
+
     def named(count, letter):
         table = fixed_names(count, letter)
         return (NamedBlock(tuple(table.view("S8").ravel().astype(str).tolist())),)

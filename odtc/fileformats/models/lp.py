@@ -21,8 +21,9 @@ def write(model: Model, stream, cuts: bool = False) -> None:
     names = name_table(model.columns)
     stream.write(f"\\ {model.name}\nMinimize\n obj:".encode("ascii"))
     for begin, end, _ in _blocks(model):
-        _write_entries(stream, names[begin:end], np.arange(end - begin), model.c[begin:end],
-                       np.arange(end - begin) % PER_LINE == 0)
+        _write_entries(
+            stream, names[begin:end], np.arange(end - begin), model.c[begin:end], np.arange(end - begin) % PER_LINE == 0
+        )
     stream.write(b"\n")
     # User cuts before lazy rows: in the other order SCIP takes the lazy ones for unchecked (FORMATS §6).
     for section, blocks in row_sections(model, cuts):
@@ -50,14 +51,14 @@ def _blocks(model):
 
 
 def _write_entries(stream, names, columns, values, breaks):
-    """ + 3 x_1 - x_2 …, a new line before the entries where `breaks` holds."""
+    """+ 3 x_1 - x_2 …, a new line before the entries where `breaks` holds."""
     table, code = number_table(values, _signed)
     start = np.where(breaks, np.uint8(ord("\n")), np.uint8(ord(" ")))[:, None]
     stream.write(lines(start, " ", gather(table, code), " ", gather(names, columns)))
 
 
 def _write_rows(model, stream, names, blocks):
-    """ name: entries, sense and side. A row is its label, its entries and its end, each a text of
+    """name: entries, sense and side. A row is its label, its entries and its end, each a text of
     one width per kind; they are laid one behind the other by place."""
     kind, rhs = finite_sides(model)
     labels = name_table(model.rows, ":")
@@ -101,7 +102,7 @@ def _ends(senses, rhs):
 
 
 def _write_bounds(model, stream, names, begin, end):
-    """ l <= x <= u | x free | x = v, for every column."""
+    """l <= x <= u | x free | x = v, for every column."""
     lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
     pairs, code = np.unique(np.stack([lower, upper], axis=1), axis=0, return_inverse=True)
     before, after = [], []
@@ -114,11 +115,20 @@ def _write_bounds(model, stream, names, begin, end):
             before.append("-inf <=" if np.isinf(low) else f"{show_number(low)} <=")
             after.append("" if np.isinf(up) else f"<= {show_number(up)}")
     code = code.reshape(-1)
-    stream.write(lines(" ", gather(text_table(before + ["x"])[:-1], code), " ", names[begin:end], " ",
-                       gather(text_table(after + ["x"])[:-1], code), "\n"))
+    stream.write(
+        lines(
+            " ",
+            gather(text_table(before + ["x"])[:-1], code),
+            " ",
+            names[begin:end],
+            " ",
+            gather(text_table(after + ["x"])[:-1], code),
+            "\n",
+        )
+    )
 
 
 def _signed(value: float) -> str:
-    """"+", "-", "+ 2.5": 1 is not written, and 0 keeps its place."""
+    """ "+", "-", "+ 2.5": 1 is not written, and 0 keeps its place."""
     sign = "-" if value < 0 else "+"
     return sign if abs(value) == 1 else f"{sign} {show_number(abs(value))}"

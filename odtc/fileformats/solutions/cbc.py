@@ -53,8 +53,15 @@ def read(data: bytes) -> RawPoint:
     at = index.numbers("the places of the columns")
     first = _first_column(at)
     which = slice(first, None)
-    return RawPoint(NAME, names.take(which), values.take(which).numbers("the columns"), status, objective,
-                    len(at) - first if first else None, b"within gap" in header[2])
+    return RawPoint(
+        NAME,
+        names.take(which),
+        values.take(which).numbers("the columns"),
+        status,
+        objective,
+        len(at) - first if first else None,
+        b"within gap" in header[2],
+    )
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:

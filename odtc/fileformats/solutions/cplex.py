@@ -22,12 +22,24 @@ SUMMARY = "CPLEX solution file and start (XML)"
 
 # CPX_STAT_* and CPXMIP_*, as in the attribute solutionStatusValue.
 STATUS = {
-    "1": Termination.OPTIMAL, "2": Termination.UNBOUNDED, "3": Termination.INFEASIBLE,
-    "4": Termination.INFEASIBLE_OR_UNBOUNDED, "5": Termination.OPTIMAL, "11": Termination.TIME_LIMIT,
-    "13": Termination.INTERRUPTED, "101": Termination.OPTIMAL, "102": Termination.OPTIMAL,
-    "103": Termination.INFEASIBLE, "107": Termination.TIME_LIMIT, "108": Termination.TIME_LIMIT,
-    "113": Termination.INTERRUPTED, "114": Termination.INTERRUPTED, "115": Termination.OPTIMAL,
-    "118": Termination.UNBOUNDED, "119": Termination.INFEASIBLE_OR_UNBOUNDED, "129": Termination.OPTIMAL,
+    "1": Termination.OPTIMAL,
+    "2": Termination.UNBOUNDED,
+    "3": Termination.INFEASIBLE,
+    "4": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "5": Termination.OPTIMAL,
+    "11": Termination.TIME_LIMIT,
+    "13": Termination.INTERRUPTED,
+    "101": Termination.OPTIMAL,
+    "102": Termination.OPTIMAL,
+    "103": Termination.INFEASIBLE,
+    "107": Termination.TIME_LIMIT,
+    "108": Termination.TIME_LIMIT,
+    "113": Termination.INTERRUPTED,
+    "114": Termination.INTERRUPTED,
+    "115": Termination.OPTIMAL,
+    "118": Termination.UNBOUNDED,
+    "119": Termination.INFEASIBLE_OR_UNBOUNDED,
+    "129": Termination.OPTIMAL,
     "130": Termination.OPTIMAL,
 }
 WITHIN_GAP = ("102", "130")  # "integer optimal, tolerance"
@@ -44,7 +56,9 @@ def read(data: bytes) -> RawPoint:
     header, names, values, solutions = [], [], [], 0
 
     def refuse(*_):
-        raise SolutionError("expected XML as CPLEX writes it, got a DOCTYPE, which is not read; write the solution again")
+        raise SolutionError(
+            "expected XML as CPLEX writes it, got a DOCTYPE, which is not read; write the solution again"
+        )
 
     def start(tag, attributes):
         nonlocal solutions
@@ -72,7 +86,9 @@ def read(data: bytes) -> RawPoint:
         parser.Parse(data, True)
     except expat.ExpatError as problem:
         what = expat.ErrorString(problem.code)
-        raise SolutionError(f"expected whole XML, got '{what}'; the file is cut off or damaged, write it again") from None
+        raise SolutionError(
+            f"expected whole XML, got '{what}'; the file is cut off or damaged, write it again"
+        ) from None
     said = dict(zip(header[0::2], header[1::2]))
     code, objective = said.get("solutionStatusValue"), said.get("objectiveValue")
     status = None if code is None else STATUS.get(code, Termination.UNKNOWN)
@@ -81,8 +97,9 @@ def read(data: bytes) -> RawPoint:
     if not names:
         raise SolutionError("expected elements <variable name=... value=...>, got none; the file holds no solution")
     numbers = Words.of(values).numbers("the variables")
-    return RawPoint(NAME, Words.of(names), numbers, status, number(objective) if objective else None,
-                    within_gap=code in WITHIN_GAP)
+    return RawPoint(
+        NAME, Words.of(names), numbers, status, number(objective) if objective else None, within_gap=code in WITHIN_GAP
+    )
 
 
 def _ordered(attributes: list[str]) -> list[str]:
@@ -98,14 +115,15 @@ def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None
     objective = show_number(model.objective(x))
     stream.write(
         f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<CPLEXSolutions version="1.2">\n'
-        f'<CPLEXSolution version="1.2">\n <header problemName={quoteattr(model.name)} solutionName="odtc" solutionIndex="0" '
-        f'objectiveValue="{objective}" MIPStartEffortLevel="4"/>\n <variables>\n'.encode("utf-8")
+        f'<CPLEXSolution version="1.2">\n <header problemName={quoteattr(model.name)} solutionName="odtc" '
+        f'solutionIndex="0" '
+        f'objectiveValue="{objective}" MIPStartEffortLevel="4"/>\n <variables>\n'.encode()
     )
     # Names of blank-padded tables will not do here: the blanks would be within the quotes.
     names = name_list(model.columns)
     shown = {value: show_number(value) for value in np.unique(x).tolist()}
     for begin in range(0, len(x), 1 << 18):
         part = zip(names[begin : begin + (1 << 18)], x[begin : begin + (1 << 18)].tolist())
-        text = "".join([f"  <variable name={quoteattr(name)} value=\"{shown[value]}\"/>\n" for name, value in part])
+        text = "".join([f'  <variable name={quoteattr(name)} value="{shown[value]}"/>\n' for name, value in part])
         stream.write(text.encode("utf-8"))
     stream.write(b" </variables>\n</CPLEXSolution>\n</CPLEXSolutions>\n")

@@ -36,7 +36,9 @@ FIRST = re.compile(rb"^j ", re.M)
 
 
 def matches(head: bytes) -> bool:
-    return bool(re.match(rb"\s*(c |c\n|s +(mip|bas|ipt) )", head)) and bool(re.search(rb"^(s +|c Problem:)", head, re.M))
+    return bool(re.match(rb"\s*(c |c\n|s +(mip|bas|ipt) )", head)) and bool(
+        re.search(rb"^(s +|c Problem:)", head, re.M)
+    )
 
 
 def read(data: bytes) -> RawPoint:
@@ -44,7 +46,8 @@ def read(data: bytes) -> RawPoint:
     header = HEADER.match(data)
     if not header:
         raise SolutionError(
-            "expected a line 's mip ROWS COLUMNS STATUS OBJECTIVE', or one of 's bas' or 's ipt', as glpsol -w writes it; "
+            "expected a line 's mip ROWS COLUMNS STATUS OBJECTIVE', or one of 's bas' or 's ipt', as glpsol -w "
+            "writes it; "
             "write the file again"
         )
     end = END.search(data, max(header.end() - 1, len(data) - 20))

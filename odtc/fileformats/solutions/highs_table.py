@@ -40,7 +40,9 @@ def read(data: bytes) -> RawPoint:
     status = HIGHS.get(end[1].decode("utf-8").lower(), Termination.UNKNOWN)
     width = len(data[header.end() : data.index(b"\n", header.end())].split())
     if width not in VALUE:
-        raise SolutionError(f"expected 6 words on the first line of the columns, got {width}; write the solution in style 0")
+        raise SolutionError(
+            f"expected 6 words on the first line of the columns, got {width}; write the solution in style 0"
+        )
     words = table(data, header.end(), rows + 1, width, "the columns")
     if VALUE[width] is None:
         return RawPoint(NAME, None, None, status)

@@ -46,5 +46,6 @@ def read(data: bytes) -> RawPoint:
     if not cost:
         raise cut_off("'Solution Cost:' before the columns")
     names, values = table(data, header.end(), end + 1, 2, "the columns")
-    return RawPoint(NAME, names, values.numbers("the columns"), status, number(cost[1]),
-                    within_gap="target gap achieved" in found)
+    return RawPoint(
+        NAME, names, values.numbers("the columns"), status, number(cost[1]), within_gap="target gap achieved" in found
+    )

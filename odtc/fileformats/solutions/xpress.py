@@ -38,14 +38,15 @@ def read(data: bytes) -> RawPoint:
     if other.any():
         at = int(other.argmax())
         raise SolutionError(
-            f"expected lines 'C name value', got {kinds[at][:60]!r} first in line {kinds.line(at)}; write one solution only"
+            f"expected lines 'C name value', got {kinds[at][:60]!r} first in line {kinds.line(at)}; write one "
+            f"solution only"
         )
     # It names every column, those at 0 too (FORMATS §9), so that fewer are a file with a part missing.
     return RawPoint(NAME, names, values.numbers("the columns"), n_columns=len(names))
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
-    stream.write(f"NAME {model.name}\n".encode("utf-8"))
+    stream.write(f"NAME {model.name}\n".encode())
     if len(x):
         texts, code = number_table(x)
         stream.write(lines(" C ", name_table(model.columns), " ", gather(texts, code), "\n"))

@@ -53,7 +53,7 @@ def read(data: bytes) -> RawPoint:
 
 def damaged() -> SolutionError:
     return SolutionError(
-        "expected lines 'place,\"name\",\"kind\",\"basis\",value,...' with the places 1, 2, 3, ...; "
+        'expected lines \'place,"name","kind","basis",value,...\' with the places 1, 2, 3, ...; '
         "the file is damaged, write it again"
     )
 

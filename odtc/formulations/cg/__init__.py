@@ -1,6 +1,7 @@
 """cg: a tree is one path for each end, and a path is a column; for data too large for models with a row per row.
 
-Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are those of odtc.formulations.cg.decision_paths:
+Firat, Crognier, Gabor, Hurkens & Zhang (2020), section 4.1, as costs; the paths are those of
+odtc.formulations.cg.decision_paths:
 
     min  Σ_e Σ_{p∈P(e)} c_p x_p                                                           (3)
          Σ_{p∈P(e)} x_p = 1                                   e                           (4)
@@ -43,7 +44,10 @@ from odtc.trees.heap_tree import HeapTree, settle, with_least
 
 NAME = "cg"
 TITLE = "Column generation: a column is a path with its subtree; proves the best tree over chosen splits"
-PAPER = "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning classification trees"
+PAPER = (
+    "Firat, Crognier, Gabor, Hurkens & Zhang (2020), Column generation based heuristic for learning "
+    "classification trees"
+)
 ANY_COST = True
 TIMED = True  # `fit` is told the seconds that are left
 GROWS = True  # its last model has columns of its own
@@ -53,17 +57,32 @@ __all__ = ["prepared"]  # of odtc.formulations.cg.initial_columns, for the contr
 
 @dataclass(frozen=True)
 class Params:
-    splits: str = parameter("auto", "what the nodes may ask: all tests; those that threshold sampling finds for each node, or for any (pooled); auto: all where they are few, else pooled",
-                            choices=("auto", "all", "sampled", "pooled"))
+    splits: str = parameter(
+        "auto",
+        "what the nodes may ask: all tests; those that threshold sampling finds for each node, or for any (pooled); "
+        "auto: all where they are few, else pooled",
+        choices=("auto", "all", "sampled", "pooled"),
+    )
     q: int = parameter(100, "threshold sampling keeps the q most frequent tests of a node, of the root all", least=1)
     seed: int = parameter(0, "of the threshold sampling", least=0)
-    tail: str = parameter("auto", "levels above the leaves at which paths end (0: at the leaves, as printed; auto: 2, at depth 2 one)", choices=("auto", "0", "1", "2"))
+    tail: str = parameter(
+        "auto",
+        "levels above the leaves at which paths end (0: at the leaves, as printed; auto: 2, at depth 2 one)",
+        choices=("auto", "0", "1", "2"),
+    )
     exact: bool = parameter(False, "fit: branch and price, where the relaxation leaves a gap")
-    reward: float = parameter(0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0, below=float("inf"))
+    reward: float = parameter(
+        0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0, below=float("inf")
+    )
     n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
-    columns: str = parameter("auto", "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json")
+    columns: str = parameter(
+        "auto",
+        "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json",
+    )
     rounds: int = parameter(20, "of column generation, for a file", least=0)
-    mip: bool = parameter(False, "fit: --solver solves the last master, too; the dynamic program over the paths has done so")
+    mip: bool = parameter(
+        False, "fit: --solver solves the last master, too; the dynamic program over the paths has done so"
+    )
     threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
 
 
@@ -74,7 +93,7 @@ def build(problem: Problem) -> Model:
     end, members, place = _asked(columns)
     x = m.columns("x", Axis("path", n), role=Role.PATH, cost=columns.cost() * paths.unit, integer=True)
     p = np.arange(n)
-    pick = m.rows("pick", Axis("end", ends, int(paths.ends[0])), lower=1, upper=1)               # (4)
+    pick = m.rows("pick", Axis("end", ends, int(paths.ends[0])), lower=1, upper=1)  # (4)
     m.add(pick[end], x[p])
     if paths.depth:
         rho = m.columns("rho", Axis("node", len(paths.upper), 1), Axis("test", width), integer=True, members=members)
@@ -85,12 +104,14 @@ def build(problem: Problem) -> Model:
             up = paths.depth - j.bit_length() + 1
             for e in range(j << up, (j + 1) << up):
                 links[e, rank] = len(links)
-        link = m.rows("link", Axis("link", len(links)), lower=0, upper=0)                       # (6)
-        row = np.array([links[e, r] for e, ranks in zip(end.tolist(), place.tolist()) for r in ranks]).reshape(place.shape)
+        link = m.rows("link", Axis("link", len(links)), lower=0, upper=0)  # (6)
+        row = np.array([links[e, r] for e, ranks in zip(end.tolist(), place.tolist()) for r in ranks]).reshape(
+            place.shape
+        )
         m.add(link[row], x[p[:, None]])
         m.add(link[np.arange(len(links))], rho[np.array([rank for _, rank in links])], -1)
     if columns.cover:
-        cover = m.rows("cover", Axis("group", len(columns.cover)), lower=1, upper=1)             # (5)
+        cover = m.rows("cover", Axis("group", len(columns.cover)), lower=1, upper=1)  # (5)
         at, group = np.nonzero(paths.bits(columns.rows())[:, columns.cover])
         m.add(cover[group], x[at])
     m.constant(-problem.params.reward)
@@ -104,13 +125,18 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     paths, x = columns.paths, np.zeros(len(columns))
     chosen = columns.of_tree(columns_asked(paths, heap.test))
     if chosen is None:
-        raise TreeError(f"a path of the tree is none of the {len(columns):,} columns of the model; give the start of a heuristic, "
-                        "or columns that hold it (-p columns=all, or a file of odtc fit --model cg)")
+        raise TreeError(
+            f"a path of the tree is none of the {len(columns):,} columns of the model; give the start of a heuristic, "
+            "or columns that hold it (-p columns=all, or a file of odtc fit --model cg)"
+        )
     x[chosen] = 1
     cost, paid = float(columns.cost()[chosen].sum()) * paths.unit - problem.params.reward, objective(problem, heap)
     if abs(cost - paid) > 1e-9 * max(1.0, float(problem.encoded.loss.sum())):
-        raise TreeError(f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the paths, "
-                        "that are not the best; give the tree that a heuristic makes, or set -p tail=0")
+        raise TreeError(
+            f"the tree costs {paid:.10g}, its columns {cost:.10g}: it has leaves, or subtrees below the ends of the "
+            f"paths, "
+            "that are not the best; give the tree that a heuristic makes, or set -p tail=0"
+        )
     if not paths.depth:
         return {"x": x}
     cells, place = _asked(columns)[1:]
@@ -128,7 +154,9 @@ def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         way = paths.way(t, number)
         split[at, : len(way)] = way
     end = np.array([e for e, _, _ in columns.keys])
-    cells, place = np.unique(((end[:, None] >> paths.depth - np.arange(paths.depth)) - 1) * width + split, return_inverse=True)
+    cells, place = np.unique(
+        ((end[:, None] >> paths.depth - np.arange(paths.depth)) - 1) * width + split, return_inverse=True
+    )
     return end, cells, place.reshape(split.shape)
 
 
@@ -243,8 +271,18 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         termination = Termination.OPTIMAL
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
-    found = Solution(x, termination, model.objective(x), bound, time.monotonic() - began, "HiGHS (column generation)", search.nodes,
-                     start="accepted" if start is not None else "none", history=tuple(history), message=message or _words(problem, search))
+    found = Solution(
+        x,
+        termination,
+        model.objective(x),
+        bound,
+        time.monotonic() - began,
+        "HiGHS (column generation)",
+        search.nodes,
+        start="accepted" if start is not None else "none",
+        history=tuple(history),
+        message=message or _words(problem, search),
+    )
     return model, found
 
 

@@ -4,7 +4,8 @@ Firat et al. (2020), section 4, Figure 2. A round solves the relaxation over the
 prices the paths, and takes what is worth it. The restricted master as a whole, which gives the tree, is
 solved in every round, over all paths whose cost is known, by dynamic programming (odtc.formulations.cg.pricing.values);
 the same over the bounds of all paths is a bound, beside that of Lagrange. A path through which no tree
-can be better than the best so far is asked for no more. Work is counted and not timed, so that the same data take the same way.
+can be better than the best so far is asked for no more. Work is counted and not timed, so that the same data take
+the same way.
 
 Where the relaxation is solved and leaves a gap, `exact` branches: of the splits that a node asks in
 fractions, half of their ρ is forbidden on either side.
@@ -50,8 +51,16 @@ class BranchAndPrice:
     limit; `rounds` is a limit, too. With `dynamic` False the bounds of the dynamic program are not used.
     """
 
-    def __init__(self, paths: Paths, columns: Columns, exact: bool, tell: Callable[[State], None] | None = None,
-                 left: Callable[[], float | None] | None = None, rounds: int | None = None, dynamic: bool = True):
+    def __init__(
+        self,
+        paths: Paths,
+        columns: Columns,
+        exact: bool,
+        tell: Callable[[State], None] | None = None,
+        left: Callable[[], float | None] | None = None,
+        rounds: int | None = None,
+        dynamic: bool = True,
+    ):
         self.paths, self.columns, self.exact, self.tell = paths, columns, exact, tell
         self.left, self.rounds, self.dynamic = left or (lambda: None), rounds, dynamic
         self.best, self.upper, self.bound, self.nodes = None, np.inf, 0.0, 0
@@ -143,7 +152,9 @@ class BranchAndPrice:
             if more:
                 priced = self._price(relaxed, allowed, least)
             new = {e: self._worth_it(e, priced[e].full) for e in least}
-            added = self.columns.add(new) + self.columns.add_stops(one.stop for one in priced.values() if one.stopped < -NEGATIVE)
+            added = self.columns.add(new) + self.columns.add_stops(
+                one.stop for one in priced.values() if one.stopped < -NEGATIVE
+            )
             added += self._improve(allowed)
             if self.rounds is not None:
                 self.rounds -= 1
@@ -158,7 +169,10 @@ class BranchAndPrice:
 
     def _price(self, relaxed: Relaxed, allowed: Allowed, least: dict[int, np.ndarray]) -> dict:
         """The reduced costs of every end, inf for paths that no better tree has."""
-        low = {e: np.where(least[e] <= self.worth, self.paths.low[e], np.inf) if self.dynamic else self.paths.low[e] for e in least}
+        low = {
+            e: np.where(least[e] <= self.worth, self.paths.low[e], np.inf) if self.dynamic else self.paths.low[e]
+            for e in least
+        }
         return {e: price(self.paths, relaxed.duals, e, allowed, low[e]) for e in least}
 
     def _worth_it(self, e: int, reduced: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """The columns of a master: paths that were generated, as text for a manifest and as a file to resume from.
 
-A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is the end itself,
+A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is
+the end itself,
 or a node above it where the path stops. With a path come those that stop at a node on its way, so that
 a tree of columns whose needless branch nodes are dropped is a tree of columns again.
 """
@@ -53,7 +54,9 @@ class ColumnPool:
 
     def to_text(self) -> str:
         facts = {"splits": [tests.tolist() for tests in self.splits], "columns": self.columns, "cover": self.cover}
-        return MARK + base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode("ascii")
+        return MARK + base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode(
+            "ascii"
+        )
 
     @classmethod
     def from_text(cls, text: str, depth: int, tail: int, encoded: Encoded) -> "ColumnPool":
@@ -65,7 +68,9 @@ class ColumnPool:
             pool._expect_whole(depth, tail, range(encoded.n_tests))
             _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
         except (ValueError, OverflowError, zlib.error, RecursionError, SchemaError) as problem:
-            raise ChoiceError(f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {why(problem)}") from None
+            raise ChoiceError(
+                f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {why(problem)}"
+            ) from None
         return pool
 
     @classmethod
@@ -80,18 +85,34 @@ class ColumnPool:
         for node, some in enumerate(self.splits):
             _expect(len(some) == len(asked[node]), f"splits[{node}] has the same split twice")
             _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is none of the tests")
-            _expect(not len(some) or node and not node >> depth, f"splits[{node}] has splits, and node {node} is no branch node")
+            _expect(
+                not len(some) or node and not node >> depth,
+                f"splits[{node}] has splits, and node {node} is no branch node",
+            )
         below_end = [(level, place) for level in range(tail) for place in range(2**level)]
         for at, (e, t, way, below) in enumerate(self.columns):
             place, level = f"columns[{at}]", t.bit_length() - 1
-            _expect(1 << height <= e < 2 << height, f"{place} ends at {e}, and the ends are {1 << height} to {(2 << height) - 1}")
-            _expect(t > 0 and level <= height and e >> height - level == t, f"{place} stops at {t}, which is not on the way to {e}")
+            _expect(
+                1 << height <= e < 2 << height,
+                f"{place} ends at {e}, and the ends are {1 << height} to {(2 << height) - 1}",
+            )
+            _expect(
+                t > 0 and level <= height and e >> height - level == t,
+                f"{place} stops at {t}, which is not on the way to {e}",
+            )
             _expect(len(way) == level, f"{place} has {len(way)} splits on its way to node {t}, and {level} lead there")
-            _expect(all(test in asked[t >> level - up] for up, test in enumerate(way)), f"{place} asks a split that its node may not ask")
+            _expect(
+                all(test in asked[t >> level - up] for up, test in enumerate(way)),
+                f"{place} asks a split that its node may not ask",
+            )
             wanted = len(below_end) if t == e else 0
-            _expect(len(below) == wanted, f"{place} has a subtree of {len(below)} nodes, and {wanted} are below node {t}")
-            _expect(all(test == -1 or test in asked[(e << down) + side] for test, (down, side) in zip(below, below_end)),
-                    f"{place} has a subtree with a split that its node may not ask")
+            _expect(
+                len(below) == wanted, f"{place} has a subtree of {len(below)} nodes, and {wanted} are below node {t}"
+            )
+            _expect(
+                all(test == -1 or test in asked[(e << down) + side] for test, (down, side) in zip(below, below_end)),
+                f"{place} has a subtree with a split that its node may not ask",
+            )
 
     def to_json(self, encoded: Encoded, depth: int, tail: int) -> dict:
         """The pool as a file holds it: the tests as splits in the units of the data; without the rows (5), which
@@ -99,10 +120,18 @@ class ColumnPool:
         used = np.unique(np.concatenate([np.zeros(0, np.int32), *self.splits])).tolist()
         place = {test: at for at, test in enumerate(used)} | {-1: -1}
         return {
-            "schema": SCHEMA, "data": encoded.name, "encoding": encoded.scheme, "depth": depth, "tail": tail,
-            "tests": [{**encoded.tests[j].to_json(encoded.features), "ones_left": bool(encoded.ones_left[j])} for j in used],
+            "schema": SCHEMA,
+            "data": encoded.name,
+            "encoding": encoded.scheme,
+            "depth": depth,
+            "tail": tail,
+            "tests": [
+                {**encoded.tests[j].to_json(encoded.features), "ones_left": bool(encoded.ones_left[j])} for j in used
+            ],
             "splits": [[place[test] for test in tests.tolist()] for tests in self.splits],
-            "columns": [[e, t, [place[a] for a in path], [place[a] for a in below]] for e, t, path, below in self.columns],
+            "columns": [
+                [e, t, [place[a] for a in path], [place[a] for a in below]] for e, t, path, below in self.columns
+            ],
         }
 
 
@@ -110,15 +139,24 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
     """The pool of a file that `odtc fit --model cg` wrote. Raises ChoiceError for another file, and for one of
     another depth or tail, or with splits that the encoding has not."""
     if not Path(path).exists():
-        raise ChoiceError(f"cannot read the columns {str(path)!r}: there is no such file; expected auto, all, start, or a file of odtc fit --model cg")
+        raise ChoiceError(
+            f"cannot read the columns {str(path)!r}: there is no such file; expected auto, all, start, or a file of "
+            f"odtc fit --model cg"
+        )
     facts = read_object(path, "file of columns", ChoiceError)
     if facts.get("schema") != SCHEMA:
-        raise ChoiceError(f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make them with odtc fit --model cg")
+        raise ChoiceError(
+            f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make them "
+            f"with odtc fit --model cg"
+        )
     try:
         fit_shape(facts, POOL | {"depth": WHOLE, "tail": WHOLE, "encoding": TEXT, "tests": [ANY]})
         for key, mine in (("depth", depth), ("tail", tail)):
             if facts[key] != mine:
-                raise ChoiceError(f"expected columns of {key} {mine} in {str(path)!r}, got {facts[key]}; give that {key}, or no columns")
+                raise ChoiceError(
+                    f"expected columns of {key} {mine} in {str(path)!r}, got {facts[key]}; give that {key}, or no "
+                    f"columns"
+                )
         known = {(split, bool(left)): j for j, (split, left) in enumerate(zip(encoded.tests, encoded.ones_left))}
         for j, merged in enumerate(encoded.stands_for):
             known |= {(split, bool(encoded.ones_left[j])): j for split, same in merged if same}
@@ -127,17 +165,25 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
             split = split_from_json(test, encoded.features)
             fit_shape(test, {"ones_left": FLAG}, f"tests[{at}]")
             if (split, test["ones_left"]) not in known:
-                raise ChoiceError(f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is no test of the encoding "
-                                  f"{encoded.scheme!r} here (they were made with {said(facts['encoding'])}); use that data and encoding, or no columns")
+                raise ChoiceError(
+                    f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is no test of the "
+                    f"encoding "
+                    f"{encoded.scheme!r} here (they were made with {said(facts['encoding'])}); use that data and "
+                    f"encoding, or no columns"
+                )
             place[at] = known[split, test["ones_left"]]
 
         # Tests that are two there may be one here.
         ColumnPool._from_json(facts | {"cover": ()})._expect_whole(depth, tail, range(len(facts["tests"])))
         splits = [list(dict.fromkeys(place[at] for at in tests)) for tests in facts["splits"]]
-        columns = [(e, t, [place[at] for at in way], [place[at] for at in below]) for e, t, way, below in facts["columns"]]
+        columns = [
+            (e, t, [place[at] for at in way], [place[at] for at in below]) for e, t, way, below in facts["columns"]
+        ]
         return ColumnPool._from_json({"splits": splits, "columns": columns, "cover": ()})
     except (SchemaError, OverflowError) as problem:
-        raise ChoiceError(f"the columns {str(path)!r} are not whole: {why(problem)}; make them again with odtc fit --model cg") from None
+        raise ChoiceError(
+            f"the columns {str(path)!r} are not whole: {why(problem)}; make them again with odtc fit --model cg"
+        ) from None
     except ChoiceError:
         raise
     except OdtcError as problem:
@@ -204,7 +250,9 @@ class Columns:
     def settle(self) -> int:
         """Finds the best subtrees below the ends of all columns; of how many it was not known."""
         paths = self.paths
-        mine = {e: np.array([number for end, t, number in self.keys if end == t == e], int) for e in paths.ends.tolist()}
+        mine = {
+            e: np.array([number for end, t, number in self.keys if end == t == e], int) for e in paths.ends.tolist()
+        }
         unknown = {e: some[~paths.known(e, some)] for e, some in mine.items()}
         paths.evaluate(unknown)
         return sum(map(len, unknown.values()))
@@ -270,7 +318,11 @@ class Columns:
 
     def rows(self, begin: int = 0) -> np.ndarray:
         """Their rows, packed, uint64 (columns, words)."""
-        return np.stack([self.paths.rows_of(*key) for key in self.keys[begin:]]) if begin < len(self.keys) else self.paths.reached[1].rows[:0]
+        return (
+            np.stack([self.paths.rows_of(*key) for key in self.keys[begin:]])
+            if begin < len(self.keys)
+            else self.paths.reached[1].rows[:0]
+        )
 
     def to_pool(self) -> ColumnPool:
         paths = self.paths

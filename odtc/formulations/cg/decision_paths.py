@@ -55,7 +55,16 @@ class Paths:
     where the paths are more than can be held, or where there are fewer than `least` rows.
     """
 
-    def __init__(self, encoded: Encoded, topology: CompleteTree, splits, tail: int, reward: float = 0.0, least: int = 0, threads: int = 1):
+    def __init__(
+        self,
+        encoded: Encoded,
+        topology: CompleteTree,
+        splits,
+        tail: int,
+        reward: float = 0.0,
+        least: int = 0,
+        threads: int = 1,
+    ):
         self.topology, self.tail, self.depth = topology, tail, topology.depth - tail
         self.ends = np.arange(2**self.depth, 2 ** (self.depth + 1))
         self.upper = np.arange(1, 2**self.depth)
@@ -77,7 +86,10 @@ class Paths:
         self.most = self.loss.max(axis=1)
         self.kind = np.float32 if self.whole and paid / self.unit < EXACT and self.copies.sum() < EXACT else np.float64
         if least > self.copies.sum():
-            raise ChoiceError(f"expected a least number of rows in a leaf of at most {self.copies.sum():.0f}, the rows there are, got {least}")
+            raise ChoiceError(
+                f"expected a least number of rows in a leaf of at most {self.copies.sum():.0f}, the rows there are, "
+                f"got {least}"
+            )
         # Costs nearer than this are one.
         self.near = 1e-9 * max(1.0, float(self.most.sum())) if self.kind == np.float64 else 0.25
         self.subtrees = Subtrees(self.X, self.loss, self.copies, self.reward, least, self.near, self.kind)
@@ -90,7 +102,9 @@ class Paths:
     def _lay_out(self) -> None:
         columns = packed(self.X.T)
         everything = packed(np.ones((1, self.n_groups), bool))
-        self.reached: dict[int, Reached] = {1: Reached(everything, np.zeros((1, 0), np.int32), np.zeros(1, int), self.leaf_costs(everything))}
+        self.reached: dict[int, Reached] = {
+            1: Reached(everything, np.zeros((1, 0), np.int32), np.zeros(1, int), self.leaf_costs(everything))
+        }
         self.child: dict[int, np.ndarray] = {}
         total = 1
         for t in self.upper.tolist():
@@ -120,7 +134,14 @@ class Paths:
         self.below = {e: np.full((len(self.reached[e]), 2**self.tail), -1, np.int32) for e in self.ends.tolist()}
         self.n_evaluated, self._known = 0, {}
         same: dict = {}  # ends that ask the same splits in their subtrees have one number
-        self._asks = {e: same.setdefault(tuple(self.splits[t].tobytes() for t in (e, 2 * e, 2 * e + 1)), e) for e in self.ends.tolist()} if self.tail == 2 else {}
+        self._asks = (
+            {
+                e: same.setdefault(tuple(self.splits[t].tobytes() for t in (e, 2 * e, 2 * e + 1)), e)
+                for e in self.ends.tolist()
+            }
+            if self.tail == 2
+            else {}
+        )
 
     def way(self, t: int, number: int) -> list[int]:
         """The splits of a path, as columns of X, from the root on."""
@@ -161,7 +182,8 @@ class Paths:
         return t << self.depth - t.bit_length() + 1
 
     def give(self, e: int, number: int, below: np.ndarray) -> None:
-        """Sets what a path costs with this subtree, which may not be the best: `low` stays, so that `evaluate` looks for
+        """Sets what a path costs with this subtree, which may not be the best: `low` stays, so that `evaluate` looks
+        for
         it. Does nothing where the best is known, or where a leaf has too few rows."""
         if self.known(e, number):
             return
@@ -228,7 +250,9 @@ class Paths:
             step = max(1, PIECE // max(self.n_groups, len(self.splits[e]) * self.loss.shape[1]))
             for begin in range(0, len(some), step):
                 part = slice(begin, begin + step)
-                cost[part], below[part, 1] = self.subtrees.stumps(self.bits(here.rows[some[part]]), self.splits[e], cost[part])
+                cost[part], below[part, 1] = self.subtrees.stumps(
+                    self.bits(here.rows[some[part]]), self.splits[e], cost[part]
+                )
         elif self.tail == 2:
             asks = self._asks[e]
             for at, number in enumerate(some.tolist()):
@@ -236,16 +260,24 @@ class Paths:
                 key = asks, here.rows[number].tobytes()
                 if key not in self._known:
                     members = np.flatnonzero(self.bits(here.rows[number : number + 1])[0])
-                    self._known[key] = self.subtrees.two_levels(members, self.splits[e], (self.splits[2 * e], self.splits[2 * e + 1]), cost[at])
+                    self._known[key] = self.subtrees.two_levels(
+                        members, self.splits[e], (self.splits[2 * e], self.splits[2 * e + 1]), cost[at]
+                    )
                 cost[at], below[at, 1:] = self._known[key]
         self.below[e][some] = below  # first, as a cost says that it is known
         self.cost[e][some] = self.low[e][some] = cost
 
     def work(self, e: int) -> float:
         """Multiplications that evaluating one path takes, about, with what takes as long beside them."""
-        pairs = len(self.splits[e]) * max(1, *(len(self.splits[t]) for t in (2 * e, 2 * e + 1))) if self.tail == 2 else 0
+        pairs = (
+            len(self.splits[e]) * max(1, *(len(self.splits[t]) for t in (2 * e, 2 * e + 1))) if self.tail == 2 else 0
+        )
         rows, K = self.n_groups / 2**self.depth, self.loss.shape[1]
-        return 1e4 + (len(self.splits[e]) * self.n_groups * K if self.tail == 1 else 0) + (CALL + pairs * (rows + 50) * K if self.tail == 2 else 0)
+        return (
+            1e4
+            + (len(self.splits[e]) * self.n_groups * K if self.tail == 1 else 0)
+            + (CALL + pairs * (rows + 50) * K if self.tail == 2 else 0)
+        )
 
 
 def packed(X: np.ndarray) -> np.ndarray:
@@ -257,6 +289,7 @@ def packed(X: np.ndarray) -> np.ndarray:
 def require_path_memory(n_paths: int, bytes_each: int, n_tests: int) -> None:
     if n_paths > MOST_PATHS or n_paths * bytes_each > MOST_BYTES:
         raise ChoiceError(
-            f"expected at most {min(MOST_PATHS, MOST_BYTES // bytes_each):,} paths, got {n_paths:,} over {n_tests} splits; "
+            f"expected at most {min(MOST_PATHS, MOST_BYTES // bytes_each):,} paths, got {n_paths:,} over {n_tests} "
+            f"splits; "
             "take fewer splits (-p splits=sampled, a smaller -p q), or a smaller --depth"
         )

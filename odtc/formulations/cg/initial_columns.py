@@ -1,6 +1,7 @@
 """Where the splits and the columns of a problem of column generation come from: what its parameters say.
 
-All tests of the encoding, or threshold sampling (odtc.formulations.cg.threshold_sampling) per node or for all nodes together; all
+All tests of the encoding, or threshold sampling (odtc.formulations.cg.threshold_sampling) per node or for all nodes
+together; all
 paths where they are few, the paths of a first tree and some rounds of generation, a file, or the text
 that a manifest holds. Firat et al. (2020), section 5.
 """
@@ -81,7 +82,7 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     params, encoded, topology = problem.params, problem.encoded, problem.topology
     n, F = 2 ** (topology.depth + 1), encoded.n_tests
     height, tail = topology.depth - tail_of(problem), tail_of(problem)
-    asks = np.arange(n) // 2 ** topology.depth == 0
+    asks = np.arange(n) // 2**topology.depth == 0
     asks[0] = False
     none = np.zeros(0, np.int32)
     kind = params.splits
@@ -100,7 +101,9 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
 def first_tree(problem: Problem) -> HeapTree:
     """CART's tree, which the paper starts from."""
     if "cg first" not in problem.memo:
-        heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min))
+        heap = HEURISTICS.get("cart").tree(
+            problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min)
+        )
         problem.memo["cg first"] = heap
     return problem.memo["cg first"]
 
@@ -108,12 +111,24 @@ def first_tree(problem: Problem) -> HeapTree:
 def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:
     """A tree of the local search over the splits of all nodes, as columns of paths.X."""
     encoded, used = problem.encoded, paths.tests
-    few = replace(encoded, X=np.ascontiguousarray(encoded.X[:, used]), tests=tuple(encoded.tests[j] for j in used), ones_left=encoded.ones_left[used],
-                  stands_for=tuple(encoded.stands_for[j] for j in used))
+    few = replace(
+        encoded,
+        X=np.ascontiguousarray(encoded.X[:, used]),
+        tests=tuple(encoded.tests[j] for j in used),
+        ones_left=encoded.ones_left[used],
+        stands_for=tuple(encoded.stands_for[j] for j in used),
+    )
     return HEURISTICS.get("local_search").tree(few, problem.topology, problem.params.reward).test
 
 
 def paths_of(problem: Problem, splits) -> Paths:
     """All paths over these splits, with what they cost under the problem's objective."""
-    return Paths(problem.encoded, problem.topology, splits, tail_of(problem), problem.params.reward, problem.params.n_min,
-                 problem.params.threads)
+    return Paths(
+        problem.encoded,
+        problem.topology,
+        splits,
+        tail_of(problem),
+        problem.params.reward,
+        problem.params.n_min,
+        problem.params.threads,
+    )

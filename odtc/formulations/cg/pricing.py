@@ -2,7 +2,8 @@
 
     c_p - α_e - Σ_{r∈R_p} β_r - Σ_{j above e} γ_{e,j,s_j(p)}            (9), as costs
 
-Firat et al. (2020), section 4.2. All paths of odtc.formulations.cg.decision_paths are numbered, so the reduced costs of all of
+Firat et al. (2020), section 4.2. All paths of odtc.formulations.cg.decision_paths are numbered, so the reduced costs
+of all of
 them are one sum of tables. The pool of the heuristic are the paths whose cost is known; of the others
 the bound is used, and those whose bound is below zero are evaluated, the most promising first: when
 none is left the pricing is exact, for all classes of an end at once.
@@ -19,7 +20,8 @@ Allowed = dict[int, np.ndarray]  # node -> bool (splits + 1,), none last: the sp
 
 @dataclass(frozen=True)
 class Duals:
-    """Of odtc.formulations.cg.restricted_master: alpha (ends,); gamma per end, per level float64 (splits + 1,), none last; beta of
+    """Of odtc.formulations.cg.restricted_master: alpha (ends,); gamma per end, per level float64 (splits + 1,), none
+    last; beta of
     the groups of rows that are covered."""
 
     alpha: np.ndarray
@@ -59,7 +61,12 @@ def price(paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, co
         if len(reduced) and reduced.min() < best:
             best, stop = float(reduced.min()), (t, int(reduced.argmin()))
     reached = paths.reached[e]
-    full = (paths.low[e] if cost is None else cost) - alpha - _paid(paths, reached.places, gamma, e, allowed) - _covered(paths, reached.rows, duals)
+    full = (
+        (paths.low[e] if cost is None else cost)
+        - alpha
+        - _paid(paths, reached.places, gamma, e, allowed)
+        - _covered(paths, reached.rows, duals)
+    )
     return Priced(full, best, stop)
 
 

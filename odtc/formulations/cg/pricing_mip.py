@@ -39,10 +39,14 @@ def pricing_model(paths: Paths, duals: Duals, e: int) -> Model:
     asked = {}  # per node its columns; the last is none
     for level in range(levels):
         j = e >> levels - level
-        asked[j] = m.columns(f"u{level + 1}", Axis("split", len(paths.splits[j]) + 1), cost=-unit * duals.gamma[e][level], integer=True)
+        asked[j] = m.columns(
+            f"u{level + 1}", Axis("split", len(paths.splits[j]) + 1), cost=-unit * duals.gamma[e][level], integer=True
+        )
     for t in inner:
         asked[t] = m.columns(f"v{t}", Axis("split", len(paths.splits[t]) + 1), integer=True)
-    y = [m.columns(f"y{level + 1}", group, cost=-unit * beta if level == levels - 1 else 0.0) for level in range(levels)]
+    y = [
+        m.columns(f"y{level + 1}", group, cost=-unit * beta if level == levels - 1 else 0.0) for level in range(levels)
+    ]
     leaf = Axis("leaf", len(leaves), int(leaves[0]))
     z = m.columns("z", group, leaf, klass, cost=unit * np.broadcast_to(paths.loss[:, None, :], (n, len(leaves), K)))
     w = m.columns("w", leaf, klass, integer=True)

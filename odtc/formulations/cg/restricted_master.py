@@ -6,7 +6,8 @@
          Σ_e Σ_{p∈P(e): r∈R_p} x_p = 1                        some r          [β_r]       (5)
          x_p ≥ 0,   0 ≤ ρ_ja ≤ 1                                                          (7, 8)
 
-Numbers are those of Firat et al. (2020), section 4.1, with ends e for the leaves (odtc.formulations.cg.decision_paths). For a
+Numbers are those of Firat et al. (2020), section 4.1, with ends e for the leaves
+(odtc.formulations.cg.decision_paths). For a
 also stands "none", by which a path stops. Rows (5) are implied where x is whole (Patel, Desaulniers &
 Lodi 2024), so they are cuts: they come when they are violated. Each simplex goes on from the last basis.
 """
@@ -90,7 +91,9 @@ class RestrictedMaster:
         bits = self.paths.bits(self.columns.rows())[: self.n_columns]
         for group in groups.tolist():
             on = np.flatnonzero(bits[:, group])
-            self.h.addRow(1.0, 1.0, len(on), (self.n_rho + len(self.paths.ends) + on).astype(np.int32), np.ones(len(on)))
+            self.h.addRow(
+                1.0, 1.0, len(on), (self.n_rho + len(self.paths.ends) + on).astype(np.int32), np.ones(len(on))
+            )
         self.cover = np.append(self.cover, groups).astype(int)
         self.columns.cover = sorted({*self.columns.cover, *groups.tolist()})
 
@@ -121,8 +124,16 @@ class RestrictedMaster:
                 index += (self.n_rows + np.flatnonzero(bits[at])).tolist()
             starts.append(len(index))
         n = len(keys)
-        self.h.addCols(n, self.columns.cost(begin), np.zeros(n), np.full(n, 1e30), len(index), np.array(starts[:-1], np.int32),
-                       np.array(index, np.int32), np.ones(len(index)))
+        self.h.addCols(
+            n,
+            self.columns.cost(begin),
+            np.zeros(n),
+            np.full(n, 1e30),
+            len(index),
+            np.array(starts[:-1], np.int32),
+            np.array(index, np.int32),
+            np.ones(len(index)),
+        )
         self.n_columns += n
 
     def solve(self, seconds: float | None = None) -> Relaxed | None:
@@ -139,12 +150,25 @@ class RestrictedMaster:
         if status == "kTimeLimit":
             return None
         if status != "kOptimal":
-            raise SolverError(f"HiGHS ends the relaxation of the master as {status}, where an optimum exists; please report it")
+            raise SolverError(
+                f"HiGHS ends the relaxation of the master as {status}, where an optimum exists; please report it"
+            )
         point = self.h.getSolution()
         x, dual, paths = np.array(point.col_value), np.array(point.row_dual), self.paths
         ends, first = len(paths.ends), self.n_rho + len(paths.ends)
-        gamma = {e: [dual[self.link[e, level] :][: len(paths.splits[e >> paths.depth - level]) + 1] for level in range(paths.depth)]
-                 for e in paths.ends.tolist()}
+        gamma = {
+            e: [
+                dual[self.link[e, level] :][: len(paths.splits[e >> paths.depth - level]) + 1]
+                for level in range(paths.depth)
+            ]
+            for e in paths.ends.tolist()
+        }
         rho = {j: x[at : at + len(paths.splits[j]) + 1] for j, at in self.rho.items()}
         duals = Duals(dual[:ends], gamma, dual[self.n_rows : self.n_rows + len(self.cover)], self.cover)
-        return Relaxed(float(self.h.getInfo().objective_function_value), x[first:], rho, duals, bool((x[self.n_rho : first] < 1e-7).all()))
+        return Relaxed(
+            float(self.h.getInfo().objective_function_value),
+            x[first:],
+            rho,
+            duals,
+            bool((x[self.n_rho : first] < 1e-7).all()),
+        )

@@ -10,7 +10,8 @@ from odtc.trees.heap_tree import HeapTree, blank, settle
 
 def tree_along(problem: Problem, graph: Graph, way, tail: int = 0, depth: int | None = None) -> HeapTree:
     """The tree that goes `way(level, state, arcs)` at each state: the place of an arc among those of the state (a
-    slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's if it is None)."""
+    slice), or None to stop; with the best subtrees of the last `tail` levels of `depth` (the problem's if it is
+    None)."""
     rows, (test, _) = graph.rows, blank(problem.topology)
     stack = [(1, 0, 0, np.arange(len(rows.X)))]
     while stack:

@@ -1,4 +1,5 @@
-"""dpflow over ordered thresholds as a model: from a problem to the linear program of odtc.algorithms.thresholds.interval_lp.
+"""dpflow over ordered thresholds as a model: from a problem to the linear program of
+odtc.algorithms.thresholds.interval_lp.
 
     min  f + Σ (1-λ) stop(S) t_jS + Σ (1-λ) cost u_jSc + Σ (1-λ) cost v_jSc
     t_0R + Σ_c (u_0Rc + v_0Rc) = 1                                       R: all rows
@@ -45,8 +46,10 @@ def taken(problem: Problem) -> bool:
     against = "tail=0" if params.tail == "0" else "fold=false" if not params.fold else None
     if params.intervals == "true":
         if against:
-            raise ChoiceError(f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
-                              f"drop one of -p intervals=true and -p {against}")
+            raise ChoiceError(
+                f"an interval of thresholds costs what the best subtrees below it do, which -p {against} leaves open; "
+                f"drop one of -p intervals=true and -p {against}"
+            )
         return True
     return against is None and not problem.constraints and worth(problem.encoded)
 
@@ -61,7 +64,10 @@ def work(scales: Scales, depth: int) -> float:
     """About the sums that the search takes, by what it took on data of all kinds: a table of pairs of thresholds at
     each of the states, of which there are at most TRIED per scale and side on each level more."""
     rows = len(np.unique(scales.rank, axis=0))
-    table = np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum()) + rows * float(scales.n) ** 2
+    table = (
+        np.minimum(scales.size, 2 * FIRST).sum() * float(np.minimum(scales.size, rows).sum())
+        + rows * float(scales.n) ** 2
+    )
     return table * float(np.minimum(scales.size, TRIED).sum()) ** max(0, depth - 2)
 
 
@@ -95,7 +101,14 @@ def build(problem: Problem, name: str) -> Model:
             if len(arcs.state):
                 members = arcs.state * F + scales.test(*arcs.first.T)
                 order = np.argsort(members)
-                block = m.columns(f"{stem}{j}", state, test, role=role, cost=_rounded(share * arcs.cost[order]), members=members[order])
+                block = m.columns(
+                    f"{stem}{j}",
+                    state,
+                    test,
+                    role=role,
+                    cost=_rounded(share * arcs.cost[order]),
+                    members=members[order],
+                )
                 columns.append((block, (arcs.state[order], arcs.below[order])))
         flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), columns))
     for j, (flow, columns) in enumerate(flows):
@@ -123,8 +136,10 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     best, module = optimal(problem), problem.module
     paid, least = module.objective(problem, heap), module.objective(problem, best)
     if paid - least > 1e-9 * max(1.0, abs(least)):
-        raise TreeError(f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
-                        "start from that of a heuristic, or set -p intervals=false")
+        raise TreeError(
+            f"the tree costs {paid:.10g}; by intervals only the best tree is written, which costs {least:.10g}; "
+            "start from that of a heuristic, or set -p intervals=false"
+        )
     point = {}
     for j, layer in enumerate(_program(problem)):
         point[f"t{j}"] = np.zeros(len(layer.stop))
@@ -157,8 +172,15 @@ def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
     found = []
     for layer in layers(_search(problem), problem.topology.depth, 1, 0.0):
         at = np.flatnonzero(layer.bound > ranked.near).tolist()
-        found.append([(float(layer.bound[number] + ranked.least[layer.members[number]].sum()),
-                       tuple(2 * int(scales.test(scale, rank)) + side for scale, rank, side in layer.path[number])) for number in at])
+        found.append(
+            [
+                (
+                    float(layer.bound[number] + ranked.least[layer.members[number]].sum()),
+                    tuple(2 * int(scales.test(scale, rank)) + side for scale, rank, side in layer.path[number]),
+                )
+                for number in at
+            ]
+        )
     return found
 
 
@@ -167,17 +189,23 @@ def _scales(problem) -> Scales:
 
 
 def _ranked(problem) -> Ranked:
-    return _once(problem, "ranked", lambda: Ranked.of(_scales(problem).rank, problem.encoded.loss, branch_price(problem)))
+    return _once(
+        problem, "ranked", lambda: Ranked.of(_scales(problem).rank, problem.encoded.loss, branch_price(problem))
+    )
 
 
 def _search(problem) -> IntervalSearch:
     """The search, ended."""
+
     def ended():
         depth, search = problem.topology.depth, IntervalSearch(_ranked(problem))
         rows = np.arange(len(search.ranked.rank))
         if problem.params.lambda_ or not _less_does(search, _scales(problem), depth, QUICK):
-            deadline.expect_end(SUM * work(_scales(problem), depth), f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
-                                "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct")
+            deadline.expect_end(
+                SUM * work(_scales(problem), depth),
+                f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
+                "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct",
+            )
         search.value(rows, depth)
         return search
 
@@ -198,7 +226,10 @@ def _unit(problem) -> float:
     ranked, branch = _ranked(problem), Fraction(str(problem.params.lambda_))
     _, unit, whole = in_units(ranked.loss.reshape(-1), float(ranked.most.sum()))
     loss = Fraction(unit) * (1 - branch)
-    both = Fraction(gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator), loss.denominator * branch.denominator)
+    both = Fraction(
+        gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator),
+        loss.denominator * branch.denominator,
+    )
     return float(both / (1 - branch)) if whole and float(both) * MOST >= ranked.most.sum() else 0.0
 
 

@@ -1,4 +1,5 @@
-"""The dynamic program as a flow through its states: the model of dpflow where no column stands for many tests or for a sum.
+"""The dynamic program as a flow through its states: the model of dpflow where no column stands for many tests or for
+a sum.
 
 One unit of flow enters the state of all rows R; at a state S of level j it stops, or asks a test f and enters both
 S & f and S & ~f (odtc.formulations.dpflow.program):
@@ -55,7 +56,11 @@ def build(problem: Problem, name: str) -> Model:
         state, test = Axis("state", level.n_states), Axis("test", F)
         t = m.columns(f"t{j}", state, role=Role.STOP, cost=share(problem, level.stop))
         members = level.state.astype(np.int64) * F + level.test
-        u = m.columns(f"u{j}", state, test, role=Role.ARC, cost=share(problem, level.cost), members=members) if len(members) else None
+        u = (
+            m.columns(f"u{j}", state, test, role=Role.ARC, cost=share(problem, level.cost), members=members)
+            if len(members)
+            else None
+        )
         flows.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
     for j, (level, (flow, t, u)) in enumerate(zip(graph.levels, flows)):
         every, arc = np.arange(level.n_states), np.arange(len(level.state))
@@ -83,20 +88,29 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         level = graph.levels[j]
         arcs = slice(*level.first[state : state + 2])
         found = np.flatnonzero(level.test[arcs] == heap.test[node]) if heap.test[node] >= 0 else []
-        if heap.test[node] < 0 or not len(found) and problem.params.proof:  # what needs no state in a proof is written as a stop
+        if (
+            heap.test[node] < 0 or not len(found) and problem.params.proof
+        ):  # what needs no state in a proof is written as a stop
             point[f"t{j}"][state] = 1
             cost += level.stop[state]
             continue
         if not len(found):
-            raise TreeError(f"the tree asks a test at node {node} that parts too few rows there, or need not be asked{'' if incumbent(problem) is None else ', or the tree costs more than one that the compiler knows'}; drop it")
+            raise TreeError(
+                f"the tree asks a test at node {node} that parts too few rows there, or need not be "
+                "asked"
+                + ("" if incumbent(problem) is None else ", or the tree costs more than one that the compiler knows")
+                + "; drop it"
+            )
         arc = arcs.start + int(found[0])
         point[f"u{j}"][arc] = 1
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost *= 1 - problem.params.lambda_
     if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.loss.sum())):
-        raise TreeError(f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
-                        "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false")
+        raise TreeError(
+            f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
+            "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false"
+        )
     return point
 
 
@@ -106,7 +120,9 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
     if remembers(problem) and not sees(problem):
         heap = with_least(settle(heap.test, encoded), encoded, rows.least)
-        return path_constraints.along(problem, sight(problem).graph, None if broken(problem, heap) else heap, shape.levels)
+        return path_constraints.along(
+            problem, sight(problem).graph, None if broken(problem, heap) else heap, shape.levels
+        )
     if shape.depth < problem.topology.depth or problem.params.proof:
         return optimal(problem)
     price, test = branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
@@ -144,5 +160,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     shape = Shape.of(problem)
     if remembers(problem):
         whole = sight(problem).graph
-        return tree_along(problem, whole, lambda j, state, arcs: (way if j < shape.levels else whole.best)(j, state, arcs))
+        return tree_along(
+            problem, whole, lambda j, state, arcs: (way if j < shape.levels else whole.best)(j, state, arcs)
+        )
     return tree_along(problem, skeleton(problem), way, shape.tail, shape.depth)

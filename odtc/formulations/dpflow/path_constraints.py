@@ -1,9 +1,11 @@
 """The dynamic program where a constraint must see what is asked: states that remember how they were come to.
 
-A state of odtc.algorithms.dp.state_graph knows its rows, not what was asked before. Here a state is a pair (memory, rows)
+A state of odtc.algorithms.dp.state_graph knows its rows, not what was asked before. Here a state is a pair (memory,
+rows)
 instead, where the memory is a number that each test and side on the way changes, and that may forbid a test.
 
-Where a path alone shows whether a constraint is kept (`bars` in odtc.problem.constraints.constraint), the memory is what it has
+Where a path alone shows whether a constraint is kept (`bars` in odtc.problem.constraints.constraint), the memory is
+what it has
 to know of the path, and arcs are left out: what is left are the flows of the trees that keep it, so the
 program stays integral. With the heap number n of the node as memory the model has columns for what each node asks,
 
@@ -11,7 +13,8 @@ program stays integral. With the heap number n of the node as memory the model h
 
 of which other constraints may speak in rows of their own. Whole numbers b leave one tree: at the root one arc
 carries the flow, so one state is entered at either child, and so on down. Where a constraint only says
-of which tests there are few (`groups` in odtc.problem.constraints.constraint) b need not be whole: once these are chosen, the
+of which tests there are few (`groups` in odtc.problem.constraints.constraint) b need not be whole: once these are
+chosen, the
 rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{f of g} b_nf hold by themselves.
 
 Folding stays exact for a state whose best label costs what no tree can avoid: a tree that stops there asks
@@ -45,7 +48,8 @@ AT_ONCE = 4_000_000  # of them together
 
 @dataclass(frozen=True)
 class Placed(Level):
-    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the arcs of the level that it is of."""
+    """A Level whose states remember: `memory` int64 (states,); `arc` int64 (arcs,), the arcs of the level that it is
+    of."""
 
     memory: np.ndarray
     arc: np.ndarray
@@ -104,8 +108,21 @@ def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
         past = np.stack([then(memory[state], test, side) for side in (0, 1)], axis=1)
         n = graph.levels[j + 1].n_states if j + 1 < len(graph.levels) else 1
         pairs, below[on] = np.unique(past[on] * n + sides[on], return_inverse=True)
-        levels.append(Placed(level.cover[states], level.path[states], level.stop[states], level.label[states], level.floor[states],
-                             state.astype(np.int32), test, below, level.cost[arc], memory, arc))
+        levels.append(
+            Placed(
+                level.cover[states],
+                level.path[states],
+                level.stop[states],
+                level.label[states],
+                level.floor[states],
+                state.astype(np.int32),
+                test,
+                below,
+                level.cost[arc],
+                memory,
+                arc,
+            )
+        )
         if not len(pairs):
             break
         memory, states = pairs // n, pairs % n
@@ -114,17 +131,25 @@ def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
 
 def placed(graph: Graph) -> Graph:
     """The program over (node, rows)."""
-    return remembering(graph, np.ones(1, np.int64), lambda node, test: np.ones(len(node), bool), lambda node, test, side: 2 * node + side)
+    return remembering(
+        graph,
+        np.ones(1, np.int64),
+        lambda node, test: np.ones(len(node), bool),
+        lambda node, test, side: 2 * node + side,
+    )
 
 
 def among(graph: Graph, held: np.ndarray) -> Graph:
     """The program for each of some sets of tests, bool (sets, tests), side by side: state s of its first level is
     all rows, with the tests of set s."""
-    return remembering(graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which)
+    return remembering(
+        graph, np.arange(len(held)), lambda which, test: held[which, test], lambda which, test, side: which
+    )
 
 
 def barred(problem: Problem, graph: Graph) -> Graph:
-    """The program without the paths that a constraint bars. Bit 0 of the memory says that this is not the root, bit 1 + i that a
+    """The program without the paths that a constraint bars. Bit 0 of the memory says that this is not the root, bit
+    1 + i that a
     test was asked which bars others below."""
     bars = [given.module.bars(problem.encoded, given) for given in problem.constraints if barring(given.name)]
     if not bars:
@@ -133,9 +158,13 @@ def barred(problem: Problem, graph: Graph) -> Graph:
     bit = 2 ** np.arange(1, len(bars) + 1)
 
     def allowed(memory, test):
-        return ~(root.any(axis=0)[test] & (memory & 1 == 0) | (below[:, test] & (memory & bit[:, None] > 0)).any(axis=0))
+        return ~(
+            root.any(axis=0)[test] & (memory & 1 == 0) | (below[:, test] & (memory & bit[:, None] > 0)).any(axis=0)
+        )
 
-    return remembering(graph, np.zeros(1, np.int64), allowed, lambda memory, test, side: memory | 1 | bit @ once[:, test])
+    return remembering(
+        graph, np.zeros(1, np.int64), allowed, lambda memory, test, side: memory | 1 | bit @ once[:, test]
+    )
 
 
 def within(graph: Graph, most: float) -> Graph:
@@ -174,7 +203,9 @@ def _alive(graph: Graph, most: float) -> list[np.ndarray]:
         sides, rest = level.below[arc], np.full(len(value), np.inf)
         for side in (0, 1):
             on = sides[:, side] >= 0
-            np.minimum.at(rest, sides[on, side], (beside[level.state[arc]] + level.cost[arc] + padded[sides[:, 1 - side]])[on])
+            np.minimum.at(
+                rest, sides[on, side], (beside[level.state[arc]] + level.cost[arc] + padded[sides[:, 1 - side]])[on]
+            )
         beside = rest
     return found
 
@@ -190,8 +221,19 @@ def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
         after = np.unique(sides[sides >= 0])
         place = np.full(1 + (graph.levels[j + 1].n_states if len(after) else 0), -1, np.int32)
         place[after] = np.arange(len(after))
-        levels.append(Level(level.cover[states], level.path[states], level.stop[states], level.label[states], level.floor[states],
-                            number[level.state[arc]], level.test[arc], place[sides], level.cost[arc]))
+        levels.append(
+            Level(
+                level.cover[states],
+                level.path[states],
+                level.stop[states],
+                level.label[states],
+                level.floor[states],
+                number[level.state[arc]],
+                level.test[arc],
+                place[sides],
+                level.cost[arc],
+            )
+        )
         if not len(after):
             break
         states = after
@@ -243,7 +285,11 @@ def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
 
 def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
     """(group of each test, most groups) of the constraints that say so."""
-    return [(given.module.groups(problem.encoded), int(given.bound)) for given in problem.constraints if hasattr(given.module, "groups")]
+    return [
+        (given.module.groups(problem.encoded), int(given.bound))
+        for given in problem.constraints
+        if hasattr(given.module, "groups")
+    ]
 
 
 def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
@@ -252,8 +298,11 @@ def _few(graph: Graph, group: np.ndarray, most: int) -> Graph:
     chosen, value = np.zeros(n, bool), np.inf
     while work < WORK and most:
         grows = chosen.sum() < min(most, n)
-        swaps = [(new, new) for new in np.flatnonzero(~chosen)] if grows else [
-            (old, new) for old in np.flatnonzero(chosen) for new in np.flatnonzero(~chosen)]
+        swaps = (
+            [(new, new) for new in np.flatnonzero(~chosen)]
+            if grows
+            else [(old, new) for old in np.flatnonzero(chosen) for new in np.flatnonzero(~chosen)]
+        )
         if not swaps:
             break
         sets = np.repeat(chosen[None], len(swaps), axis=0)
@@ -272,7 +321,9 @@ def _values(graph: Graph, held: np.ndarray) -> tuple[np.ndarray, int]:
     deadline.check()
     step = max(1, int(AT_ONCE / _arcs_each(graph, held.mean(axis=1).max())))
     parts = [among(graph, held[begin : begin + step]) for begin in range(0, len(held), step)]
-    return np.concatenate([part.values[0] for part in parts]), sum(len(level.state) for part in parts for level in part.levels)
+    return np.concatenate([part.values[0] for part in parts]), sum(
+        len(level.state) for part in parts for level in part.levels
+    )
 
 
 def _arcs_each(graph: Graph, share: float) -> float:

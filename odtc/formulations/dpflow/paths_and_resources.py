@@ -1,13 +1,17 @@
 """dpflow where sums over the tree are bounded and a constraint sees what is asked: both at once.
 
-The columns are those of odtc.formulations.dpflow.resources with no level folded, since a dominated subtree may be the one that asks what
-may be asked; the states remember their paths as in odtc.formulations.dpflow.path_constraints, and know their nodes where rows must say what those ask:
+The columns are those of odtc.formulations.dpflow.resources with no level folded, since a dominated subtree may be
+the one that asks what
+may be asked; the states remember their paths as in odtc.formulations.dpflow.path_constraints, and know their nodes
+where rows must say what those ask:
 
     b_nf = Σ_S u_{n,S,f}            n a branch node, f a test
 
 What no tree as good as one found needs is left out here, too. Bounds are Lagrangian: with multipliers λ of the sums
-(odtc.algorithms.dp.reduced_cost_fixing) each choice G of few tests has trees of at least L_λ(G), so the choices are gone through in the order of
-L_λ, the best tree of each found by itself, until L_λ is above what the best of them costs; a column stays where a choice
+(odtc.algorithms.dp.reduced_cost_fixing) each choice G of few tests has trees of at least L_λ(G), so the choices are
+gone through in the order of
+L_λ, the best tree of each found by itself, until L_λ is above what the best of them costs; a column stays where a
+choice
 that is not above it leaves it.
 """
 
@@ -37,7 +41,8 @@ SOLVED = 40  # of them whose best tree is searched for
 
 @dataclass(frozen=True)
 class Joint(Fixed):
-    """A Fixed flow of states that remember. Where rows say what nodes ask, `nodes` has per level the node of each state, and
+    """A Fixed flow of states that remember. Where rows say what nodes ask, `nodes` has per level the node of each
+    state, and
     there are more columns than the `n_left` that were left."""
 
     n_left: int = 0
@@ -45,7 +50,8 @@ class Joint(Fixed):
 
 
 def most_columns(n_tests: int, depth: int) -> int:
-    """The columns of the program before it is cut down and its states know their nodes, of two classes, if no two itemsets had
+    """The columns of the program before it is cut down and its states know their nodes, of two classes, if no two
+    itemsets had
     the same rows and each had some."""
     return sum(2**j * comb(n_tests, j) * (2 + (n_tests - j if j < depth else 0)) for j in range(depth + 1))
 
@@ -54,12 +60,18 @@ def flow_of(problem: Problem, nodes: bool) -> Joint:
     """The flow of the model; every column of it with `-p fix=false`."""
     rows, branch, budgets, scale = resources.frame(problem)
     graph = path_constraints.barred(problem, generate(rows, problem.topology.depth, branch[0], fold=False, ends=True))
-    steps = tuple(Step(level.n_states, label_points(rows, level, budgets, unit(scale)), level.state, level.test, level.below)
-                  for level in graph.levels)
+    steps = tuple(
+        Step(level.n_states, label_points(rows, level, budgets, unit(scale)), level.state, level.test, level.below)
+        for level in graph.levels
+    )
     flow = Flow(steps, 0, branch, budgets, scale)
     whole = Fixed(flow, -np.inf, None, flow.n_columns)
     found = whole if not problem.params.fix else _fixed(problem, flow) if nodes else fixed(flow)
-    return _placed(found) if nodes else Joint(found.flow, found.bound, found.incumbent, found.n_columns, found.flow.n_columns)
+    return (
+        _placed(found)
+        if nodes
+        else Joint(found.flow, found.bound, found.incumbent, found.n_columns, found.flow.n_columns)
+    )
 
 
 def asked(problem: Problem, joint: Joint, model: Model) -> Model:
@@ -80,8 +92,11 @@ def _fixed(problem: Problem, flow: Flow) -> Fixed:
     """What is left of a flow of trees that ask few tests, by choices of these."""
     multipliers, bound, _ = dual(flow)
     weight, least = flow.weight(multipliers), float(multipliers @ flow.budgets.sides[1])
-    group, size = min(path_constraints.budgets(problem), key=lambda budget: comb(int(budget[0].max()) + 1, min(budget[1], int(budget[0].max()) + 1)),
-                      default=(np.zeros(problem.encoded.n_tests, int), 1))
+    group, size = min(
+        path_constraints.budgets(problem),
+        key=lambda budget: comb(int(budget[0].max()) + 1, min(budget[1], int(budget[0].max()) + 1)),
+        default=(np.zeros(problem.encoded.n_tests, int), 1),
+    )
     n = int(group.max()) + 1
     choices = list(combinations(range(n), min(size, n))) if comb(n, min(size, n)) <= CHOICES else [tuple(range(n))]
     bounds = []
@@ -133,8 +148,15 @@ def _reached(flow: Flow, alive: list[np.ndarray]) -> tuple[Flow, list[np.ndarray
         after = np.unique(sides)
         place = np.zeros(flow.steps[j + 1].n_states if len(after) else 0, np.int32)
         place[after] = np.arange(len(after))
-        steps.append(Step(len(states), replace(points, state=number[points.state]), number[step.state[arc]], step.test[arc],
-                          place[sides].reshape(-1, 2)))
+        steps.append(
+            Step(
+                len(states),
+                replace(points, state=number[points.state]),
+                number[step.state[arc]],
+                step.test[arc],
+                place[sides].reshape(-1, 2),
+            )
+        )
         arcs.append(arc)
         if not len(after):
             break
@@ -153,12 +175,21 @@ def _placed(found: Fixed) -> Joint:
         points = replace(step.points.picked(place), state=of.astype(np.int32))
         n = found.flow.steps[j + 1].n_states if j + 1 < len(found.flow.steps) else 1
         pairs, below = np.unique((2 * node[state, None] + [0, 1]) * n + step.below[arc], return_inverse=True)
-        steps.append(Step(len(states), points, state.astype(np.int32), step.test[arc], below.reshape(-1, 2).astype(np.int32)))
+        steps.append(
+            Step(len(states), points, state.astype(np.int32), step.test[arc], below.reshape(-1, 2).astype(np.int32))
+        )
         nodes.append(node)
         if not len(pairs):
             break
         node, states = pairs // n, pairs % n
-    return Joint(replace(found.flow, steps=tuple(steps)), found.bound, found.incumbent, found.n_columns, found.flow.n_columns, tuple(nodes))
+    return Joint(
+        replace(found.flow, steps=tuple(steps)),
+        found.bound,
+        found.incumbent,
+        found.n_columns,
+        found.flow.n_columns,
+        tuple(nodes),
+    )
 
 
 def _runs(count: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,11 @@
 """The dynamic program for the best tree of a problem of dpflow: what its states must know, and the states themselves.
 
-A state is a set of rows that some path of tests leaves (odtc.algorithms.dp.state_graph). Where a constraint speaks of what is asked, states
-remember their paths, and where rows must say what nodes ask, their nodes, too (odtc.formulations.dpflow.path_constraints); where one bounds a sum over
-the tree, there is a column for each label or folded subtree, with what it uses of the bound (odtc.formulations.dpflow.resources; of both, odtc.formulations.dpflow.paths_and_resources).
+A state is a set of rows that some path of tests leaves (odtc.algorithms.dp.state_graph). Where a constraint speaks
+of what is asked, states
+remember their paths, and where rows must say what nodes ask, their nodes, too
+(odtc.formulations.dpflow.path_constraints); where one bounds a sum over
+the tree, there is a column for each label or folded subtree, with what it uses of the bound
+(odtc.formulations.dpflow.resources; of both, odtc.formulations.dpflow.paths_and_resources).
 
 What is found is kept with the problem, and is in units of loss, in which a branch node costs λ / (1-λ).
 """
@@ -47,14 +50,17 @@ class Shape:
         depth, params = problem.topology.depth, problem.params
         tests = None if remembers(problem) else attained(problem)  # a tree of less depth may not keep them
         depth = depth if tests is None else max(1, len(tests).bit_length() - 1)
-        if sees(problem) or not remembers(problem) and least_rows(problem) > 1:  # the tables that fold a level do not count rows (odtc.formulations.dpflow.resources does)
+        if (
+            sees(problem) or not remembers(problem) and least_rows(problem) > 1
+        ):  # the tables that fold a level do not count rows (odtc.formulations.dpflow.resources does)
             return cls(depth, 0)
         tail = int(params.tail) if params.tail != "auto" else size_estimate.short_tail(problem.encoded.n_tests, depth)
         return cls(depth, min(depth - 1, tail))
 
 
 def remembers(problem: Problem) -> bool:
-    """Whether states remember their paths, since a constraint speaks of what is asked (odtc.formulations.dpflow.path_constraints)."""
+    """Whether states remember their paths, since a constraint speaks of what is asked
+    (odtc.formulations.dpflow.path_constraints)."""
     if problem.params.proof or interval_model.taken(problem):
         return False
     others = [given for given in problem.constraints if given.name not in ROWS]
@@ -68,10 +74,15 @@ def sees(problem: Problem) -> bool:
 
 
 def sums(problem: Problem) -> bool:
-    """Whether columns are subtrees (odtc.formulations.dpflow.resources), or labels beside what is asked (odtc.formulations.dpflow.paths_and_resources)."""
+    """Whether columns are subtrees (odtc.formulations.dpflow.resources), or labels beside what is asked
+    (odtc.formulations.dpflow.paths_and_resources)."""
     if problem.params.proof or interval_model.taken(problem):
         return False
-    return any(given.name in resources.answering() for given in problem.constraints) if remembers(problem) else resources.taken(problem)
+    return (
+        any(given.name in resources.answering() for given in problem.constraints)
+        if remembers(problem)
+        else resources.taken(problem)
+    )
 
 
 def share(problem: Problem, loss: np.ndarray) -> np.ndarray:
@@ -92,7 +103,9 @@ def rows_of(problem: Problem) -> Rows:
 def fixed_flow(problem: Problem) -> Fixed:
     """The flow of the model where it `sums`."""
     if "dpflow flow" not in problem.memo:
-        problem.memo["dpflow flow"] = paths_and_resources.flow_of(problem, sees(problem)) if remembers(problem) else resources.flow_of(problem)
+        problem.memo["dpflow flow"] = (
+            paths_and_resources.flow_of(problem, sees(problem)) if remembers(problem) else resources.flow_of(problem)
+        )
     return problem.memo["dpflow flow"]
 
 
@@ -110,15 +123,19 @@ def incumbent(problem: Problem) -> HeapTree | None:
 
 
 def known(problem: Problem) -> Graph:
-    """The program down to the states with two levels left (or the leaves: odtc.algorithms.dp.state_expansion.valued), with the
+    """The program down to the states with two levels left (or the leaves:
+    odtc.algorithms.dp.state_expansion.valued), with the
     value of every state, in units of loss."""
     if "dpflow known" not in problem.memo:
-        problem.memo["dpflow known"] = valued(rows_of(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold)
+        problem.memo["dpflow known"] = valued(
+            rows_of(problem), Shape.of(problem).depth, branch_price(problem), problem.params.fold
+        )
     return problem.memo["dpflow known"]
 
 
 def attained(problem: Problem) -> np.ndarray | None:
-    """The tests of a tree that costs what none can avoid, where one was quickly found (odtc.algorithms.dp.perfect_tree_search)."""
+    """The tests of a tree that costs what none can avoid, where one was quickly found
+    (odtc.algorithms.dp.perfect_tree_search)."""
     params, rows = problem.params, rows_of(problem)
     if not params.fold or params.lambda_ or rows.least > 1:
         return None

@@ -8,7 +8,8 @@ To each state flows are added that end there, one per label or folded subtree p 
 
 Whole flows are trees (odtc.formulations.dpflow.network), and their sums those of the tree. With a bound the program
 is no longer integral, so its columns are integer: mixtures of trees keep a bound that none of them does. What no
-tree as good as one found needs is left out (odtc.algorithms.dp.reduced_cost_fixing). Without one, where only every leaf must have some rows of
+tree as good as one found needs is left out (odtc.algorithms.dp.reduced_cost_fixing). Without one, where only every
+leaf must have some rows of
 the data, it is a linear program whose subtrees have such leaves.
 """
 
@@ -75,16 +76,24 @@ def budgets_of(problem: Problem) -> Budgets:
         return Budgets(none, np.zeros((*encoded.loss.shape, 0)), none, none, none)
     branch, answers, lower, upper = zip(*found)
     size = np.maximum(np.abs(np.where(np.isfinite(lower), lower, 0)), np.abs(upper))
-    return Budgets(np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size))
+    return Budgets(
+        np.array(branch), np.stack(answers, axis=-1), np.array(lower), np.array(upper), 1e-9 * np.maximum(1.0, size)
+    )
 
 
 def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
-    """(rows with what the bounded sums add up over them, branch, budgets, scale), as of odtc.algorithms.dp.reduced_cost_fixing.Flow."""
+    """(rows with what the bounded sums add up over them, branch, budgets, scale), as of
+    odtc.algorithms.dp.reduced_cost_fixing.Flow."""
     budgets, encoded = budgets_of(problem), problem.encoded
     n, K, r = budgets.answers.shape
-    rows = Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None)
+    rows = Rows.of(
+        encoded.X, encoded.loss, encoded.copies, least_rows(problem), budgets.answers.reshape(n, K * r) if r else None
+    )
     branch = np.append(branch_price(problem), budgets.branch)
-    scale = np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0)) + branch * 2**problem.topology.depth
+    scale = (
+        np.append(rows.loss.max(axis=1).sum(), np.abs(budgets.answers).max(axis=1).sum(axis=0))
+        + branch * 2**problem.topology.depth
+    )
     return rows, branch, budgets, scale
 
 
@@ -98,14 +107,24 @@ def flow_of(problem: Problem) -> Fixed:
     graph, steps = generate(rows, depth - height, price, fold=False, ends=True), []
     for j, level in enumerate(graph.levels):
         last = j == len(graph.levels) - 1
-        points = stump_points(rows, level, branch, budgets, unit(scale)) if last and height else label_points(rows, level, budgets, unit(scale))
+        points = (
+            stump_points(rows, level, branch, budgets, unit(scale))
+            if last and height
+            else label_points(rows, level, budgets, unit(scale))
+        )
         steps.append(Step(level.n_states, points, level.state, level.test, level.below))
     flow = Flow(tuple(steps), height, branch, budgets, scale)
     if tail == 2 and len(steps) > 1:
         above = steps[-2]
         none = np.zeros(0, np.int32)
         points = joined(flow, above, steps[-1].points, height)
-        flow = Flow((*steps[:-2], Step(above.n_states, points, none, none, np.zeros((0, 2), np.int32))), 2, branch, budgets, scale)
+        flow = Flow(
+            (*steps[:-2], Step(above.n_states, points, none, none, np.zeros((0, 2), np.int32))),
+            2,
+            branch,
+            budgets,
+            scale,
+        )
     return fixed(flow) if r and problem.params.fix else Fixed(flow, -np.inf, None, flow.n_columns)
 
 
@@ -121,10 +140,32 @@ def build(problem: Problem, flow: Flow, share) -> Model:
             way, of = Axis("class", K), -1 - points.code[:, 0]
         else:
             way, of = Axis("way", int(np.diff(first).max())), np.arange(len(points)) - first[points.state]
-        t = m.columns(f"t{j}", state, way, role=Role.STOP, integer=r > 0, cost=share(points.vector[:, 0]),
-                      members=points.state.astype(np.int64) * way.size + of) if len(points) else None
-        u = m.columns(f"u{j}", state, Axis("test", F), role=Role.ARC, integer=r > 0, cost=share(flow.branch[0]),
-                      members=step.state.astype(np.int64) * F + step.test) if len(step.state) else None
+        t = (
+            m.columns(
+                f"t{j}",
+                state,
+                way,
+                role=Role.STOP,
+                integer=r > 0,
+                cost=share(points.vector[:, 0]),
+                members=points.state.astype(np.int64) * way.size + of,
+            )
+            if len(points)
+            else None
+        )
+        u = (
+            m.columns(
+                f"u{j}",
+                state,
+                Axis("test", F),
+                role=Role.ARC,
+                integer=r > 0,
+                cost=share(flow.branch[0]),
+                members=step.state.astype(np.int64) * F + step.test,
+            )
+            if len(step.state)
+            else None
+        )
         blocks.append((m.rows(f"flow{j}", state, lower=float(j == 0), upper=float(j == 0)), t, u))
     which, low, high = _one_sided(flow.budgets)
     bound = m.rows("bound", Axis("sum", len(which)), lower=low / scale[which], upper=high / scale[which]) if r else None
@@ -159,12 +200,20 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
     """A tree as a point. Raises TreeError for one that the model has no columns for."""
     walked = _walk(problem, flow, heap)
     if walked is None:
-        raise TreeError("the model has no columns for this tree: one that costs less is known, or predicts as well what the constraints count; "
-                        "give the tree that a heuristic makes, or set -p fix=false")
-    paid, less = (tree.loss(problem.encoded) + flow.branch[0] * tree.n_branch_nodes for tree in (heap, HeapTree(walked[1], walked[2])))
+        raise TreeError(
+            "the model has no columns for this tree: one that costs less is known, or predicts as well what the "
+            "constraints count; "
+            "give the tree that a heuristic makes, or set -p fix=false"
+        )
+    paid, less = (
+        tree.loss(problem.encoded) + flow.branch[0] * tree.n_branch_nodes
+        for tree in (heap, HeapTree(walked[1], walked[2]))
+    )
     if abs(paid - less) > ROUNDED * flow.scale[0]:
-        raise TreeError(f"the tree loses {paid:.10g}; with other subtrees it loses {less:.10g} and keeps the constraints no less, "
-                        "and the model has only such trees; give the tree that a heuristic makes")
+        raise TreeError(
+            f"the tree loses {paid:.10g}; with other subtrees it loses {less:.10g} and keeps the constraints no less, "
+            "and the model has only such trees; give the tree that a heuristic makes"
+        )
     point = {f"t{j}": np.zeros(len(step.points)) for j, step in enumerate(flow.steps) if len(step.points)}
     point |= {f"u{j}": np.zeros(len(step.state)) for j, step in enumerate(flow.steps) if len(step.state)}
     for block, place in walked[0]:
@@ -257,8 +306,10 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
             test[node] = heap.test[node]
             columns.append((f"u{j}", int(arc[0])))
             ones = encoded.X[members, test[node]]
-            stack += [(2 * node + side, j + 1, int(below), part)
-                      for side, (below, part) in enumerate(zip(step.below[arc[0]], (members[~ones], members[ones])))]
+            stack += [
+                (2 * node + side, j + 1, int(below), part)
+                for side, (below, part) in enumerate(zip(step.below[arc[0]], (members[~ones], members[ones])))
+            ]
             continue
         begin, end = step.points.first(step.n_states)[state : state + 2]
         # The subtree itself, or one whose vector is no greater but for the rounding of sums.
@@ -287,4 +338,6 @@ def _code(heap: HeapTree, node: int, size: int) -> np.ndarray:
 
 def _largest(flow: Flow) -> np.ndarray:
     """float64 (r,): the largest use of a column."""
-    return np.max([flow.branch[1:], *(np.abs(step.points.vector[:, 1:]).max(axis=0, initial=0.0) for step in flow.steps)], axis=0)
+    return np.max(
+        [flow.branch[1:], *(np.abs(step.points.vector[:, 1:]).max(axis=0, initial=0.0) for step in flow.steps)], axis=0
+    )

@@ -20,14 +20,24 @@ MOST_DIGITS = 6  # of a weight behind its point
 def certify(problem: Problem) -> dict:
     """The certificate of a problem of the model "dpflow", as a JSON object (odtc.verification.certificate).
 
-    Raises ChoiceError where the weights have more digits than whole numbers can hold, and for constraints and hyperplanes.
+    Raises ChoiceError where the weights have more digits than whole numbers can hold, and for constraints and
+    hyperplanes.
     """
     if problem.constraints:
-        raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}")
+        raise ChoiceError(
+            f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}"
+        )
     encoded = problem.encoded
-    if any(isinstance(split, Oblique) for f in range(encoded.n_tests) for split in (encoded.tests[f], *(other for other, _ in encoded.stands_for[f]))):
-        raise ChoiceError(f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding {encoded.scheme!r} asks "
-                          "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver")
+    if any(
+        isinstance(split, Oblique)
+        for f in range(encoded.n_tests)
+        for split in (encoded.tests[f], *(other for other, _ in encoded.stands_for[f]))
+    ):
+        raise ChoiceError(
+            f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding "
+            f"{encoded.scheme!r} asks "
+            "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver"
+        )
     heap = optimal(problem)
     tree = heap.to_tree(encoded)
     weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
@@ -37,17 +47,30 @@ def certify(problem: Problem) -> dict:
     whole = lcm(branch.denominator, price.denominator)
     scale = weight_scale * whole * cost_scale
     if float(encoded.loss.sum() + encoded.weight.sum()) * scale >= EXACT:
-        raise ChoiceError("a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits for that")
+        raise ChoiceError(
+            "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits "
+            "for that"
+        )
     unit = float(scale * price)  # of the graph's loss, in whole numbers
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
     return {
-        "schema": SCHEMA, "odtc": odtc.__version__,
-        "data": {"name": encoded.name, "n_rows": int(encoded.copies.sum()), "target": encoded.target, "missing": encoded.missing,
-                 **{key: value for key, value in source.items() if key != "path"}},
-        "classes": list(encoded.classes), "encoding": encoded.scheme,
+        "schema": SCHEMA,
+        "odtc": odtc.__version__,
+        "data": {
+            "name": encoded.name,
+            "n_rows": int(encoded.copies.sum()),
+            "target": encoded.target,
+            "missing": encoded.missing,
+            **{key: value for key, value in source.items() if key != "path"},
+        },
+        "classes": list(encoded.classes),
+        "encoding": encoded.scheme,
         "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
-        "depth": int(problem.topology.depth), "weight_scale": weight_scale,
-        "loss": [[int(whole * price) * cost for cost in line] for line in costs], "price": int(scale * branch), "scale": scale,
+        "depth": int(problem.topology.depth),
+        "weight_scale": weight_scale,
+        "loss": [[int(whole * price) * cost for cost in line] for line in costs],
+        "price": int(scale * branch),
+        "scale": scale,
         "claim": round(problem.module.objective(problem, heap) * scale),
         "tree": tree.to_json(),
         "targets": [_entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in _targets(problem)],
@@ -55,10 +78,14 @@ def certify(problem: Problem) -> dict:
 
 
 def _targets(problem):
-    """Per level, what trees cost at least at some states, float64 (states,), and their literals, int (states, level)."""
+    """Per level, what trees cost at least at some states, float64 (states,), and their literals, int (states,
+    level)."""
     if interval_model.taken(problem):
         for j, states in enumerate(interval_model.targets(problem)):
-            yield np.array([bound for bound, _ in states]), np.array([path for _, path in states], np.int64).reshape(len(states), j)
+            yield (
+                np.array([bound for bound, _ in states]),
+                np.array([path for _, path in states], np.int64).reshape(len(states), j),
+            )
         return
     if attained(problem) is not None:  # what none can avoid is a bound that needs no target
         yield np.zeros(0), np.zeros((0, 0), np.int64)
@@ -90,7 +117,10 @@ def _whole_costs(cost: np.ndarray) -> tuple[list[list[int]], int]:
     """(costs times a scale, this scale), whole numbers; raises ChoiceError where they are no such fractions."""
     parts = [[Fraction(value).limit_denominator(10**MOST_DIGITS) for value in line] for line in cost.tolist()]
     if (np.abs(np.array([[float(part) for part in line] for line in parts]) - cost) > 1e-12 * cost).any():
-        raise ChoiceError(f"a certificate counts in whole numbers: expected costs that are fractions of numbers up to 10^{MOST_DIGITS}; round them")
+        raise ChoiceError(
+            f"a certificate counts in whole numbers: expected costs that are fractions of numbers up to "
+            f"10^{MOST_DIGITS}; round them"
+        )
     scale = lcm(*(part.denominator for line in parts for part in line))
     return [[int(part * scale) for part in line] for line in parts], scale
 
@@ -101,5 +131,7 @@ def _weight_scale(weight) -> int:
         scaled = weight * 10**digits
         if np.abs(scaled - np.rint(scaled)).max() < 1e-6 and ((np.rint(scaled) > 0) | (weight == 0)).all():
             return 10**digits
-    raise ChoiceError(f"a certificate counts in whole numbers: expected weights of at most {MOST_DIGITS} digits behind the point, "
-                      f"got {weight[np.abs(weight * 10**MOST_DIGITS - np.rint(weight * 10**MOST_DIGITS)).argmax()]:.12g}; round them")
+    raise ChoiceError(
+        f"a certificate counts in whole numbers: expected weights of at most {MOST_DIGITS} digits behind the point, "
+        f"got {weight[np.abs(weight * 10**MOST_DIGITS - np.rint(weight * 10**MOST_DIGITS)).argmax()]:.12g}; round them"
+    )

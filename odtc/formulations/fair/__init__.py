@@ -16,7 +16,8 @@ depth or less is represented, if its leaves hold n_min rows. What differs from t
 * a node may ask nothing (d = 0) and send every row left, as in OCT to the right;
 * errors are priced, L_l by the cost of each class where the label of l is predicted.
 
-The index of discrimination, with ŷ the class that a row is predicted and P by weight (odtc.formulations.fair.discrimination):
+The index of discrimination, with ŷ the class that a row is predicted and P by weight
+(odtc.formulations.fair.discrimination):
 impact: Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| over the groups g of the protected column; treatment: the same
 among the rows that are alike in all other columns, averaged over the rows. Both are between 0 and 2 times
 the number of groups; ρ is what a unit of it costs, in errors.
@@ -41,7 +42,9 @@ from odtc.trees.heap_tree import Beyond, HeapTree, blank, settle, with_least
 
 NAME = "fair"
 TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a price of discrimination"
-PAPER = "Aghaei, Azizi & Vayanos (2019), Learning optimal and fair decision trees for non-discriminative decision-making"
+PAPER = (
+    "Aghaei, Azizi & Vayanos (2019), Learning optimal and fair decision trees for non-discriminative decision-making"
+)
 BEYOND = True
 ANY_COST = True
 
@@ -50,7 +53,9 @@ ANY_COST = True
 class Params:
     rho: float = parameter(0.0, "price of discrimination: min loss + ρ index", least=0, below=float("inf"))
     group: str = parameter("", "the protected column: its levels, or intervals between thresholds, are the groups")
-    index: str = parameter("impact", "what ρ prices: disparate impact or disparate treatment", choices=("impact", "treatment"))
+    index: str = parameter(
+        "impact", "what ρ prices: disparate impact or disparate treatment", choices=("impact", "treatment")
+    )
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
 
 
@@ -177,8 +182,14 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     numbers = p[:, : len(x.size)]
     profiles = np.unique(x.rank[first], axis=0)[:, None]
     point = {
-        "p": p, "d": p.any(axis=1), "q": (numbers / x.size).sum(axis=1) * cut, "s": s, "w": w, "z": z,
-        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2), "u": z.any(axis=0),
+        "p": p,
+        "d": p.any(axis=1),
+        "q": (numbers / x.size).sum(axis=1) * cut,
+        "s": s,
+        "w": w,
+        "z": z,
+        "v": ((profiles <= cut[:, None]) & (numbers > 0)).any(axis=2),
+        "u": z.any(axis=0),
     } | leaf_loss.values(encoded, z[kind], label[tree.leaves])
     if contrast := _contrast(problem, kind, first):
         y = label[end][:, None] == np.arange(K)
@@ -219,7 +230,9 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     if contrast is None:
         return loss
     label = heap.label[heap.reach(encoded.X)][first]
-    return loss + problem.params.rho * float(contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1))
+    return loss + problem.params.rho * float(
+        contrast.share @ contrast.gaps(label[:, None] == np.arange(len(encoded.classes))).sum(axis=1)
+    )
 
 
 def prices_answers(problem: Problem) -> bool:
@@ -250,5 +263,7 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
         raise ChoiceError(f"expected group=COLUMN, the protected column, with rho={rho:g}; add -p group=COLUMN")
     if not group:
         return None
-    contrast = Contrast.of(problem.encoded, first, np.bincount(kind, problem.encoded.weight), group, index == "treatment")
+    contrast = Contrast.of(
+        problem.encoded, first, np.bincount(kind, problem.encoded.weight), group, index == "treatment"
+    )
     return contrast if rho else None

@@ -48,12 +48,20 @@ class Contrast:
     def of(cls, encoded: Encoded, first: np.ndarray, weight: np.ndarray, column: str, treatment: bool) -> "Contrast":
         """Among rows `first` of the encoding with these weights; the groups are the levels of the column,
         or the intervals between its thresholds. Raises ChoiceError for a column that tells no groups."""
-        told = {encoded.features[feature].name: np.stack([X[first] for _, X in tests], axis=1) for feature, tests in asked(encoded).items()}
+        told = {
+            encoded.features[feature].name: np.stack([X[first] for _, X in tests], axis=1)
+            for feature, tests in asked(encoded).items()
+        }
         if column not in told:
             names = [feature.name for feature in encoded.features]
-            why = (f"its {len(first)} rows are one group: no test of the encoding {encoded.scheme!r} tells them apart" if column in names
-                   else f"there is no such column{did_you_mean(column, names)}")
-            raise ChoiceError(f"expected group=COLUMN with a column whose values tell groups of rows apart, got {column!r}; {why}")
+            why = (
+                f"its {len(first)} rows are one group: no test of the encoding {encoded.scheme!r} tells them apart"
+                if column in names
+                else f"there is no such column{did_you_mean(column, names)}"
+            )
+            raise ChoiceError(
+                f"expected group=COLUMN with a column whose values tell groups of rows apart, got {column!r}; {why}"
+            )
         others = [X for name, X in told.items() if name != column] if treatment else []
         group = _code(told[column])
         stratum = _code(np.hstack(others)) if others else np.zeros(len(first), int)

@@ -169,8 +169,10 @@ class StumpSums:
             return {}
         one = np.array([of_class.answers for of_class in self.kinds]).T
         change = p[:, :, 1] - p[:, :, 0]
-        return {"pu": np.where(one, p[:, :, 1], p[:, :, 0]).sum(axis=1),
-                "ps": np.hstack([of_class.climb(change[:, :, k]) for k, of_class in enumerate(self.kinds)])}
+        return {
+            "pu": np.where(one, p[:, :, 1], p[:, :, 0]).sum(axis=1),
+            "ps": np.hstack([of_class.climb(change[:, :, k]) for k, of_class in enumerate(self.kinds)]),
+        }
 
 
 def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
@@ -179,7 +181,9 @@ def features(encoded: Encoded) -> list[tuple[np.ndarray, bool]]:
     groups = {}
     for f, split in enumerate(encoded.tests):
         nested = isinstance(split, Threshold | Oblique)
-        groups.setdefault((split.scale if nested else split.features, nested, nested and bool(encoded.ones_left[f])), []).append(f)
+        groups.setdefault(
+            (split.scale if nested else split.features, nested, nested and bool(encoded.ones_left[f])), []
+        ).append(f)
     ones = encoded.X.sum(axis=0)
     return [
         (np.array(sorted(tests, key=lambda f: -ones[f]) if nested else tests), nested or len(tests) == 1)
@@ -209,7 +213,9 @@ def _firsts(kinds) -> list[int]:
 
 def _steps(m: ModelBuilder, name: str, node: Axis, kinds) -> tuple[Block, Block]:
     """The columns s of all kinds and the rows Σ moves + s_parent - s = 0, as yet without the moves."""
-    parent = np.concatenate([np.where(one.parent < 0, -1, first + one.parent) for first, one in zip(_firsts(kinds), kinds)])
+    parent = np.concatenate(
+        [np.where(one.parent < 0, -1, first + one.parent) for first, one in zip(_firsts(kinds), kinds)]
+    )
     axes, t, step = (node, Axis("step", len(parent))), labels(node)[:, None], np.arange(len(parent))
     s = m.columns(f"{name}s", *axes, role=Role.SUM, lower=-1.0)
     far = m.rows(f"{name}step", *axes, lower=0, upper=0)

@@ -51,8 +51,16 @@ def fill(m: ModelBuilder, z: Block, used: Block, copies: np.ndarray, n_min: int)
     m.add(least[t], used[t], -n_min)
 
 
-def rows(m: ModelBuilder, encoded: Encoded, z: Block, c: Block, count: Block, loss: Block,
-         used: Block | None = None, of: np.ndarray | None = None) -> None:
+def rows(
+    m: ModelBuilder,
+    encoded: Encoded,
+    z: Block,
+    c: Block,
+    count: Block,
+    loss: Block,
+    used: Block | None = None,
+    of: np.ndarray | None = None,
+) -> None:
     """N, the label of each leaf (of one that is not `used`: none) and L; `of` is the row of z of each row of
     the encoding, where it is another."""
     (weight, cost, _, _), (leaf, klass) = priced(encoded), c.axes

@@ -20,7 +20,8 @@ SURE = 1e-3  # a column this near to a whole number means it
 
 
 def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, full: bool, stump: bool) -> None:
-    """Each branch node asks one test or, unless the tree is `full`, predicts one class; each leaf predicts one class, but
+    """Each branch node asks one test or, unless the tree is `full`, predicts one class; each leaf predicts one
+    class, but
     where p says so (`stump`)."""
     B, L, f = tree.branch_nodes[:, None], tree.leaves[:, None], np.arange(b.axes[1].size)
 

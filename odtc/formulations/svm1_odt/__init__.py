@@ -40,7 +40,10 @@ from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "svm1_odt"
 TITLE = "SVM1-ODT: hyperplanes with margins, by a MIP (start it from --start oblique)"
-PAPER = "Zhu, Murali, Phan, Nguyen & Kalagnanam (2020), A scalable MIP-based method for learning optimal multivariate decision trees"
+PAPER = (
+    "Zhu, Murali, Phan, Nguyen & Kalagnanam (2020), A scalable MIP-based method for learning optimal "
+    "multivariate decision trees"
+)
 BEYOND = True
 WEIGHS = True
 DEFAULT_CUTS = ("class_sizes",)
@@ -49,10 +52,16 @@ LEAST = 1e-4  # margins below it are near what solvers tell apart
 
 @dataclass(frozen=True)
 class Params:
-    epsilon: float = parameter(0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1)
-    alpha1: float = parameter(1000.0, "price α1 of a unit of missing margin, where margins are soft", least=0, below=float("inf"))
+    epsilon: float = parameter(
+        0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1
+    )
+    alpha1: float = parameter(
+        1000.0, "price α1 of a unit of missing margin, where margins are soft", least=0, below=float("inf")
+    )
     alpha2: float = parameter(0.0, "price α2 of the 1-norm of the hyperplanes", least=0, below=float("inf"))
-    M: float = parameter(1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7)
+    M: float = parameter(
+        1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7
+    )
     margin: str = parameter("hard", "whether a row may miss its margin, for α1", choices=("hard", "soft"))
     labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
     categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
@@ -60,9 +69,12 @@ class Params:
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so that
+    """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so
+    that
     other starts have room, too."""
-    form = Form.of(replace(problem, params=replace(problem.params, epsilon=problem.params.epsilon or LEAST * problem.params.M)))
+    form = Form.of(
+        replace(problem, params=replace(problem.params, epsilon=problem.params.epsilon or LEAST * problem.params.M))
+    )
     if problem.params.epsilon:
         return problem
     heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16, part=0.25)
@@ -77,7 +89,10 @@ def advice(problem: Problem) -> list[str]:
     """Whether the margin is near what solvers take for 0, and hyperplanes that part nothing cost less than a tree; with
     the numbers."""
     form = Form.of(problem)
-    near = f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc verify tells (`routes`)"
+    near = (
+        f"epsilon / M = {form.eps:g} is below {LEAST:g}: rows may go elsewhere than the solver says, which odtc "
+        f"verify tells (`routes`)"
+    )
     small = [near] if form.eps < LEAST else []
     if not form.soft:
         return small
@@ -87,8 +102,12 @@ def advice(problem: Problem) -> list[str]:
     best = min(objective(problem, tree) for tree in (heap, cart))
     if zero >= best:
         return small
-    words = (f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where it likes, less than "
-            f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p margin=hard")
+    words = (
+        f"with alpha1·epsilon = {form.a1 * form.eps:.4g} all hyperplanes 0 cost {zero:.4g} and send every row where "
+        f"it likes, less than "
+        f"the {best:.4g} of a tree: raise alpha1 to {best / form.eps / problem.params.M:.4g} or more, or take -p "
+        f"margin=hard"
+    )
     return [*small, words]
 
 
@@ -175,7 +194,9 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, from h, g and the sets alone."""
     form, by = Form.of(problem), 1.0 / problem.params.M if problem.params.literal else 1.0
-    H = (point["h"] if "h" in point else point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))) * by
+    H = (
+        point["h"] if "h" in point else point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))
+    ) * by
 
     def ask(t, rows):
         if form.cats and (point["a"][t - 1] > 0.5).any():

@@ -1,4 +1,5 @@
-"""The parts of SVM1-ODT (odtc.formulations.svm1_odt): its numbers, its sets of levels, its points and its printed form."""
+"""The parts of SVM1-ODT (odtc.formulations.svm1_odt): its numbers, its sets of levels, its points and its printed
+form."""
 
 from dataclasses import dataclass
 
@@ -36,10 +37,13 @@ class Form:
         self.problem, self.encoded, self.tree, self.M = problem, encoded, problem.topology, p.M
         self.eps, self.a1, self.a2 = (p.epsilon or 0.01) / p.M, p.alpha1 * p.M, p.alpha2 * p.M
         self.soft = p.literal or p.margin == "soft"
-        self.most = 1.0 / p.M if p.literal and p.categories == "sets" else None  # (8e) as printed bounds h at every node
+        self.most = (
+            1.0 / p.M if p.literal and p.categories == "sets" else None
+        )  # (8e) as printed bounds h at every node
         if self.eps <= NOISE:
             raise ChoiceError(
-                f"expected a margin of more than {NOISE:g} after scaling, got epsilon / M = {self.eps:g}: solvers take so little for 0, "
+                f"expected a margin of more than {NOISE:g} after scaling, got epsilon / M = {self.eps:g}: solvers "
+                f"take so little for 0, "
                 "and would send rows to either side; raise epsilon (0.0001 is a safe floor), or lower M"
             )
         only = None
@@ -70,7 +74,9 @@ class Form:
         term, price = Axis("term", self.weighed.n), self.a2 * scale
         if not price:
             return [(m.columns("h", node, term, lower=-np.inf, upper=np.inf), 1.0)]
-        return [(m.columns(name, node, term, cost=price, upper=np.inf), sign) for name, sign in (("hp", 1.0), ("hn", -1.0))]
+        return [
+            (m.columns(name, node, term, cost=price, upper=np.inf), sign) for name, sign in (("hp", 1.0), ("hn", -1.0))
+        ]
 
     def sets(self, m: ModelBuilder, node: Axis) -> None:
         """The columns a (node b asks category j) and s (level k of it goes left), with (8a) and (8b)."""
@@ -87,7 +93,8 @@ class Form:
         m.add(of[B[:, None], np.arange(levels)], self.asks[B[:, None], owner], -1.0)
 
     def set_rows(self, m: ModelBuilder, z: Block) -> None:
-        """Σ_jk s_bjk [x_ij = k] >= Σ_{l left of b} z_il + Σ_j a_bj - 1, and <= 2 - Σ_{l right of b} z_il - Σ_j a_bj: (8c), (8d)."""
+        """Σ_jk s_bjk [x_ij = k] >= Σ_{l left of b} z_il + Σ_j a_bj - 1, and <= 2 - Σ_{l right of b} z_il - Σ_j a_bj:
+        (8c), (8d)."""
         if not self.cats:
             return
         row, node = Axis("row", self.encoded.n_rows), Axis("node", len(self.tree.branch_nodes), 1)
@@ -119,8 +126,12 @@ class Form:
         m.add(total[i], yhat[i])
         m.add(total[i[:, None]], w[i[:, None], L], -1.0)
         # w_il >= z_il;   u_l - w_il + z_il >= 1;   K z_il + u_l - w_il <= K;   w_il <= K z_il
-        for name, ends, of_w, of_z, of_u in (("least", {"lower": 0}, 1, -1, 0), ("near", {"lower": 1}, -1, 1, 1),
-                                             ("far", {"upper": K}, -1, K, 1), ("most", {"upper": 0}, 1, -K, 0)):
+        for name, ends, of_w, of_z, of_u in (
+            ("least", {"lower": 0}, 1, -1, 0),
+            ("near", {"lower": 1}, -1, 1, 1),
+            ("far", {"upper": K}, -1, K, 1),
+            ("most", {"upper": 0}, 1, -K, 0),
+        ):
             rows = m.rows(name, row, leaf, **ends)
             m.add(rows[i[:, None], L], w[i[:, None], L], of_w)
             m.add(rows[i[:, None], L], z[i[:, None], L], of_z)
@@ -151,7 +162,9 @@ class Form:
         return None if found is None else (*found, None)
 
     def _plane(self, rows, left, safely):
-        h, g, margin = remembered(self.problem, rows, left, lambda: apart(self.weighed.Z, rows, left, self.most), "apart")
+        h, g, margin = remembered(
+            self.problem, rows, left, lambda: apart(self.weighed.Z, rows, left, self.most), "apart"
+        )
         if margin < self.eps and not self.soft or margin == 0 and safely:
             return None
         if margin >= self.eps and not self.a2:
@@ -164,7 +177,9 @@ class Form:
         found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most)
         if found is not None or not self.soft:
             return found
-        found = cheapest_plane(Z, rows, left, self.eps, price, self.a2, self.most, off=0.0)  # rows so near to each other are all on it
+        found = cheapest_plane(
+            Z, rows, left, self.eps, price, self.a2, self.most, off=0.0
+        )  # rows so near to each other are all on it
         return found if found is not None and found[0].any() else None
 
     def _missed(self, h, g, rows, left) -> np.ndarray:
@@ -177,13 +192,20 @@ class Form:
             raise self._refused(heap, t)
         h, g, of_set = found
         rows, left = parted(heap, t, self.encoded)
-        missed = self.a1 * float(self.encoded.weight[rows] @ self._missed(h, g, rows, left)) if self.soft and of_set is None else 0.0
+        missed = (
+            self.a1 * float(self.encoded.weight[rows] @ self._missed(h, g, rows, left))
+            if self.soft and of_set is None
+            else 0.0
+        )
         return missed + self.a2 * float(np.abs(h).sum())
 
     def _refused(self, heap: HeapTree, t: int) -> TreeError:
         words = heap.split(t, self.encoded)[0].words(self.encoded.features)[0]
-        return TreeError(f"the tree asks {words[:100]!r}, and no hyperplane with a margin of epsilon = {self.eps * self.M:g} parts these rows "
-                         "so; lower -p epsilon, or give another tree")
+        return TreeError(
+            f"the tree asks {words[:100]!r}, and no hyperplane with a margin of epsilon = {self.eps * self.M:g} "
+            f"parts these rows "
+            "so; lower -p epsilon, or give another tree"
+        )
 
     def point(self, heap: HeapTree) -> dict[str, np.ndarray]:
         """{block: values} of this tree, for every form of the model."""
@@ -221,14 +243,33 @@ class Form:
                 np.add.at(here, (slice(None), above - 1), z[:, below - len(tree.leaves)])
         missed = np.maximum(0.0, self.eps * here - np.abs(v)) * numbers
         return {
-            "h": H * by, "hp": np.maximum(H, 0) * by, "hn": np.maximum(-H, 0) * by, "g": g * by, "z": z, "v": v, "m": missed * by,
-            "pp": np.maximum(v, 0) * by, "pn": np.maximum(-v, 0) * by, "a": a, "s": s, "u": u, "w": z * u, "yhat": z @ u,
-            "c": label[end] != encoded.y, "label": label[tree.leaves, None] == np.arange(K),
+            "h": H * by,
+            "hp": np.maximum(H, 0) * by,
+            "hn": np.maximum(-H, 0) * by,
+            "g": g * by,
+            "z": z,
+            "v": v,
+            "m": missed * by,
+            "pp": np.maximum(v, 0) * by,
+            "pn": np.maximum(-v, 0) * by,
+            "a": a,
+            "s": s,
+            "u": u,
+            "w": z * u,
+            "yhat": z @ u,
+            "c": label[end] != encoded.y,
+            "label": label[tree.leaves, None] == np.arange(K),
         }
 
     def misrouted(self, point: dict[str, np.ndarray]) -> float:
         """The weight of the rows whose z leads elsewhere than h, g and the sets."""
-        H = point["h"] if "h" in point else point["hp"] - point["hn"] if "hp" in point else np.zeros((len(point["g"]), 0))
+        H = (
+            point["h"]
+            if "h" in point
+            else point["hp"] - point["hn"]
+            if "hp" in point
+            else np.zeros((len(point["g"]), 0))
+        )
         right = self.weighed.Z @ H.T > point["g"]
         if self.cats:
             sets = np.hstack([cat.has for cat in self.cats]) @ (point["s"] > 0.5).T
@@ -261,7 +302,8 @@ def literal(m: ModelBuilder, form: Form) -> None:
         m.add(value[r, B], h[B, f], -sign * Z[r, f])
     m.add(value[i, B], pp[i, B], -1.0)
     m.add(value[i, B], pn[i, B])
-    # (1g), (1i)   p⁺_ib <= M (1 - z_il)  right of b,  p⁻_ib  left;   (1h), (1j)   p⁻_ib + m_ib >= ε (z_il - Σ_j a_bj),  p⁺_ib  left
+    # (1g), (1i)   p⁺_ib <= M (1 - z_il)  right of b,  p⁻_ib  left;   (1h), (1j)   p⁻_ib + m_ib >= ε (z_il - Σ_j
+    # a_bj),  p⁺_ib  left
     for turn, off, on in ((1, pp, pn), (0, pn, pp)):
         for above, below in form.tree.sides(turn):
             depth = int(above[0]).bit_length()
@@ -290,5 +332,3 @@ def literal(m: ModelBuilder, form: Form) -> None:
     place = m.rows("place", row, lower=1, upper=1)
     m.add(place[i], z[i, L])
     form.ordinal(m, z, c, whole=True)
-
-

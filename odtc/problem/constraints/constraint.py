@@ -11,9 +11,12 @@ has no OP and no NUMBER: "forbid_root[age]".
     knows(encoded, given), needs(encoded, given)    -> the same of one constraint, where it asks for less; optional
     read(encoded, given)     -> the Constraint with its arguments and number as the data has them;
                              raises ChoiceError where they fit no tree of this data
-    answers(encoded, given)  -> [(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper, of a kind
-                             that is linear in the answers; all else but `read` and `value` is then that of odtc.problem.constraints.on_predictions
-    compared(given)          -> the texts of the groups of rows that it compares (odtc.problem.constraints.groups); absent where it compares none
+    answers(encoded, given)  -> [(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper, of
+    a kind
+                             that is linear in the answers; all else but `read` and `value` is then that of
+                             odtc.problem.constraints.on_predictions
+    compared(given)          -> the texts of the groups of rows that it compares (odtc.problem.constraints.groups);
+    absent where it compares none
     early(given)             -> whether a tree that keeps it may have to predict above the last level,
                              and above the root's children (else every tree can be filled up with
                              branch nodes that part no rows)
@@ -56,11 +59,27 @@ from odtc.problem.roles import Need, Needs, Role, columns, lacking, nodes
 from odtc.trees.heap_tree import HeapTree, settle
 
 CONSTRAINTS = Registry(
-    "constraint", "odtc.problem.constraints.kinds", (
-        "leaf_rows", "branch_nodes", "leaves", "features", "tests",
-        "accuracy", "recall", "precision", "false_positive_rate", "false_negative_rate",
-        "statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds",
-        "forbid_root", "require_root", "not_below", "monotone",
+    "constraint",
+    "odtc.problem.constraints.kinds",
+    (
+        "leaf_rows",
+        "branch_nodes",
+        "leaves",
+        "features",
+        "tests",
+        "accuracy",
+        "recall",
+        "precision",
+        "false_positive_rate",
+        "false_negative_rate",
+        "statistical_parity",
+        "equal_opportunity",
+        "predictive_equality",
+        "equalised_odds",
+        "forbid_root",
+        "require_root",
+        "not_below",
+        "monotone",
     ),
     ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
 )
@@ -83,9 +102,14 @@ class Constraint:
         return CONSTRAINTS.get(self.name)
 
     def __str__(self) -> str:
-        quoted = ['"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg for arg in self.args]
+        quoted = [
+            '"' + arg.replace('"', '""') + '"' if set(arg) & set(',"') or arg != arg.strip() else arg
+            for arg in self.args
+        ]
         args = ",".join(quoted)
-        return f"{self.name}{f'[{args}]' if args else ''}" + (f" {self.op} {show_number(self.bound)}" if self.op else "")
+        return f"{self.name}{f'[{args}]' if args else ''}" + (
+            f" {self.op} {show_number(self.bound)}" if self.op else ""
+        )
 
     @property
     def limit(self) -> float:
@@ -102,7 +126,8 @@ class Constraint:
         return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken {value:.10g} times"
 
     def keyed(self, *keys: str) -> list[str]:
-        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError where they are others."""
+        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError where they are
+        others."""
         found = dict(arg.partition("=")[::2] for arg in self.args)
         found = {key.strip(): value.strip() for key, value in found.items()}
         if set(found) != set(keys) or len(self.args) != len(keys):
@@ -114,7 +139,9 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     """The Constraint of a text, its arguments between commas, as in CSV; raises ChoiceError."""
     found = GRAMMAR.fullmatch(text)
     if not found:
-        raise ChoiceError(f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}")
+        raise ChoiceError(
+            f"expected a constraint NAME OP NUMBER, as in 'leaf_rows >= 5', with OP <= or >=, got {text!r}"
+        )
     name, args = found["name"], found["args"]
     module = CONSTRAINTS.get(name)
     if (found["op"] or "") not in (module.OPS or ("",)):
@@ -170,7 +197,13 @@ def built(problem: Problem) -> Model:
         if why := lacking(problem, model, _of(problem, given, "needs")):
             drop = getattr(problem.module, "hinders", lambda problem, given: "")(problem, given)
             same = getattr(problem.module, "instead", lambda problem, given: "")(problem, given)
-            hint = f"drop {drop}, with which it is not kept, or the constraint" if drop else f"{same} asks for the same here, and {module.HINT}" if same else module.HINT
+            hint = (
+                f"drop {drop}, with which it is not kept, or the constraint"
+                if drop
+                else f"{same} asks for the same here, and {module.HINT}"
+                if same
+                else module.HINT
+            )
             raise ChoiceError(f"constraint {str(given)!r} {why}; {hint}")
         m = ModelBuilder.onto(model)
         module.rows(problem, model, given, m, _suffix(number))
@@ -184,7 +217,11 @@ def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
     values = problem.module.start(problem, heap)
     for number, given in rowed(problem):
         own = getattr(given.module, "values", None)
-        values = values | ({f"{stem}{_suffix(number)}": value for stem, value in own(problem, model, given, values).items()} if own else {})
+        values = values | (
+            {f"{stem}{_suffix(number)}": value for stem, value in own(problem, model, given, values).items()}
+            if own
+            else {}
+        )
     return model.join(values)
 
 
@@ -269,8 +306,11 @@ def posed(problem: Problem, texts) -> Problem:
     able = getattr(problem.module, "CONSTRAINTS", ())
     for given in problem.constraints if not hasattr(problem.module, "build") else ():
         if given.name not in able:
-            raise ChoiceError(f"{problem.formulation!r} learns its tree without a model and cannot keep {str(given)!r}; "
-                              + (f"it keeps {', '.join(able)}" if able else "it keeps no constraint") + "; or use a model")
+            raise ChoiceError(
+                f"{problem.formulation!r} learns its tree without a model and cannot keep {str(given)!r}; "
+                + (f"it keeps {', '.join(able)}" if able else "it keeps no constraint")
+                + "; or use a model"
+            )
     return problem
 
 
@@ -284,7 +324,10 @@ def expect(problem: Problem, heap: HeapTree) -> None:
 def limits(problem: Problem) -> dict[str, int]:
     """What a heuristic may heed by itself (its LIMITS): rows of the data in a leaf, leaves."""
     bounds = {given.name: int(given.bound) for given in problem.constraints}
-    found = {"least_rows": bounds.get("leaf_rows"), "most_leaves": bounds.get("leaves", bounds["branch_nodes"] + 1 if "branch_nodes" in bounds else None)}
+    found = {
+        "least_rows": bounds.get("leaf_rows"),
+        "most_leaves": bounds.get("leaves", bounds["branch_nodes"] + 1 if "branch_nodes" in bounds else None),
+    }
     return {name: bound for name, bound in found.items() if bound is not None}
 
 
@@ -295,7 +338,8 @@ def least_missed(encoded: Encoded, heap: HeapTree, groups: list) -> HeapTree:
 
 
 def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
-    """The tree with at most so many branch nodes: without those above two leaves that are missed least, one after another."""
+    """The tree with at most so many branch nodes: without those above two leaves that are missed least, one after
+    another."""
     while heap.n_branch_nodes > most:
         heap = least_missed(encoded, heap, above_leaves(heap))
     return heap

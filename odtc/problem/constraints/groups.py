@@ -33,7 +33,11 @@ class Groups:
         self.weight.setflags(write=False)
 
     def __eq__(self, other):
-        return isinstance(other, Groups) and (self.text, self.names) == (other.text, other.names) and np.array_equal(self.weight, other.weight)
+        return (
+            isinstance(other, Groups)
+            and (self.text, self.names) == (other.text, other.names)
+            and np.array_equal(self.weight, other.weight)
+        )
 
 
 def groups(encoded: Encoded, text: str) -> Groups:
@@ -44,13 +48,18 @@ def groups(encoded: Encoded, text: str) -> Groups:
             return known
     dataset = encoded.dataset
     if dataset is None:
-        raise ChoiceError(f"expected groups that the manifest knows ({', '.join(known.text for known in encoded.groups) or 'none'}), got {text!r}")
+        raise ChoiceError(
+            f"expected groups that the manifest knows "
+            f"({', '.join(known.text for known in encoded.groups) or 'none'}), got {text!r}"
+        )
     of, names = _members(dataset, text)
     weight = np.zeros((encoded.n_rows, len(names)))
     np.add.at(weight, (encoded.row_of, of), dataset.weight)
     heavy = weight.sum(axis=0) > 0
     if heavy.sum() < 2:
-        raise ChoiceError(f"expected two groups of rows or more, got group={text} with {', '.join(np.array(names)[heavy]) or 'none'}")
+        raise ChoiceError(
+            f"expected two groups of rows or more, got group={text} with {', '.join(np.array(names)[heavy]) or 'none'}"
+        )
     return Groups(text, tuple(np.array(names)[heavy].tolist()), weight[:, heavy])
 
 
@@ -62,26 +71,35 @@ def carrying(encoded: Encoded, texts) -> Encoded:
 
 def _members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
     """(group int (data rows,), names)"""
-    columns = {feature.name: (feature, X) for features, cells in ((dataset.features, dataset.X), (dataset.aside, dataset.aside_X))
-               for feature, X in zip(features, cells.T)}
+    columns = {
+        feature.name: (feature, X)
+        for features, cells in ((dataset.features, dataset.X), (dataset.aside, dataset.aside_X))
+        for feature, X in zip(features, cells.T)
+    }
     if text in columns:
         feature, cells = columns[text]
         values, of = np.unique(cells, return_inverse=True)
         if len(values) > MANY:
-            raise ChoiceError(f"expected a column of at most {MANY} groups, got group={text} with {len(values)} different numbers; "
-                              f"take {text}<=NUMBER, or {text}:A|B for some of them against the others")
+            raise ChoiceError(
+                f"expected a column of at most {MANY} groups, got group={text} with {len(values)} different numbers; "
+                f"take {text}<=NUMBER, or {text}:A|B for some of them against the others"
+            )
         return of.reshape(-1), ["missing" if np.isnan(value) else feature.show(value) for value in values]
     for sign in ("<=", ":"):
         name, found, rest = text.rpartition(sign) if sign == "<=" else text.partition(sign)
-        while found and name not in columns and sign == ":" and sign in rest:  # a column's name may hold the sign itself
+        while (
+            found and name not in columns and sign == ":" and sign in rest
+        ):  # a column's name may hold the sign itself
             more, _, rest = rest.partition(sign)
             name = f"{name}{sign}{more}"
         if found and name in columns:
             return (_above if sign == "<=" else _chosen)(*columns[name], rest)
     name = text.partition("<=")[0].partition(":")[0]
-    raise ChoiceError(f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}: the data has no column "
-                      f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are no features "
-                      "are named in --aside)")
+    raise ChoiceError(
+        f"expected group=COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, got {text!r}: the data has no column "
+        f"{name!r}{did_you_mean(name, columns)}; it has {', '.join(map(repr, columns))} (columns that are no features "
+        "are named in --aside)"
+    )
 
 
 def _above(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray, list[str]]:
@@ -90,8 +108,15 @@ def _above(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray, 
     except ValueError:
         number = np.nan
     if feature.kind != NUMERIC or np.isnan(number):
-        raise ChoiceError(f"expected COLUMN<=NUMBER with a column of numbers, got {feature.name}<={text}; {feature.name!r} is {feature.kind}")
-    return np.where(np.isnan(cells), 2, cells > number).astype(int), [f"{feature.name}<={text}", f"{feature.name}>{text}", "missing"]
+        raise ChoiceError(
+            f"expected COLUMN<=NUMBER with a column of numbers, got {feature.name}<={text}; {feature.name!r} is "
+            f"{feature.kind}"
+        )
+    return np.where(np.isnan(cells), 2, cells > number).astype(int), [
+        f"{feature.name}<={text}",
+        f"{feature.name}>{text}",
+        "missing",
+    ]
 
 
 def _chosen(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray, list[str]]:
@@ -99,6 +124,9 @@ def _chosen(feature: Feature, cells: np.ndarray, text: str) -> tuple[np.ndarray,
     levels = [level.strip() for level in text.split("|")] if text not in known else [text]
     for level in levels:
         if level not in known:
-            raise ChoiceError(f"expected levels of the column {feature.name!r}, got {level!r}{did_you_mean(level, known)}; known: {', '.join(known)}")
+            raise ChoiceError(
+                f"expected levels of the column {feature.name!r}, got {level!r}{did_you_mean(level, known)}; known: "
+                f"{', '.join(known)}"
+            )
     inside = np.isin(cells, [known[level] for level in levels])
     return np.where(np.isnan(cells), 2, ~inside).astype(int), ["|".join(levels), "the others", "missing"]

@@ -34,7 +34,10 @@ def named(encoded: Encoded, given: Constraint, count: int | None = None) -> list
     single(encoded, given)
     if len(given.args) != count if count else not given.args:
         wanted = ",".join(["FEATURE"] * count) if count else "FEATURE,…"
-        raise ChoiceError(f"expected {given.name}[{wanted}], got {str(given)!r}; known: {', '.join(feature.name for feature in encoded.features)}")
+        raise ChoiceError(
+            f"expected {given.name}[{wanted}], got {str(given)!r}; known: "
+            f"{', '.join(feature.name for feature in encoded.features)}"
+        )
     return [feature_of(encoded, given, name) for name in given.args]
 
 
@@ -42,7 +45,10 @@ def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
     """The feature of this name; raises ChoiceError where there is none."""
     names = [feature.name for feature in encoded.features]
     if name not in names:
-        raise ChoiceError(f"expected {str(given)!r} to name a feature, got {name!r}{did_you_mean(name, names)}; known: {', '.join(names)}")
+        raise ChoiceError(
+            f"expected {str(given)!r} to name a feature, got {name!r}{did_you_mean(name, names)}; known: "
+            f"{', '.join(names)}"
+        )
     return names.index(name)
 
 
@@ -72,6 +78,7 @@ def bar(problem: Problem, model: Model, m, name: str, labels: np.ndarray) -> Non
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:
     """The tree with another test at the root, of those that are allowed (bool (tests,)) the one that costs least, or
     of one leaf if that does not cost more."""
+
     def rooted(test):
         return settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None, heap.beyond)
 

@@ -33,7 +33,9 @@ from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes, rou
 from odtc.trees.heap_tree import HeapTree, settle
 
 WHOLE = 2**53  # up to here float64 holds every whole number
-LARGEST = 1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
+LARGEST = (
+    1024.0  # a coefficient in a file is at most this, by a power of two: a solver's tolerance is of rows like others
+)
 
 
 class Knows(StrEnum):
@@ -65,7 +67,10 @@ class Line:
         """(constant, float64 (rows,)): the same sum as constant + Σ_i right_i [row i is right]; None where it matters
         which wrong class a row is predicted."""
         wrong = np.arange(self.coef.shape[1]) != self.y[:, None]
-        least, most = self.coef.min(axis=1, where=wrong, initial=np.inf), self.coef.max(axis=1, where=wrong, initial=-np.inf)
+        least, most = (
+            self.coef.min(axis=1, where=wrong, initial=np.inf),
+            self.coef.max(axis=1, where=wrong, initial=-np.inf),
+        )
         if (least != most).any():
             return None
         return float(most.sum()), self.coef[np.arange(len(self.y)), self.y] - most
@@ -136,7 +141,8 @@ def values(problem: Problem, model: Model, given, point) -> dict[str, np.ndarray
 
 
 def mend(encoded: Encoded, given, heap: HeapTree) -> HeapTree:
-    """The tree with other labels at its leaves: one label after another is changed, the one that costs least for what it
+    """The tree with other labels at its leaves: one label after another is changed, the one that costs least for
+    what it
     mends, and if that does not do, the best tree of one leaf that keeps the lines; else the tree itself."""
     mine, K = lines(encoded, given), len(encoded.classes)
     end, label = heap.reach(encoded.X), heap.label.copy()
@@ -145,7 +151,9 @@ def mend(encoded: Encoded, given, heap: HeapTree) -> HeapTree:
     loss, upper, at = _summed(of, encoded.loss), np.array([line.upper for line in mine]), np.arange(len(leaf))
 
     def excess(total):
-        return np.maximum(total - (upper + 1e-9 * np.maximum(1, np.abs(upper))).reshape(-1, *[1] * (total.ndim - 1)), 0).sum(axis=0)
+        return np.maximum(
+            total - (upper + 1e-9 * np.maximum(1, np.abs(upper))).reshape(-1, *[1] * (total.ndim - 1)), 0
+        ).sum(axis=0)
 
     now = label[leaf]
     for _ in range(len(leaf) * K):
@@ -206,20 +214,29 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
     of, found, constant = route_of(problem), [], []
     for number, line in enumerate(mine):
         # What a row counts as this class, or nothing, is taken from all classes: as leaves fewest of them.
-        shift = min([np.zeros(len(line.coef)), *line.coef.T], key=lambda shift: (line.coef != shift[:, None]).any(axis=0).sum())
+        shift = min(
+            [np.zeros(len(line.coef)), *line.coef.T], key=lambda shift: (line.coef != shift[:, None]).any(axis=0).sum()
+        )
         coef = line.coef - shift[:, None]
         coef = _summed(of, coef)
         constant.append(shift.sum())
         found += [(coef[:, k], number, k) for k in np.flatnonzero(coef.any(axis=0))]
     coef, number, klass = zip(*found) if found else ((), (), ())
-    return np.array(coef).reshape(len(found), of.max() + 1), np.array(number, int), np.array(klass, int), np.array(constant)
+    return (
+        np.array(coef).reshape(len(found), of.max() + 1),
+        np.array(number, int),
+        np.array(klass, int),
+        np.array(constant),
+    )
 
 
 def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
     """The rows over z and c, with the own columns v."""
     z, c = columns(problem, model, Role.ROUTE), columns(problem, model, Role.LABEL, "leaves")
     coef, line, klass, constant = _terms(problem, mine)
-    answer = m.rows(f"answer{suffix}", Axis("line", len(mine)), upper=np.array([line.upper for line in mine]) - constant)
+    answer = m.rows(
+        f"answer{suffix}", Axis("line", len(mine)), upper=np.array([line.upper for line in mine]) - constant
+    )
     if not len(line):
         return
     up, down = np.maximum(coef, 0).sum(axis=1), np.maximum(-coef, 0).sum(axis=1)

@@ -30,8 +30,10 @@ def share(given: Constraint) -> Constraint:
 def klass(encoded: Encoded, name: str) -> int:
     """The index of a class by name; raises ChoiceError for one that the data has not."""
     if name not in encoded.classes:
-        raise ChoiceError(f"expected a class of {encoded.target!r}, got {name!r}{did_you_mean(name, encoded.classes)}; "
-                          f"known: {', '.join(encoded.classes)}")
+        raise ChoiceError(
+            f"expected a class of {encoded.target!r}, got {name!r}{did_you_mean(name, encoded.classes)}; "
+            f"known: {', '.join(encoded.classes)}"
+        )
     return encoded.classes.index(name)
 
 
@@ -40,7 +42,10 @@ def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
     if len(given.args) != 1:
         raise ChoiceError(f"expected {given.name}[CLASS], one of {', '.join(encoded.classes)}, got {str(given)!r}")
     if not encoded.weight[of_class(encoded, given.args[0]) == inside].sum():
-        raise ChoiceError(f"expected rows of {'the' if inside else 'other classes than the'} class {given.args[0]!r} to take {str(given)!r} of, got none")
+        raise ChoiceError(
+            f"expected rows of {'the' if inside else 'other classes than the'} class {given.args[0]!r} to take "
+            f"{str(given)!r} of, got none"
+        )
     return share(given)
 
 
@@ -79,7 +84,9 @@ def read(encoded: Encoded, given: Constraint) -> Constraint:
         have = np.array(of.names)[_mass(encoded, of, k, which).sum(axis=0) > 0]
         if len(have) < 2:
             rows = f"the class {positive!r}" if which else f"other classes than {positive!r}"
-            raise ChoiceError(f"expected two groups with rows of {rows} in {str(given)!r}, got {', '.join(have) or 'none'}")
+            raise ChoiceError(
+                f"expected two groups with rows of {rows} in {str(given)!r}, got {', '.join(have) or 'none'}"
+            )
     return share(given)
 
 
@@ -103,7 +110,9 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
         mass = _mass(encoded, groups(encoded, text), k, which)
         total = mass.sum(axis=0)
         for g, h in permutations(np.flatnonzero(total > 0), 2):
-            found.append((counting(encoded, total[h] * mass[:, g] - total[g] * mass[:, h], k), given.limit * total[g] * total[h]))
+            found.append(
+                (counting(encoded, total[h] * mass[:, g] - total[g] * mass[:, h], k), given.limit * total[g] * total[h])
+            )
     return found
 
 

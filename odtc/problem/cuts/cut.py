@@ -32,9 +32,18 @@ ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separ
 EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
 
 CUTS = Registry(
-    "cut family", "odtc.problem.cuts.families",
-    ("paper4", "equivalent_points", "subtree_value", "no_feature_reuse", "sibling_labels", "commutation",
-     "class_sizes", "one_per_class"),
+    "cut family",
+    "odtc.problem.cuts.families",
+    (
+        "paper4",
+        "equivalent_points",
+        "subtree_value",
+        "no_feature_reuse",
+        "sibling_labels",
+        "commutation",
+        "class_sizes",
+        "one_per_class",
+    ),
     ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
 )
 
@@ -71,8 +80,10 @@ def family(word: str) -> tuple[object, int]:
         raise ChoiceError(f"expected {name}:{ROUNDS}=N with N from 1 to 10000 in --cuts, got {word!r}")
     if not getattr(module, "SEPARATES", False):
         able = ", ".join(name for name in CUTS.names() if getattr(CUTS.get(name), "SEPARATES", False))
-        raise ChoiceError(f"cut family {name!r} gives all its rows at once, so there is nothing to separate in {word!r}; "
-                          f"families that separate: {able}")
+        raise ChoiceError(
+            f"cut family {name!r} gives all its rows at once, so there is nothing to separate in {word!r}; "
+            f"families that separate: {able}"
+        )
     return module, int(value)
 
 
@@ -81,8 +92,10 @@ def misfit(name: str, problem: Problem, model: Model) -> str:
     module, _ = family(name)
     name = module.NAME
     if module.VALID == AN_OPTIMUM and problem.constraints:
-        return (f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
-                f"{str(problem.constraints[0])!r}; leave out one of the two")
+        return (
+            f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
+            f"{str(problem.constraints[0])!r}; leave out one of the two"
+        )
     why, hint = lacking(problem, model, module.NEEDS), getattr(module, "HINT", "")
     return f"cut family {name!r} {why}{'; ' + hint if hint else ''}" if why else ""
 
@@ -98,8 +111,10 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
     for name in names:
         if why := misfit(name, problem, model):
             raise ChoiceError(why)
-    words = {(module.NAME, rounds): f"{module.NAME}:{ROUNDS}={rounds}" if rounds else module.NAME
-             for module, rounds in map(family, names)}
+    words = {
+        (module.NAME, rounds): f"{module.NAME}:{ROUNDS}={rounds}" if rounds else module.NAME
+        for module, rounds in map(family, names)
+    }
     return tuple(words[key] for name in CUTS.names() for key in sorted(words) if key[0] == name)
 
 
@@ -139,4 +154,3 @@ def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
                 heap = module.arrange(problem, model, heap)
         if np.array_equal(before.test, heap.test) and np.array_equal(before.label, heap.label):
             return heap
-

@@ -41,8 +41,17 @@ def separated(model: Model, words: tuple[str, ...], solve: Callable[[Model], Sol
                 model = cut.append(model, word, module.rows(model.problem, model, point))
                 owner += [word] * sum(block.size for block in model.rows[blocks:])
         if tell:
-            tell(Round(number, "relaxation", before - base.n_rows, model.n_rows - before, None,
-                       found.objective if finished else None, time.monotonic() - began))
+            tell(
+                Round(
+                    number,
+                    "relaxation",
+                    before - base.n_rows,
+                    model.n_rows - before,
+                    None,
+                    found.objective if finished else None,
+                    time.monotonic() - began,
+                )
+            )
         if model.n_rows == before:
             break
     rows = rows_of(model, len(base.rows), len(model.rows))
@@ -51,8 +60,13 @@ def separated(model: Model, words: tuple[str, ...], solve: Callable[[Model], Sol
     if finished:
         activity = rows @ found.x
         needed = (activity > high - SLACK) | (activity < low + SLACK)
-    named = {word: next(block.name for block in model.rows[len(base.rows) :] if block.start - base.n_rows == owner.index(word))
-             for word in words if word in owner}
+    named = {
+        word: next(
+            block.name for block in model.rows[len(base.rows) :] if block.start - base.n_rows == owner.index(word)
+        )
+        for word in words
+        if word in owner
+    }
     for word, name in named.items():
         mine = needed & (np.array(owner) == word)
         if mine.any():

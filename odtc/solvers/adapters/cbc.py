@@ -17,8 +17,10 @@ PACKAGE = None  # cbcbox brings a script `cbc`, which is found beside Python
 VERSION = (("-quit",), r"(?m)^(?:Version: |CBC )(\S+)")
 COMMAND = "cbc"
 SOLUTION = "file"
-LIVE = re.compile(r"^Cbc00\d\dI (?:After \d+ nodes, \d+ on tree, (?P<incumbent>\S+) best solution, best possible (?P<bound>\S+)|"
-                  r"Integer solution of (?P<found>\S+) found)")
+LIVE = re.compile(
+    r"^Cbc00\d\dI (?:After \d+ nodes, \d+ on tree, (?P<incumbent>\S+) best solution, best possible (?P<bound>\S+)|"
+    r"Integer solution of (?P<found>\S+) found)"
+)
 BOUND = re.compile(r"^Lower bound: +(\S+)", re.M)
 BOUND_ERROR = 0.0005  # it prints three decimals
 WITHIN_GAP = re.compile(r"^Result - Optimal solution found \(within gap", re.M)

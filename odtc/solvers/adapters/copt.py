@@ -10,8 +10,13 @@ from odtc.solvers.capabilities import Dialect
 
 NAME = "COPT"
 SUMMARY = "by copt_cmd, or through the package coptpy; MIP and LP"
-DIALECT = Dialect(start="name-value", start_suffix=".mst", cuts=True, duals=True,
-                  limit="MIP: 2000 columns and 2000 rows without a licence, LP: 10000")
+DIALECT = Dialect(
+    start="name-value",
+    start_suffix=".mst",
+    cuts=True,
+    duals=True,
+    limit="MIP: 2000 columns and 2000 rows without a licence, LP: 10000",
+)
 PROGRAMS = ("copt_cmd",)
 PACKAGE, DRIVER = "coptpy", "copt"
 VERSION = (("-v",), r"Optimizer v?(\S+)")

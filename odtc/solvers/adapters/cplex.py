@@ -10,14 +10,18 @@ from odtc.solvers.capabilities import Dialect
 
 NAME = "CPLEX"
 SUMMARY = "by its interactive optimizer, or through the package cplex; MIP and LP"
-DIALECT = Dialect(start="cplex", start_suffix=".mst", cuts=True, duals=True,
-                  limit="1000 columns and 1000 rows without a licence")
+DIALECT = Dialect(
+    start="cplex", start_suffix=".mst", cuts=True, duals=True, limit="1000 columns and 1000 rows without a licence"
+)
 PROGRAMS = ("cplex",)
 PACKAGE, DRIVER = "cplex", "cplex"
 VERSION = (("-c", "quit"), r"Optimizer (\S+)")
 COMMAND = "cplex"
 SOLUTION = "file"
-LIVE = re.compile(r"^\*? +\d+\+? +\d+ .*? (?P<incumbent>-?\d[\d.e+]*) +(?P<bound>-?\d+\.\d+(?:e[+-]\d+)?|\w+: \d+)(?: +\d+)? +[\d.]+%$")
+LIVE = re.compile(
+    r"^\*? +\d+\+? +\d+ .*? (?P<incumbent>-?\d[\d.e+]*) +(?P<bound>-?\d+\.\d+(?:e[+-]\d+)?|\w+: \d+)(?: +\d+)? "
+    r"+[\d.]+%$"
+)
 BOUND = re.compile(r"^Current MIP best bound = +(\S+)", re.M)
 WITHIN_GAP = re.compile(r"^MIP - Integer optimal, tolerance", re.M | re.I)
 STARTED = re.compile(r"[1-9]\d* of \d+ MIP starts provided solutions")
@@ -42,8 +46,11 @@ STATUS = re.compile(
 )
 LIMIT = re.compile(r"^CPXPARAM_TimeLimit +(\S+)", re.M)
 TOTAL = re.compile(r"^Total \(root\+branch&cut\) = +(\S+) sec", re.M)
-PRESOLVE = {"Integer infeasible": Termination.INFEASIBLE, "Infeasibility": Termination.INFEASIBLE,
-            "Dual infeasible": Termination.INFEASIBLE_OR_UNBOUNDED}
+PRESOLVE = {
+    "Integer infeasible": Termination.INFEASIBLE,
+    "Infeasibility": Termination.INFEASIBLE,
+    "Dual infeasible": Termination.INFEASIBLE_OR_UNBOUNDED,
+}
 
 
 def read_log(text: str) -> Termination | None:

@@ -10,8 +10,9 @@ from odtc.solvers.capabilities import Dialect
 
 NAME = "Gurobi"
 SUMMARY = "by gurobi_cl, or through the package gurobipy; MIP and LP"
-DIALECT = Dialect(start="name-value", start_suffix=".mst", cuts=True, duals=True,
-                  limit="2000 columns and 2000 rows without a licence")
+DIALECT = Dialect(
+    start="name-value", start_suffix=".mst", cuts=True, duals=True, limit="2000 columns and 2000 rows without a licence"
+)
 PROGRAMS = ("gurobi_cl",)
 PACKAGE, DRIVER = "gurobipy", "gurobi"
 VERSION = (("--version",), r"version (\S+)")

@@ -52,8 +52,11 @@ def run(job: Job, emit, cancelled) -> Outcome:
 
     h = highspy.Highs()
     options = {
-        "output_flag": True, "log_to_console": False, "random_seed": job.options.seed,
-        "mip_rel_gap": job.options.gap, "mip_abs_gap": job.options.gap,
+        "output_flag": True,
+        "log_to_console": False,
+        "random_seed": job.options.seed,
+        "mip_rel_gap": job.options.gap,
+        "mip_abs_gap": job.options.gap,
     }
     if job.options.time_limit is not None:
         options["time_limit"] = float(job.options.time_limit)
@@ -65,9 +68,20 @@ def run(job: Job, emit, cancelled) -> Outcome:
     A, whole = job.A, bool(job.integrality.any())
     n_rows, n_cols = A.shape
     status = h.passModel(
-        n_cols, n_rows, A.nnz, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize), job.offset,
-        job.c, job.col_lower, job.col_upper, job.row_lower, job.row_upper,
-        A.indptr.astype(np.int32, copy=False), A.indices.astype(np.int32, copy=False), A.data,
+        n_cols,
+        n_rows,
+        A.nnz,
+        int(highspy.MatrixFormat.kColwise),
+        int(highspy.ObjSense.kMinimize),
+        job.offset,
+        job.c,
+        job.col_lower,
+        job.col_upper,
+        job.row_lower,
+        job.row_upper,
+        A.indptr.astype(np.int32, copy=False),
+        A.indices.astype(np.int32, copy=False),
+        A.data,
         job.integrality.astype(np.int32),
     )
     if status == highspy.HighsStatus.kError:
@@ -86,8 +100,14 @@ def run(job: Job, emit, cancelled) -> Outcome:
 
     def on_progress(event):
         out = event.data_out
-        emit(Progress(time.monotonic() - began, _finite(out.mip_primal_bound), _finite(out.mip_dual_bound),
-                      int(out.mip_node_count)))
+        emit(
+            Progress(
+                time.monotonic() - began,
+                _finite(out.mip_primal_bound),
+                _finite(out.mip_dual_bound),
+                int(out.mip_node_count),
+            )
+        )
 
     h.cbLogging.subscribe(on_log)
     h.cbMipLogging.subscribe(on_progress)

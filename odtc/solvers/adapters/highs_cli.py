@@ -29,7 +29,9 @@ STARTED = re.compile(r"MIP start solution is feasible")
 def bundled() -> Program:
     """The program inside highsbox, which needs its own libraries."""
     folder = Path(importlib.util.find_spec(PACKAGE).origin).parent / "highs_dist"
-    return Program((str(folder / "bin" / "highs"),), COMMAND, f"package {PACKAGE}", {"LD_LIBRARY_PATH": str(folder / "lib")})
+    return Program(
+        (str(folder / "bin" / "highs"),), COMMAND, f"package {PACKAGE}", {"LD_LIBRARY_PATH": str(folder / "lib")}
+    )
 
 
 def read_log(text: str) -> Termination | None:

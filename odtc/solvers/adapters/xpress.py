@@ -10,8 +10,9 @@ from odtc.solvers.capabilities import Dialect
 
 NAME = "Xpress"
 SUMMARY = "by its console, or through the package xpress; MIP and LP"
-DIALECT = Dialect(start="xpress", start_suffix=".slx", cuts=True, duals=True,
-                  limit="5000 columns and rows together without a licence")
+DIALECT = Dialect(
+    start="xpress", start_suffix=".slx", cuts=True, duals=True, limit="5000 columns and rows together without a licence"
+)
 PROGRAMS = ("optimizer",)
 PACKAGE, DRIVER = "xpress", "xpress"
 VERSION = ((), r"Optimizer v(\S+)")

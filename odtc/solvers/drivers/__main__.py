@@ -13,8 +13,15 @@ def main() -> None:
     if name == "scip":  # a whole shell, which parses its own
         sys.exit(driver.shell(arguments))
     words = argparse.ArgumentParser()
-    for option, kind in (("model", str), ("solution", str), ("start", str), ("time-limit", float), ("threads", int),
-                         ("seed", int), ("gap", float)):
+    for option, kind in (
+        ("model", str),
+        ("solution", str),
+        ("start", str),
+        ("time-limit", float),
+        ("threads", int),
+        ("seed", int),
+        ("gap", float),
+    ):
         words.add_argument(f"--{option}", type=kind)
     try:
         status, bound = driver.solve(words.parse_args(arguments))

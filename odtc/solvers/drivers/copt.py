@@ -1,6 +1,13 @@
 """COPT through coptpy; status codes: COPT reference manual, "Solution status"."""
 
-STATUS = {1: "optimal", 2: "infeasible", 3: "unbounded", 4: "infeasible_or_unbounded", 8: "time_limit", 10: "interrupted"}
+STATUS = {
+    1: "optimal",
+    2: "infeasible",
+    3: "unbounded",
+    4: "infeasible_or_unbounded",
+    8: "time_limit",
+    10: "interrupted",
+}
 
 
 def solve(job):

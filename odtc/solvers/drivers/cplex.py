@@ -3,9 +3,21 @@
 import sys
 
 STATUS = {
-    1: "optimal", 2: "unbounded", 3: "infeasible", 4: "infeasible_or_unbounded", 11: "time_limit", 13: "interrupted",
-    101: "optimal", 102: "optimal", 103: "infeasible", 107: "time_limit", 108: "time_limit", 113: "interrupted",
-    114: "interrupted", 118: "unbounded", 119: "infeasible_or_unbounded",
+    1: "optimal",
+    2: "unbounded",
+    3: "infeasible",
+    4: "infeasible_or_unbounded",
+    11: "time_limit",
+    13: "interrupted",
+    101: "optimal",
+    102: "optimal",
+    103: "infeasible",
+    107: "time_limit",
+    108: "time_limit",
+    113: "interrupted",
+    114: "interrupted",
+    118: "unbounded",
+    119: "infeasible_or_unbounded",
 }
 
 

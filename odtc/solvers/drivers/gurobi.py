@@ -1,6 +1,13 @@
 """Gurobi through gurobipy; status codes: Gurobi reference manual, "Optimization status codes"."""
 
-STATUS = {2: "optimal", 3: "infeasible", 4: "infeasible_or_unbounded", 5: "unbounded", 9: "time_limit", 11: "interrupted"}
+STATUS = {
+    2: "optimal",
+    3: "infeasible",
+    4: "infeasible_or_unbounded",
+    5: "unbounded",
+    9: "time_limit",
+    11: "interrupted",
+}
 
 
 def solve(job):

@@ -25,8 +25,13 @@ def solve(job):
     )
     found = solver.solve(model)
     status = {
-        "OPTIMAL": "optimal", "FEASIBLE": "time_limit", "INFEASIBLE": "infeasible", "UNBOUNDED": "unbounded",
-        "NOT_SOLVED": "time_limit", "ABNORMAL": "error", "MODEL_INVALID": "error",
+        "OPTIMAL": "optimal",
+        "FEASIBLE": "time_limit",
+        "INFEASIBLE": "infeasible",
+        "UNBOUNDED": "unbounded",
+        "NOT_SOLVED": "time_limit",
+        "ABNORMAL": "error",
+        "MODEL_INVALID": "error",
     }.get(found.name, "unknown")
     if found.name in ("OPTIMAL", "FEASIBLE"):
         with open(job.solution, "w") as stream:

@@ -24,8 +24,10 @@ def write(tree: Tree) -> bytes:
     graph = _Graph(helper, onnx.TensorProto, onnx.numpy_helper, tree)
     graph.ask()
     model = helper.make_model(
-        helper.make_graph(graph.nodes, "odtc", graph.inputs, graph.outputs, graph.constants), producer_name="odtc",
-        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)], ir_version=8,
+        helper.make_graph(graph.nodes, "odtc", graph.inputs, graph.outputs, graph.constants),
+        producer_name="odtc",
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)],
+        ir_version=8,
     )
     model.doc_string = f"{tree.target}: {', '.join(tree.classes)}"
     onnx.checker.check_model(model)
@@ -83,11 +85,17 @@ class _Graph:
                 record[4] = len(leaves)
         found = self._routed(op("Concat", *answers, axis=1), _root_first(records))
         leaf = op("Reshape", op("Cast", found, to=types.INT64), self._constant(np.array([-1])))
-        self.nodes.append(self.helper.make_node("Gather", [self._constant(np.array([*leaves, ""], dtype=object)), leaf], ["label"], axis=0))
+        self.nodes.append(
+            self.helper.make_node(
+                "Gather", [self._constant(np.array([*leaves, ""], dtype=object)), leaf], ["label"], axis=0
+            )
+        )
         shares = np.array([*rows, np.full(len(tree.classes), np.nan)], dtype=np.float32)
         self.nodes.append(self.helper.make_node("Gather", [self._constant(shares), leaf], ["probabilities"], axis=0))
-        self.outputs += [self.helper.make_tensor_value_info("label", types.STRING, ["rows"]),
-                         self.helper.make_tensor_value_info("probabilities", types.FLOAT, ["rows", len(tree.classes)])]
+        self.outputs += [
+            self.helper.make_tensor_value_info("label", types.STRING, ["rows"]),
+            self.helper.make_tensor_value_info("probabilities", types.FLOAT, ["rows", len(tree.classes)]),
+        ]
 
     def _column(self, place: int) -> str:
         """A column coded like `Dataset.X`: double (rows, 1)."""
@@ -98,7 +106,14 @@ class _Graph:
         if feature.kind == NUMERIC:
             return name
         codes = [*map(float, range(len(feature.levels))), float("nan")]
-        coded = self._op("LabelEncoder", name, domain="ai.onnx.ml", keys_strings=[*feature.levels, ""], values_floats=codes, default_float=-1.0)
+        coded = self._op(
+            "LabelEncoder",
+            name,
+            domain="ai.onnx.ml",
+            keys_strings=[*feature.levels, ""],
+            values_floats=codes,
+            default_float=-1.0,
+        )
         return self._op("Cast", coded, to=self.types.DOUBLE)
 
     def _answer(self, split) -> str:
@@ -110,7 +125,8 @@ class _Graph:
             return op("IsNaN", self.columns[split.feature])
         if isinstance(split, Subset):
             equal = [op("Equal", self.columns[split.feature], number(value)) for value in split.values] or [
-                op("And", absent := op("IsNaN", self.columns[split.feature]), op("Not", absent))]
+                op("And", absent := op("IsNaN", self.columns[split.feature]), op("Not", absent))
+            ]
             found = equal[0]
             for other in equal[1:]:
                 found = op("Or", found, other)
@@ -119,7 +135,11 @@ class _Graph:
         total = number(0.0)
         for term in split.terms:
             column = self.columns[term.feature]
-            held = column if term.level is None else op("Cast", op("Equal", column, number(term.level)), to=self.types.DOUBLE)
+            held = (
+                column
+                if term.level is None
+                else op("Cast", op("Equal", column, number(term.level)), to=self.types.DOUBLE)
+            )
             total = op("Add", total, op("Mul", number(term.weight), held))
         return op("LessOrEqual", total, number(split.bound))
 
@@ -128,9 +148,21 @@ class _Graph:
         modes, features, true, false, leaf = map(list, zip(*records))
         ends = [number for number, mode in enumerate(modes) if mode == "LEAF"]
         return self._op(
-            "TreeEnsembleRegressor", answers, domain="ai.onnx.ml", n_targets=1, nodes_treeids=[0] * len(records), nodes_nodeids=list(range(len(records))),
-            nodes_modes=modes, nodes_featureids=features, nodes_truenodeids=true, nodes_falsenodeids=false, nodes_values=[0.5] * len(records),
-            target_treeids=[0] * len(ends), target_nodeids=ends, target_ids=[0] * len(ends), target_weights=[float(leaf[number]) for number in ends],
+            "TreeEnsembleRegressor",
+            answers,
+            domain="ai.onnx.ml",
+            n_targets=1,
+            nodes_treeids=[0] * len(records),
+            nodes_nodeids=list(range(len(records))),
+            nodes_modes=modes,
+            nodes_featureids=features,
+            nodes_truenodeids=true,
+            nodes_falsenodeids=false,
+            nodes_values=[0.5] * len(records),
+            target_treeids=[0] * len(ends),
+            target_nodeids=ends,
+            target_ids=[0] * len(ends),
+            target_weights=[float(leaf[number]) for number in ends],
         )
 
     def _op(self, kind: str, *given: str, domain: str = "", **attributes) -> str:
@@ -141,7 +173,9 @@ class _Graph:
     def _constant(self, values: np.ndarray) -> str:
         name = f"{self.mark}c{len(self.constants)}"
         if values.dtype == object:
-            self.constants.append(self.helper.make_tensor(name, self.types.STRING, values.shape, [text.encode() for text in values]))
+            self.constants.append(
+                self.helper.make_tensor(name, self.types.STRING, values.shape, [text.encode() for text in values])
+            )
         else:
             self.constants.append(self.arrays.from_array(values, name))
         return name
@@ -153,5 +187,7 @@ def _root_first(records) -> list:
     root = next(number for number in range(len(records)) if number not in below)
     order = [root, *(number for number in range(len(records)) if number != root)]
     new = {old: number for number, old in enumerate(order)}
-    return [[mode, feature, new[true] if mode != "LEAF" else 0, new[false] if mode != "LEAF" else 0, leaf]
-            for mode, feature, true, false, leaf in (records[old] for old in order)]
+    return [
+        [mode, feature, new[true] if mode != "LEAF" else 0, new[false] if mode != "LEAF" else 0, leaf]
+        for mode, feature, true, false, leaf in (records[old] for old in order)
+    ]

@@ -40,11 +40,18 @@ def estimator(tree: Tree):
     def add(node) -> int:
         number = len(records)
         if number > MOST:
-            raise ChoiceError(f"expected a tree that scikit-learn needs at most {MOST:,} nodes for; sets of numbers take two thresholds for each")
+            raise ChoiceError(
+                f"expected a tree that scikit-learn needs at most {MOST:,} nodes for; sets of numbers take two "
+                f"thresholds for each"
+            )
         if isinstance(node, Leaf):
             records.append([-1, -1, -2, -2.0, 0.0, sum(node.rows), sum(node.counts), 0])
             shares = np.array(node.counts or (0.0,) * len(tree.classes))
-            values.append(shares / shares.sum() if shares.sum() and shares.argmax() == node.label else np.eye(len(tree.classes))[node.label])
+            values.append(
+                shares / shares.sum()
+                if shares.sum() and shares.argmax() == node.label
+                else np.eye(len(tree.classes))[node.label]
+            )
             return number
         feature, threshold, left, right, absent_left = _compared(node, tree)
         records.append([0, 0, feature, threshold, 0.0, sum(node.rows), sum(node.counts), absent_left])
@@ -56,13 +63,29 @@ def estimator(tree: Tree):
 
     add(tree.root)
     nodes = np.zeros(len(records), dtype=NODE_DTYPE)
-    fields = ("left_child", "right_child", "feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples", "missing_go_to_left")
+    fields = (
+        "left_child",
+        "right_child",
+        "feature",
+        "threshold",
+        "impurity",
+        "n_node_samples",
+        "weighted_n_node_samples",
+        "missing_go_to_left",
+    )
     for name, column in zip(fields, zip(*records)):
         nodes[name] = column
     inside = Nodes(len(tree.features), np.array([len(tree.classes)], dtype=np.intp), 1)
-    inside.__setstate__({"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": np.array(values)[:, None, :]})
+    inside.__setstate__(
+        {"max_depth": _depth(records), "node_count": len(nodes), "nodes": nodes, "values": np.array(values)[:, None, :]}
+    )
     fitted = DecisionTreeClassifier(max_depth=max(1, _depth(records)))
-    fitted.tree_, fitted.n_outputs_, fitted.n_features_in_, fitted.max_features_ = inside, 1, len(tree.features), len(tree.features)
+    fitted.tree_, fitted.n_outputs_, fitted.n_features_in_, fitted.max_features_ = (
+        inside,
+        1,
+        len(tree.features),
+        len(tree.features),
+    )
     fitted.classes_, fitted.n_classes_ = np.array(tree.classes), len(tree.classes)
     fitted.feature_names_in_ = np.array([feature.name for feature in tree.features], dtype=object)
     return fitted
@@ -81,8 +104,11 @@ def _compared(node: Branch, tree: Tree):
         within = Branch(Threshold(split.feature, first), node.left, rest)
         return split.feature, nextafter(first, -inf), node.right, within, 1
     instead = "tests of one column each" if split.kind == "oblique" else "numbers alone"
-    raise ChoiceError(f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train on {instead}, "
-                      "or export to python, onnx or pmml")
+    raise ChoiceError(
+        f"scikit-learn compares numbers with thresholds, and this tree asks {split.words(tree.features)[0]!r}; train "
+        f"on {instead}, "
+        "or export to python, onnx or pmml"
+    )
 
 
 def _depth(records) -> int:

@@ -37,7 +37,11 @@ def select(cluster: Cluster, part: int = PART, seconds: float = SECONDS) -> Kept
         kept.append(places[a])
         expressed += int(b.sum())
     places = np.sort(first[np.concatenate(kept)])
-    return Kept(places, np.zeros(len(places), bool), {"n_expressed": expressed, "n_left_out": len(points) - expressed - len(places)})
+    return Kept(
+        places,
+        np.zeros(len(places), bool),
+        {"n_expressed": expressed, "n_left_out": len(points) - expressed - len(places)},
+    )
 
 
 def parts(points: np.ndarray, most: int) -> list[np.ndarray]:
@@ -72,7 +76,13 @@ def balance(points: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray]
     m = len(c) - 2 * n
     bounds = Bounds(np.concatenate([np.zeros(n), lower_b, np.zeros(m)]), np.concatenate([upper_a, upper_b, np.ones(m)]))
     integrality = np.concatenate([np.ones(2 * n), np.zeros(m)])
-    found = milp(c, constraints=LinearConstraint(A, low, high), bounds=bounds, integrality=integrality, options={"time_limit": seconds})
+    found = milp(
+        c,
+        constraints=LinearConstraint(A, low, high),
+        bounds=bounds,
+        integrality=integrality,
+        options={"time_limit": seconds},
+    )
     if found.x is None:  # no time for a whole point: all that the relaxation uses
         a, b = a > SURE, np.zeros(n, bool)
     else:

@@ -3,7 +3,8 @@
     I  the points that are mixtures of others;  J  those that have 1/(d+1) or more in one of these mixtures
     |I| ≥ (1-β1) |N|     keep N \\ I, all extreme points
     else |J| > β2 |N|    keep J
-    else                 keep J and the β2 |N| - |J| points of N \\ (I ∪ J) nearest to a hyperplane of the leaf, and one at least
+    else                 keep J and the β2 |N| - |J| points of N \\ (I ∪ J) nearest to a hyperplane of the leaf, and
+    one at least
 
 With β1 = 1, the default, all extreme points are always kept, so that all dropped rows are on the side of
 the kept ones of their cluster wherever these are on one side.
@@ -19,16 +20,25 @@ NAME = "convex_hull"
 SUMMARY = "the extreme points of the rows of one class in one leaf of CART (Zhu et al. 2020, Algorithm 1)"
 OPTIONS = {
     "beta1": (float, "keep all extreme points where they are at most this share of the cluster; 1: always (default)"),
-    "beta2": (float, "else keep the points that weigh in mixtures, filled up to this share of the cluster (default 0.1)"),
+    "beta2": (
+        float,
+        "else keep the points that weigh in mixtures, filled up to this share of the cluster (default 0.1)",
+    ),
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
 }
 
 
 def expect(dimensions: int, beta1: float = 1.0, beta2: float = 0.1, eps: float = TOLERANCE) -> None:
     if not 0 < beta1 <= 1 or not 0 < beta2 < 1 or not TOLERANCE <= eps < 1:
-        raise ChoiceError(f"expected beta1 in (0, 1], beta2 in (0, 1) and eps in [{TOLERANCE:g}, 1), got beta1={beta1:g}, beta2={beta2:g}, eps={eps:g}")
+        raise ChoiceError(
+            f"expected beta1 in (0, 1], beta2 in (0, 1) and eps in [{TOLERANCE:g}, 1), got beta1={beta1:g}, "
+            f"beta2={beta2:g}, eps={eps:g}"
+        )
     if beta1 < 1 and beta2 >= (dimensions + 1) * (1 - beta1):
-        raise ChoiceError(f"expected beta2 < (d + 1) (1 - beta1) = {(dimensions + 1) * (1 - beta1):.4g} for d = {dimensions} columns, got beta2={beta2:g}")
+        raise ChoiceError(
+            f"expected beta2 < (d + 1) (1 - beta1) = {(dimensions + 1) * (1 - beta1):.4g} for d = {dimensions} "
+            f"columns, got beta2={beta2:g}"
+        )
 
 
 def select(cluster: Cluster, beta1: float = 1.0, beta2: float = 0.1, eps: float = TOLERANCE) -> Kept:

@@ -16,9 +16,15 @@ from odtc.errors import ChoiceError
 from odtc.workflow.row_selection.selection import Cluster, Kept
 
 NAME = "iterative"
-SUMMARY = "what the last tree has wrong and what its right rows are mixtures of, in rounds (Zhu et al. 2020, Algorithm 3)"
+SUMMARY = (
+    "what the last tree has wrong and what its right rows are mixtures of, in rounds (Zhu et al. 2020, Algorithm 3)"
+)
 OPTIONS = {
-    "rounds": (int, "of `odtc fit`, at most (default 5), which share the time limit; it ends before where a round finds no better tree"),
+    "rounds": (
+        int,
+        "of `odtc fit`, at most (default 5), which share the time limit; it ends before where a round finds no "
+        "better tree",
+    ),
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),
 }
 SPLITS_RIGHT = True
@@ -27,7 +33,9 @@ ROUNDS = 5
 
 def expect(dimensions: int, rounds: int = ROUNDS, eps: float = TOLERANCE) -> None:
     if rounds < 1 or not TOLERANCE <= eps < 1:
-        raise ChoiceError(f"expected rounds of 1 or more and eps in [{TOLERANCE:g}, 1), got rounds={rounds}, eps={eps:g}")
+        raise ChoiceError(
+            f"expected rounds of 1 or more and eps in [{TOLERANCE:g}, 1), got rounds={rounds}, eps={eps:g}"
+        )
 
 
 def rounds(rounds: int = ROUNDS, eps: float = TOLERANCE) -> int:

@@ -34,7 +34,12 @@ from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.tree import Branch, Leaf, Tree
 
-SELECTIONS = Registry("selection", "odtc.workflow.row_selection", ("convex_hull", "balanced", "iterative"), ("NAME", "SUMMARY", "OPTIONS", "select"))
+SELECTIONS = Registry(
+    "selection",
+    "odtc.workflow.row_selection",
+    ("convex_hull", "balanced", "iterative"),
+    ("NAME", "SUMMARY", "OPTIONS", "select"),
+)
 FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
 
 
@@ -70,7 +75,11 @@ def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None
 
     module, options = SELECTIONS.parse(scheme)
     tree = tree or first_tree(dataset, depth)
-    right = tree.predict(dataset.X) == dataset.y if getattr(module, "SPLITS_RIGHT", False) else np.ones(dataset.n_rows, bool)
+    right = (
+        tree.predict(dataset.X) == dataset.y
+        if getattr(module, "SPLITS_RIGHT", False)
+        else np.ones(dataset.n_rows, bool)
+    )
     placed = right & ~_unplaced(dataset)
     Z = coordinates(dataset)
     getattr(module, "expect", lambda dimensions: None)(Z.shape[1], **options)
@@ -78,14 +87,18 @@ def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None
     jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
     kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
 
-    rows = np.concatenate([np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))])
+    rows = np.concatenate(
+        [np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))]
+    )
     heavy = np.concatenate([np.zeros((~placed).sum(), bool), *(part.heavy for part in kept)])
     order = np.argsort(rows, kind="stable")
     rows, heavy = rows[order], heavy[order]
     # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
     weight = dataset.weight[rows] + np.where(heavy, dataset.weight[~right].sum(), 0.0)
     total = {key: sum(part.facts.get(key, 0) for part in kept) for part in kept[:1] for key in part.facts}
-    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | ({"n_heavy": int(heavy.sum())} if heavy.any() else {})
+    facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | (
+        {"n_heavy": int(heavy.sum())} if heavy.any() else {}
+    )
     return taken(dataset, rows, weight, facts)
 
 
@@ -97,11 +110,20 @@ def rounds_of(scheme: str | None) -> int:
     return module.rounds(**options) if hasattr(module, "rounds") else 1
 
 
-def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Callable[[str], None] = lambda text: None,
-             time_limit: float | None = None):
-    """The best of what `once(selected data, seconds)` hands back, a Fit, in rounds: each selects by the tree of the last,
-    until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over, or the
-    time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the others'."""
+def iterated(
+    dataset: Dataset,
+    scheme: str,
+    depth: int,
+    once: Callable,
+    tell: Callable[[str], None] = lambda text: None,
+    time_limit: float | None = None,
+):
+    """The best of what `once(selected data, seconds)` hands back, a Fit, in rounds: each selects by the tree of the
+    last,
+    until one breaks no fewer constraints on all rows, and loses no less of them, the selection's rounds are over, or
+    the
+    time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the
+    others'."""
     best, least, began, most = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme)
     for number in range(most):
         part = selected(dataset, scheme, depth, best.tree if best else None)
@@ -118,9 +140,18 @@ def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Ca
             break
         of_all = done.facts["all_rows"]
         broken, lost = found = len(of_all["breaks"]), of_all["loss"]
-        tell(f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} {'wrong' if done.facts['cost'] is None else 'lost'}"
-             + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
-             + ("" if found < least else f", before {least[1]:.10g}" + (f" and {least[0]} broken" if least[0] else "") + ": that tree is kept"))
+        tell(
+            f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "
+            f"{'wrong' if done.facts['cost'] is None else 'lost'}"
+            + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
+            + (
+                ""
+                if found < least
+                else f", before {least[1]:.10g}"
+                + (f" and {least[0]} broken" if least[0] else "")
+                + ": that tree is kept"
+            )
+        )
         if found >= least:
             break
         best, least = done, found
@@ -128,15 +159,19 @@ def iterated(dataset: Dataset, scheme: str, depth: int, once: Callable, tell: Ca
 
 
 def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
-    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also where its own
+    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also where its
+    own
     rows were selected before."""
     before = dataset.selected
     of = Selected(dataset, rows, facts) if before is None else Selected(before.whole, before.rows[rows], facts)
-    return replace(dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=of)
+    return replace(
+        dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=of
+    )
 
 
 def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
-    """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves. Each
+    """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves.
+    Each
     predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
     for few. Where answers are constrained, or those of several leaves priced together, it predicts what it did."""
     K = len(tree.classes)
@@ -151,7 +186,11 @@ def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
             return Branch(node.split, fill(node.left), fill(node.right))
         place = next(places)
         better = relabel and loss[place, node.label] > loss[place].min()
-        return Leaf(int(loss[place].argmin()) if better else node.label, tuple(counts[place].tolist()), tuple(rows[place].tolist()))
+        return Leaf(
+            int(loss[place].argmin()) if better else node.label,
+            tuple(counts[place].tolist()),
+            tuple(rows[place].tolist()),
+        )
 
     return replace(tree, root=fill(tree.root))
 
@@ -164,7 +203,13 @@ def as_csv(dataset: Dataset) -> tuple[str, str | None]:
 
     text, weigh = io.StringIO(), bool((dataset.weight != 1).any())
     taken_names = {feature.name for feature in dataset.features} | {dataset.target}
-    name = next(word for word in ("weight", "weight_", *(f"weight{n}" for n in range(2, 10**6))) if word not in taken_names) if weigh else None
+    name = (
+        next(
+            word for word in ("weight", "weight_", *(f"weight{n}" for n in range(2, 10**6))) if word not in taken_names
+        )
+        if weigh
+        else None
+    )
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*(feature.name for feature in dataset.features), *([name] if weigh else []), dataset.target])
     for cells, label, weight in zip(dataset.X.tolist(), dataset.y.tolist(), dataset.weight.tolist()):
@@ -191,7 +236,10 @@ def coordinates(dataset: Dataset) -> np.ndarray:
                 columns.append((column / 2 - low / 2) / (high / 2 - low / 2))  # halves, as the range may be no double
         else:
             levels = np.unique(np.where(np.isnan(column), -2.0, column))
-            columns += [(np.where(np.isnan(column), -2.0, column) == level).astype(float) for level in (levels[1:] if len(levels) <= 2 else levels)]
+            columns += [
+                (np.where(np.isnan(column), -2.0, column) == level).astype(float)
+                for level in (levels[1:] if len(levels) <= 2 else levels)
+            ]
     return np.column_stack(columns) if columns else np.zeros((dataset.n_rows, 1))
 
 
@@ -211,7 +259,9 @@ def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
     scaled to [0, 1]; infinity where none of its splits compares numbers."""
     near = np.full(dataset.n_rows, np.inf)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        spread = np.array([np.nanmax(column) - np.nanmin(column) if not np.isnan(column).all() else 0.0 for column in dataset.X.T])
+        spread = np.array(
+            [np.nanmax(column) - np.nanmin(column) if not np.isnan(column).all() else 0.0 for column in dataset.X.T]
+        )
         stack = [(tree.root, np.arange(dataset.n_rows))]
         while stack:
             node, rows = stack.pop()
@@ -219,10 +269,17 @@ def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
                 continue
             split = node.split
             if split.kind == "threshold":
-                near[rows] = np.fmin(near[rows], np.abs(dataset.X[rows, split.feature] - split.threshold) / spread[split.feature])
+                near[rows] = np.fmin(
+                    near[rows], np.abs(dataset.X[rows, split.feature] - split.threshold) / spread[split.feature]
+                )
             elif split.kind == "oblique":
                 sums = sum((term.of(dataset.X[rows]) for term in split.terms), np.zeros(len(rows)))
-                norm = np.sqrt(sum((term.weight * (spread[term.feature] if term.level is None else 1.0)) ** 2 for term in split.terms))
+                norm = np.sqrt(
+                    sum(
+                        (term.weight * (spread[term.feature] if term.level is None else 1.0)) ** 2
+                        for term in split.terms
+                    )
+                )
                 near[rows] = np.fmin(near[rows], np.abs(sums - split.bound) / norm)
             left = split.left(dataset.X[rows])
             stack += [(node.left, rows[left]), (node.right, rows[~left])]

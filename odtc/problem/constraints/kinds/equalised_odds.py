@@ -1,14 +1,18 @@
-"""Groups have the same recall and the same false positive rate: equal_opportunity and predictive_equality at once, each within δ.
+"""Groups have the same recall and the same false positive rate: equal_opportunity and predictive_equality at once,
+each within δ.
 
 w_ig is the weight of what row i stands for of group g, W_g the sum of these; each difference of two groups
 is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and the
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
-from odtc.problem.constraints.on_predictions import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values  # noqa: F401
+from odtc.problem.constraints.on_predictions import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values
 from odtc.problem.constraints.rates import answers, compared, read, value  # noqa: F401
 
 NAME = "equalised_odds"
-SUMMARY = "equalised_odds[group=G,positive=CLASS] <= D: groups have the same recall and the same false positive rate, each up to a share D"
+SUMMARY = (
+    "equalised_odds[group=G,positive=CLASS] <= D: groups have the same recall and the same false positive "
+    "rate, each up to a share D"
+)
 OPS = ("<=",)
 AMONG = (True, False)  # rows of the positive class, and of the others

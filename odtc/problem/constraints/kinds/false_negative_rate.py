@@ -1,4 +1,5 @@
-"""Of the rows of a class at most this share is predicted as another: Σ_{i: y_i = c} w_i [row i is not predicted c] ≤ r W_c."""
+"""Of the rows of a class at most this share is predicted as another: Σ_{i: y_i = c} w_i [row i is not predicted c] ≤
+r W_c."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""Of the rows of other classes at most this share is predicted as the class: Σ_{i: y_i ≠ c} w_i [row i is predicted c] ≤ r (W - W_c)."""
+"""Of the rows of other classes at most this share is predicted as the class: Σ_{i: y_i ≠ c} w_i [row i is predicted
+c] ≤ r (W - W_c)."""
 
 import numpy as np
 

@@ -26,7 +26,9 @@ HINT = "flowoct, oct, binoct, fair and dpflow know where every row ends"
 
 def read(encoded, given: Constraint) -> Constraint:
     if given.bound > (rows := int(encoded.copies.sum())):
-        raise ChoiceError(f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf")
+        raise ChoiceError(
+            f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf"
+        )
     return count_bound(given, 0, "rows")
 
 

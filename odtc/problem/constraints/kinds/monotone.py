@@ -29,7 +29,10 @@ from odtc.problem.constraints.rates import counting, klass
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"
-SUMMARY = "monotone[FEATURE,positive=CLASS]: of two rows that only this column tells apart, the greater is predicted the class if the other is"
+SUMMARY = (
+    "monotone[FEATURE,positive=CLASS]: of two rows that only this column tells apart, the greater is predicted "
+    "the class if the other is"
+)
 OPS = ()
 
 
@@ -39,11 +42,17 @@ def read(encoded, given: Constraint) -> Constraint:
     klass(encoded, _positive(given))
     feature = feature_of(encoded, given, given.args[0])
     if not any(isinstance(test, Threshold) for test in encoded.tests if test.features == (feature,)):
-        raise ChoiceError(f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got {given.args[0]!r}, "
-                          f"which the encoding {encoded.scheme!r} asks for no threshold")
+        raise ChoiceError(
+            f"expected {str(given)!r} to name a column of numbers that is encoded by thresholds, got "
+            f"{given.args[0]!r}, "
+            f"which the encoding {encoded.scheme!r} asks for no threshold"
+        )
     if not len(_neighbours(encoded, given)):
-        raise ChoiceError(f"expected two rows that {given.args[0]!r} alone tells apart for {str(given)!r}, got none, so it says nothing of this "
-                          "data; add the inputs for which it is to hold as rows of weight 0 (--weights)")
+        raise ChoiceError(
+            f"expected two rows that {given.args[0]!r} alone tells apart for {str(given)!r}, got none, so it says "
+            f"nothing of this "
+            "data; add the inputs for which it is to hold as rows of weight 0 (--weights)"
+        )
     return given
 
 
@@ -65,8 +74,12 @@ def _positive(given: Constraint) -> str:
 def _neighbours(encoded, given: Constraint) -> np.ndarray:
     """int64 (pairs, 2): the encoded rows, one of each kind, that follow upon each other in this column."""
     feature = feature_of(encoded, given, given.args[0])
-    own = np.array([all(one.features == (feature,) for one in (test, *(one for one, _ in same)))
-                    for test, same in zip(encoded.tests, encoded.stands_for)])
+    own = np.array(
+        [
+            all(one.features == (feature,) for one in (test, *(one for one, _ in same)))
+            for test, same in zip(encoded.tests, encoded.stands_for)
+        ]
+    )
     rises = own & np.array([isinstance(test, Threshold) for test in encoded.tests])
     rank = encoded.X[:, rises].sum(axis=1)
     lacking = encoded.X[:, own & ~rises].any(axis=1)

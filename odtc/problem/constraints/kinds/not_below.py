@@ -58,4 +58,8 @@ def _wrong(encoded, given: Constraint, heap: HeapTree) -> list[int]:
     """The nodes that ask the first column below one that asks the second."""
     low, high = named(encoded, given, 2)
     feature = asked(encoded, heap)
-    return [t for t in np.flatnonzero(feature == low).tolist() if any(feature[t >> up] == high for up in range(1, t.bit_length()))]
+    return [
+        t
+        for t in np.flatnonzero(feature == low).tolist()
+        if any(feature[t >> up] == high for up in range(1, t.bit_length()))
+    ]

@@ -17,8 +17,10 @@ KNOWS = Knows.TESTS
 
 def read(encoded, given: Constraint) -> Constraint:
     if not np.isin([test.features[0] for test in encoded.tests], named(encoded, given)).any():
-        raise ChoiceError(f"expected {str(given)!r} to name a column that can be asked, got only columns without a test in the "
-                          f"encoding {encoded.scheme!r} (they are constant, or part the rows as others do)")
+        raise ChoiceError(
+            f"expected {str(given)!r} to name a column that can be asked, got only columns without a test in the "
+            f"encoding {encoded.scheme!r} (they are constant, or part the rows as others do)"
+        )
     return given
 
 

@@ -1,11 +1,12 @@
-"""Groups are predicted positive alike: |P(ŷ = c | g) - P(ŷ = c | h)| ≤ δ, with P(ŷ = c | g) = Σ_i w_ig [row i is predicted c] / W_g.
+"""Groups are predicted positive alike: |P(ŷ = c | g) - P(ŷ = c | h)| ≤ δ, with P(ŷ = c | g) = Σ_i w_ig [row i is
+predicted c] / W_g.
 
 w_ig is the weight of what row i stands for of group g, W_g the sum of these; each difference of two groups
 is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEVEL|LEVEL` for these levels and the
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
-from odtc.problem.constraints.on_predictions import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values  # noqa: F401
+from odtc.problem.constraints.on_predictions import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values
 from odtc.problem.constraints.rates import answers, compared, read, value  # noqa: F401
 
 NAME = "statistical_parity"

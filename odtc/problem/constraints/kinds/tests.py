@@ -12,7 +12,10 @@ SUMMARY = "tests <= N: at most N different tests of the encoding are asked"
 OPS = ("<=",)
 KNOWS = Knows.TESTS
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
-HINT = "flowoct, bendersoct and dpflow with -p tail=0 have a column for each test, oct with -p binary=true, binoct where each feature has one test"
+HINT = (
+    "flowoct, bendersoct and dpflow with -p tail=0 have a column for each test, oct with -p binary=true, binoct "
+    "where each feature has one test"
+)
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -42,5 +45,7 @@ def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the test that is missed least, and what it leads to, one after another."""
     while value(encoded, given, heap) > given.bound:
-        heap = least_missed(encoded, heap, [np.flatnonzero(heap.test == f) for f in np.unique(heap.test[heap.test >= 0])])
+        heap = least_missed(
+            encoded, heap, [np.flatnonzero(heap.test == f) for f in np.unique(heap.test[heap.test >= 0])]
+        )
     return heap

@@ -29,10 +29,16 @@ def rows(problem, model, point=None):
     w, i, leaf = encoded.weight[heavy], heavy[:, None], nodes(z)
     axis = node_axis(leaf)
     of_c, one = ((leaf,), c[i], w[:, None]), ((np.zeros(1, int),), c[heavy], w)
-    found = [CutRows(fresh_name(model, "largest"), (axis,), (of_c, ((leaf,), z[i, leaf], -w[:, None])), lower=-sizes[-1])]
+    found = [
+        CutRows(fresh_name(model, "largest"), (axis,), (of_c, ((leaf,), z[i, leaf], -w[:, None])), lower=-sizes[-1])
+    ]
     if K >= most:
         lower = sizes[0] * (K - most + 1)
-        found.append(CutRows(fresh_name(model, "others"), (axis,), (of_c, ((leaf,), z[i, leaf], w[:, None])), lower=lower))
+        found.append(
+            CutRows(fresh_name(model, "others"), (axis,), (of_c, ((leaf,), z[i, leaf], w[:, None])), lower=lower)
+        )
     if K > most:
-        found.append(CutRows(fresh_name(model, "smallest"), (Axis("all", 1),), (one,), lower=float(sizes[: K - most].sum())))
+        found.append(
+            CutRows(fresh_name(model, "smallest"), (Axis("all", 1),), (one,), lower=float(sizes[: K - most].sum()))
+        )
     return tuple(found)

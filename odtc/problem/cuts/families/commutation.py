@@ -56,5 +56,8 @@ def _swap(nodes: np.ndarray, one: int, two: int) -> None:
     """Changes the places of two subtrees of one level, in place."""
     while one < len(nodes):
         width = two - one  # neighbours: as wide as each level of them
-        nodes[one : one + width], nodes[two : two + width] = nodes[two : two + width].copy(), nodes[one : one + width].copy()
+        nodes[one : one + width], nodes[two : two + width] = (
+            nodes[two : two + width].copy(),
+            nodes[one : one + width].copy(),
+        )
         one, two = 2 * one, 2 * two

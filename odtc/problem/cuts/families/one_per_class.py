@@ -16,7 +16,9 @@ from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.roles import Need, Role, columns, fresh_name, nodes
 
 NAME = "one_per_class"
-SUMMARY = "of rows of different classes in some leaves, as many are wrong as are more than these leaves (SVM1-ODT, Theorem 3)"
+SUMMARY = (
+    "of rows of different classes in some leaves, as many are wrong as are more than these leaves (SVM1-ODT, Theorem 3)"
+)
 NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True

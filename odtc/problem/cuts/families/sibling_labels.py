@@ -22,7 +22,11 @@ VALID = AN_OPTIMUM
 
 
 def rows(problem, model, point=None):
-    t, f, k = problem.topology.bottom[:, None, None], asked(problem, model)[:, None], np.arange(len(problem.encoded.classes))
+    t, f, k = (
+        problem.topology.bottom[:, None, None],
+        asked(problem, model)[:, None],
+        np.arange(len(problem.encoded.classes)),
+    )
     if not len(f):
         return ()
     b, p = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.STUMP, "bottom")
