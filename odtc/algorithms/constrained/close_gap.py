@@ -1,0 +1,276 @@
+"""Closes the gap that multipliers leave, for one root test and one subset of columns: lists of subtrees, and their joins.
+
+A feasible tree that costs at most UB - 1 has μ · (uses - bound) ≤ 0, so its weighted cost is at most
+
+    Λ = scale (UB - 1) + m · bound,
+
+and that of each side of its root at most Λ less the least of the other side. Both sides are listed up to that limit, and
+all pairs of the two lists are looked at. Of two subtrees that use the same of every constraint only the cheaper is kept,
+and with one constraint only those that no other dominates; this holds because all that is left to keep is a sum. A tree
+that must keep more (`accepts`) is looked for among all of them. Weighted costs may be negative: a list is cut only by
+what the other side costs at least, never by Λ alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Segments, Weights
+
+MOST_PAIRS = 30_000_000  # of one list, before what is dominated is dropped
+BLOCK = 4_000_000  # pairs of two lists that are looked at between two looks at the clock
+
+
+@dataclass(frozen=True)
+class Options:
+    """Subtrees of one depth below one path.
+
+    Attributes
+    ----------
+    weight : float64 (options,)
+        Weighted cost, relative to label 0.
+    vector : float64 (options, 1 + constraints)
+        Cost, and what is used of each constraint.
+    code : int32 (options, 2^(depth + 1) - 1)
+        A heap from 0: a test, or -1 - label; below a label it is repeated.
+    """
+
+    weight: np.ndarray
+    vector: np.ndarray
+    code: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def take(self, which) -> "Options":
+        return Options(self.weight[which], self.vector[which], self.code[which])
+
+
+class GapCloser:
+    """Lists and joins for one case: a root test and the tests below it.
+
+    Parameters
+    ----------
+    tables : Pass
+    weights : Weights
+    tests : int (tests,)
+        Those that may be asked below the root.
+    segments : Segments
+        The one subset of columns that they are of.
+    tick : Callable[[], None]
+        Raises when the time is over.
+    """
+
+    def __init__(self, tables: Pass, weights: Weights, tests: np.ndarray, segments: Segments, tick: Callable[[], None]):
+        self.tables, self.weights, self.tests, self.segments, self.tick = tables, weights, tests, segments, tick
+        problem = tables.problem
+        # A stump whose leaves predict the same is no better than one leaf, unless nodes give something back.
+        self.distinct = (problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all()
+
+    def close(self, root: int, below: int, offer: Callable[[np.ndarray, np.ndarray], bool]) -> int:
+        """Offers every tree that would cost less than any before; returns what no tree of this case costs less than.
+
+        Parameters
+        ----------
+        root : int
+        below : int
+            Only trees that cost less than this are looked for.
+        offer : Callable[[test, label], bool]
+            Told of a feasible tree; False if it is refused.
+        """
+        problem, weights = self.tables.problem, self.weights
+        limit = self.tables.scale * (below - 1) + weights.budget - self.tables.base(weights)
+        side = [float(self.tables.subtrees(((root, t),), problem.depth - 1, weights, self.segments)[0]) for t in (0, 1)]
+        if side[0] + side[1] > limit or np.isinf(side[0] + side[1]):
+            return below
+        lists = [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
+        return self._join(root, lists, below, limit, offer)
+
+    # Lists.
+
+    def options(self, path: Path, depth: int, limit: float) -> Options:
+        """All subtrees of at most this depth below a path whose weighted cost is at most `limit`."""
+        self.tick()
+        if depth <= 1:
+            return _thinned(self._short(path, depth, limit), self._plain)
+        problem, price = self.tables.problem, self.weights.branch
+        parts = [_grown(self._short(path, 0, limit), depth)]
+        tests = self.tests[self.tables.may(path)[self.tests]]
+        least = self._least(path, depth - 1, tests)
+        pairs = 0
+        for g in np.flatnonzero(price + least.sum(axis=0) <= limit):
+            here = [self.options((*path, (int(tests[g]), t)), depth - 1, limit - price - least[1 - t, g]) for t in (0, 1)]
+            zero, one = (part.take(np.argsort(part.weight, kind="stable")) for part in here)
+            ends = np.searchsorted(one.weight, limit - price - zero.weight, side="right")
+            pairs += int(ends.sum())
+            if pairs > MOST_PAIRS:
+                raise TooLarge(f"a list of subtrees would have more than {MOST_PAIRS:,} entries")
+            i = np.repeat(np.arange(len(zero)), ends)
+            j = np.arange(len(i)) - np.repeat(np.cumsum(ends) - ends, ends)
+            vector = zero.vector[i] + one.vector[j]
+            vector[:, 0] += problem.branch_cost
+            vector[:, 1:] += problem.branch_uses
+            weight = zero.weight[i] + one.weight[j] + price
+            if self._plain:  # thinned before the codes are written
+                kept = _kept(weight, vector)
+                i, j, weight, vector = i[kept], j[kept], weight[kept], vector[kept]
+            parts.append(Options(weight, vector, _joined(int(tests[g]), zero.code[i], one.code[j])))
+        return _thinned(_stacked(parts), self._plain)
+
+    @property
+    def _plain(self) -> bool:
+        return self.tables.problem.accepts is None
+
+    def _least(self, path: Path, depth: int, tests: np.ndarray) -> np.ndarray:
+        """float64 (2, tests): the least of the subtrees where each test is answered 0, or 1."""
+        if depth == 1:
+            _, single, stump = self.tables.tables(path, self.weights, tests)
+            return np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))
+        return np.array([[self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in tests] for t in (0, 1)])
+
+    def _short(self, path: Path, depth: int, limit: float) -> Options:
+        """Leaves, and if `depth` is 1 stumps, with all their labels."""
+        tables, problem = self.tables, self.tables.problem
+        tests = self.tests[tables.may(path)[self.tests]] if depth else self.tests[:0]
+        ones, total = tables.singles(path, tests)
+        weight, vector = self._leaves(total[:, None])
+        k = np.flatnonzero(weight[:, 0] <= limit)
+        parts = [Options(weight[k, 0], vector[k, 0], np.repeat(-1 - k[:, None], 2 ** (depth + 1) - 1, axis=1).astype(np.int32))]
+        if depth and len(tests):
+            zero, one = (self._leaves(count) for count in (total[:, None] - ones, ones))
+            sums = zero[0][:, None, :] + one[0][None, :, :] + self.weights.branch
+            if self.distinct:
+                k = np.arange(problem.n_labels)
+                sums[k, k] = np.inf
+            a, b, h = np.nonzero(sums <= limit)
+            found = zero[1][a, h] + one[1][b, h]
+            found[:, 0] += problem.branch_cost
+            found[:, 1:] += problem.branch_uses
+            parts.append(Options(sums[a, b, h], found, np.stack([tests[h], -1 - a, -1 - b], axis=1).astype(np.int32)))
+        return _stacked(parts)
+
+    def _leaves(self, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(weight float64 (labels, leaves), vector float64 (labels, leaves, 1 + constraints)) of counts (kinds, leaves)."""
+        tables, problem, counts = self.tables, self.tables.problem, self.tables.counts
+        weight = self.weights.label @ count + self.weights.leaf[:, None]
+        if len(problem.measures):
+            barred = ((counts.measures @ count)[:, None, :] < problem.least[:, :, None]).any(axis=0)
+            weight[barred] = np.inf
+        uses = np.tensordot(counts.uses, count, (1, 0)) + problem.leaf_uses[:, :, None]  # (constraints, labels, leaves)
+        return weight, np.concatenate([(counts.cost.T @ count)[None], uses]).transpose(1, 2, 0)
+
+    # Joins.
+
+    def _join(self, root: int, lists: list[Options], below: int, limit: float, offer) -> int:
+        problem = self.tables.problem
+        bound = problem.bound - problem.branch_uses.astype(float)
+        price = problem.branch_cost
+        zero, one = lists
+        for _ in range(2):  # what fits with nothing of the other side
+            if not (len(zero) and len(one)):
+                return below
+            zero = zero.take(_fits(zero, one, below - 1 - price, bound))
+            one = one.take(_fits(one, zero, below - 1 - price, bound)) if len(zero) else one
+        if not (len(zero) and len(one)):
+            return below
+        if problem.n_constraints <= 1 and self._plain:
+            return self._join_one(root, zero, one, below, bound, offer)
+        zero, one = (part.take(np.argsort(part.vector[:, 0], kind="stable")) for part in (zero, one))
+        step = max(1, BLOCK // len(one))
+        for first in range(0, len(zero), step):
+            self.tick()
+            here = zero.vector[first : first + step]
+            end = int(np.searchsorted(one.vector[:, 0], below - 1 - price - here[0, 0], side="right"))
+            if not end:
+                break
+            fits = here[:, None, 0] + one.vector[None, :end, 0] <= below - 1 - price
+            for r in range(problem.n_constraints):
+                fits &= here[:, None, 1 + r] + one.vector[None, :end, 1 + r] <= bound[r]
+            i, j = np.nonzero(fits)
+            cost = here[i, 0] + one.vector[j, 0] + price
+            for place in np.argsort(cost, kind="stable"):
+                if cost[place] >= below:
+                    break
+                if offer(*_laid(root, zero.code[first + i[place]], one.code[j[place]])):
+                    below = int(cost[place])
+        return below
+
+    def _join_one(self, root, zero: Options, one: Options, below: int, bound, offer) -> int:
+        """One constraint: of those that leave enough of it the cheapest, by prefix minima over what they use."""
+        use = [part.vector[:, 1] if len(bound) else np.zeros(len(part)) for part in (zero, one)]
+        order = np.lexsort((one.vector[:, 0], use[1]))
+        cost, sorted_use = one.vector[order, 0], use[1][order]
+        least = np.minimum.accumulate(cost)
+        left = (bound[0] if len(bound) else 0.0) - use[0]
+        end = np.searchsorted(sorted_use, left, side="right")
+        total = np.where(end > 0, zero.vector[:, 0] + least[np.maximum(end - 1, 0)], np.inf) + self.tables.problem.branch_cost
+        i = int(total.argmin())
+        if not total[i] < below:
+            return below
+        j = int(order[int(np.flatnonzero(cost[: end[i]] == least[end[i] - 1])[0])])
+        if not offer(*_laid(root, zero.code[i], one.code[j])):
+            raise AssertionError("a tree that keeps all sums was refused")
+        return int(total[i])
+
+
+def _fits(mine: Options, other: Options, most: float, bound: np.ndarray) -> np.ndarray:
+    """bool (options,): those that keep cost and sums with the least of the other side."""
+    room = np.append(most, bound) - other.vector.min(axis=0)
+    return (mine.vector <= room).all(axis=1)
+
+
+def _kept(weight: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Of options that use the same the cheapest; with one constraint, those that are not dominated."""
+    if not len(vector):
+        return np.zeros(0, int)
+    order = np.lexsort(vector.T)  # by what is used, then by cost
+    by_use = vector[order][:, 1:]
+    first = np.append(True, (np.diff(by_use, axis=0) != 0).any(axis=1)) if by_use.shape[1] else np.arange(len(order)) == 0
+    order = order[first]
+    if by_use.shape[1] == 1:
+        cost = vector[order, 0]
+        order = order[cost < np.append(np.inf, np.minimum.accumulate(cost)[:-1])]
+    return order
+
+
+def _thinned(options: Options, plain: bool) -> Options:
+    return options.take(_kept(options.weight, options.vector)) if plain else options
+
+
+def _stacked(parts: list[Options]) -> Options:
+    return Options(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("weight", "vector", "code")))
+
+
+def _grown(options: Options, depth: int) -> Options:
+    """Leaves, as codes of another depth."""
+    return Options(options.weight, options.vector, np.repeat(options.code[:, :1], 2 ** (depth + 1) - 1, axis=1))
+
+
+def _joined(test: int, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
+    """int32 (options, 2 n + 1): the codes of a test above two subtrees, from codes (options, n)."""
+    size = zero.shape[1]
+    code = np.empty((len(zero), 2 * size + 1), np.int32)
+    code[:, 0] = test
+    width = 1
+    while width <= size:  # level by level, both sides beside each other
+        code[:, 2 * width - 1 : 3 * width - 1] = zero[:, width - 1 : 2 * width - 1]
+        code[:, 3 * width - 1 : 4 * width - 1] = one[:, width - 1 : 2 * width - 1]
+        width *= 2
+    return code
+
+
+def _laid(root: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(test, label) int32 on a heap from 1, of a root and two codes."""
+    code = _joined(root, zero[None], one[None])[0]
+    test, label = np.full(len(code) + 1, -1, np.int32), np.full(len(code) + 1, -1, np.int32)
+    stack = [0]
+    while stack:
+        at = stack.pop()
+        if code[at] < 0:
+            label[at + 1] = -1 - code[at]
+        else:
+            test[at + 1] = code[at]
+            stack += [2 * at + 1, 2 * at + 2]
+    return test, label

@@ -1,0 +1,131 @@
+"""What is searched: rows, tests, whole costs, and constraints by the way in which they can be heeded.
+
+A tree sends every row to a leaf by 0/1 tests, and a leaf predicts a label. Constraints come in four sorts:
+
+    local         which leaves may be (rows in them), which test may be asked at which level or below which test
+    additive      Σ over leaves and branch nodes of what they use  ≤  bound: rates, fairness, numbers of nodes
+    subset        the columns of the tests that are asked lie in one of some subsets of the columns
+    none of these a function that says of a tree whether it keeps the rest
+
+All numbers are whole, held in float64 where that is exact (below 2^53).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+EXACT = 2.0**52  # whole numbers up to here, and their differences, are exact in float64
+FINEST = 26  # bits behind the point of a multiplier
+COARSEST = 10
+BOX = 60.0  # no multiplier is tried that prices the largest use of one row above so many of the largest costs
+
+
+class TooLarge(Exception):
+    """The numbers, or the lists, are larger than the search can hold; the message says which."""
+
+
+@dataclass(frozen=True)
+class ConstrainedProblem:
+    """Rows and tests, what leaves and branch nodes cost and use, and what is allowed.
+
+    Parameters
+    ----------
+    X : bool (rows, tests)
+        Answers. No column is constant.
+    cost : int64 (rows, labels)
+        What it costs to predict this label for this row; at least 0.
+    depth : int
+        The greatest depth of a tree, 0 or more.
+    uses : int64 (constraints, rows, labels)
+        What a row uses of each additive constraint if it is predicted this label.
+    bound : int64 (constraints,)
+        The sum of the uses of a tree is at most this.
+    branch_cost : int
+        What a branch node costs.
+    branch_uses : int64 (constraints,)
+    leaf_uses : int64 (constraints, labels)
+        What a leaf of this label uses beside its rows.
+    measures : int64 (conditions, rows)
+    least : float64 (conditions, labels)
+        A leaf that predicts label l holds rows whose measures sum to least[:, l] or more; -inf for no condition.
+    column : int (tests,)
+        The number of the column of each test, from 0; only `subsets` speaks of it.
+    allowed : bool (depth, tests)
+        Whether a test may be asked at this level; the root is level 0.
+    below : bool (tests, tests)
+        below[f, g]: g may be asked somewhere below f.
+    subsets : bool (subsets, columns)
+        The columns of a tree lie in one of these.
+    accepts : Callable[[test, label], bool]
+        The rest that a tree must keep; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 where nothing is.
+    """
+
+    X: np.ndarray
+    cost: np.ndarray
+    depth: int
+    uses: np.ndarray | None = None
+    bound: np.ndarray | None = None
+    branch_cost: int = 0
+    branch_uses: np.ndarray | None = None
+    leaf_uses: np.ndarray | None = None
+    measures: np.ndarray | None = None
+    least: np.ndarray | None = None
+    column: np.ndarray | None = None
+    allowed: np.ndarray | None = None
+    below: np.ndarray | None = None
+    subsets: np.ndarray | None = None
+    accepts: Callable[[np.ndarray, np.ndarray], bool] | None = field(default=None, compare=False)
+
+    def __post_init__(self):
+        (n, T), K = self.X.shape, self.cost.shape[1]
+        R = 0 if self.bound is None else len(self.bound)
+        L = 0 if self.measures is None else len(self.measures)
+        defaults = {
+            "uses": np.zeros((R, n, K), np.int64), "bound": np.zeros(0, np.int64), "branch_uses": np.zeros(R, np.int64),
+            "leaf_uses": np.zeros((R, K), np.int64), "measures": np.zeros((0, n), np.int64), "least": np.full((L, K), -np.inf),
+            "column": np.zeros(T, int), "allowed": np.ones((self.depth, T), bool),
+        }
+        for name, value in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        if self.subsets is None:
+            object.__setattr__(self, "subsets", np.ones((1, int(self.column.max(initial=0)) + 1), bool))
+
+    @property
+    def n_labels(self) -> int:
+        return self.cost.shape[1]
+
+    @property
+    def n_constraints(self) -> int:
+        return len(self.bound)
+
+    @property
+    def most_cost(self) -> int:
+        """No tree costs more than this."""
+        return int(self.cost.max(axis=1, initial=0).sum()) + self.branch_cost * (2**self.depth - 1)
+
+
+def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
+    """How multipliers are held: `scale`, a power of two, and the largest of each, int64 (constraints,), in that scale.
+
+    With μ = m / scale the weighted cost of a row, scale · cost + Σ_r m_r uses_r, is whole; it is chosen so fine that the
+    sum over all rows is still exact in float64.
+
+    Raises
+    ------
+    TooLarge
+        If costs or uses are so large that no scale is fine enough.
+    """
+    nodes = 2**problem.depth
+    largest = np.abs(problem.uses).max(axis=(1, 2), initial=0) if problem.n_constraints else np.zeros(0)
+    largest = np.maximum(1, np.maximum(largest, np.maximum(np.abs(problem.branch_uses), np.abs(problem.leaf_uses).max(axis=1, initial=0))))
+    unit = max(1, int(problem.cost.max(initial=0)), problem.branch_cost)
+    sums = np.abs(problem.uses).max(axis=2).sum(axis=1) + nodes * (np.abs(problem.branch_uses) + np.abs(problem.leaf_uses).max(axis=1, initial=0))
+    sums = sums + np.abs(problem.bound)
+    for bits in range(FINEST, COARSEST - 1, -1):
+        most = np.floor(BOX * unit * 2.0**bits / largest)
+        # The gap is twice the most: between two labels, and between a tree and its bound.
+        if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT and (most >= 1).all():
+            return 2**bits, most.astype(np.int64)
+    raise TooLarge("costs and uses are too large for whole numbers below 2^52")

@@ -1,0 +1,389 @@
+"""The cheapest tree under constraints: a feasible tree and a valid lower bound at every moment.
+
+A case is a root test with a subset of columns that holds its column. Every case has a bound, the greatest of all
+multipliers tried; the least over the cases is a bound on all trees. The search goes from the cheap to the exact:
+
+    1. multipliers 0: the unconstrained optimum of every case; then multipliers for all cases at once (Kelley's cuts)
+    2. the trees of the best cases, with their labels chosen anew, are feasible trees
+    3. the cases that are left, best first: their own multipliers, then lists of subtrees and their joins (close_gap)
+
+If no tree is feasible so far, the same search with costs of 0 finds one, or proves that there is none.
+"""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.close_gap import GapCloser
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
+from odtc.algorithms.constrained.count_tensors import Counts
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
+from odtc.algorithms.constrained.multipliers import Cuts
+from odtc.algorithms.constrained.trace_tree import by_weight, feasible, trace
+
+ROUNDS = 14  # of multipliers, for all cases and then for each
+TRACED = 25  # cases whose trees are looked at after each pass
+
+
+class Stopped(Exception):
+    """The clock says that the search has to end."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has come to.
+
+    Attributes
+    ----------
+    test, label : int32 (2^(depth + 1),) or None
+        The cheapest feasible tree met, on a heap with root 1; None if none was met.
+    cost : int or None
+    bound : int
+        No feasible tree costs less.
+    infeasible : bool
+        Whether it is proved that no tree is feasible.
+    open_cases, n_cases : int
+        Cases that are not settled, of all.
+    """
+
+    test: np.ndarray | None
+    label: np.ndarray | None
+    cost: int | None
+    bound: int
+    infeasible: bool
+    open_cases: int
+    n_cases: int
+
+    @property
+    def proved(self) -> bool:
+        return self.infeasible or (self.cost is not None and self.bound >= self.cost)
+
+
+@dataclass
+class Cases:
+    """The cases of one root test.
+
+    Attributes
+    ----------
+    subsets : int (cases,)
+        Which subset of columns each is.
+    bound : float64 (cases,)
+    multipliers : int (cases,)
+        The number of the multipliers that gave the bound.
+    listed : bool (cases,)
+        Whether its trees were listed, so that none costs less than the cheapest known.
+    """
+
+    subsets: np.ndarray
+    bound: np.ndarray = field(default=None)
+    multipliers: np.ndarray = field(default=None)
+    listed: np.ndarray = field(default=None)
+
+    def __post_init__(self):
+        self.bound = np.full(len(self.subsets), -np.inf)
+        self.multipliers = np.zeros(len(self.subsets), int)
+        self.listed = np.zeros(len(self.subsets), bool)
+
+
+class ConstrainedSearch:
+    """A search that can be asked for its tree and its bound at any moment.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+    tick : Callable[[], bool]
+        Whether the search has to end; asked often.
+    progress : Callable[[int, int | None], None]
+        Told of (bound, cost of the cheapest feasible tree) when one of them has changed.
+    counts : Counts
+        Of the same rows and tests, if they were made already.
+
+    Raises
+    ------
+    TooLarge
+        If costs or uses do not fit whole numbers below 2^52.
+    """
+
+    def __init__(self, problem: ConstrainedProblem, tick: Callable[[], bool] = lambda: False,
+                 progress: Callable[[int, int | None], None] = lambda bound, cost: None, counts: Counts | None = None):
+        self.order = np.argsort(problem.column, kind="stable")
+        self.original, self._tick, self.progress = problem, tick, progress
+        self.problem = problem = _sorted(problem, self.order)
+        self.scale, self.largest = fixed_point(problem)
+        self.counts = Counts(problem) if counts is None else _recounted(counts, problem)
+        self.tables = Pass(self.counts, self.scale)
+        self.upper = problem.most_cost + 1
+        self.best = None  # (test, label) with tests sorted
+        self.infeasible = False
+        self.tried: list[np.ndarray] = []
+        self._known, self._cases, self._segments = {}, {}, {}
+        self._seen, self._told = set(), None
+        roots = np.flatnonzero(problem.allowed[0]).tolist() if problem.depth else []
+        for root in roots:
+            subsets = np.flatnonzero(problem.subsets[:, problem.column[root]])
+            if len(subsets):
+                self._cases[root] = Cases(subsets)
+
+    # What is known.
+
+    @property
+    def bound(self) -> int:
+        """No feasible tree costs less."""
+        least = min((float(cases.bound[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf)
+        return int(min(self.upper, max(0.0, least)))
+
+    @property
+    def found(self) -> Found:
+        alive = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
+        total = sum(len(cases.subsets) for cases in self._cases.values())
+        test, label = (None, None) if self.best is None else self.best
+        if test is not None:
+            test = np.where(test >= 0, self.order[np.maximum(test, 0)], -1).astype(np.int32)
+        return Found(test, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
+
+    def offer(self, test: np.ndarray, label: np.ndarray, cost: int) -> bool:
+        """A feasible tree, in the terms of the sorted tests; False if it does not cost less, or is refused."""
+        accepts = self.problem.accepts
+        if cost >= self.upper or (accepts is not None and not accepts(test, label)):
+            return False
+        self.upper, self.best = int(cost), (test.copy(), label.copy())
+        self._tell()
+        return True
+
+    # The search.
+
+    def run(self, exactly: bool = True) -> Found:
+        """Searches to the end, or until the clock says stop; without `exactly` only what takes all cases at once."""
+        try:
+            self._leaves()
+            if self.problem.depth > 2 and exactly:
+                self._shallower()
+            self._globally()
+            if exactly and self.best is None:
+                self._feasibility()
+            if exactly and not self.infeasible:
+                self._locally()
+        except Stopped:
+            pass
+        if self.best is None and self.bound >= self.upper:
+            self.infeasible = True
+        self._tell()
+        return self.found
+
+    def tick(self) -> None:
+        if self._tick():
+            raise Stopped
+
+    def _tell(self) -> None:
+        now = self.bound, None if self.best is None else self.upper
+        if now != self._told:
+            self._told = now
+            self.progress(*now)
+
+    def _leaves(self) -> None:
+        """Trees of one leaf."""
+        may = self.tables.labels_of(self.counts.total)
+        cost = self.counts.total @ self.counts.cost
+        uses = np.tensordot(self.counts.uses, self.counts.total, (1, 0)) + self.problem.leaf_uses
+        for k in np.argsort(cost, kind="stable"):
+            if may[k] and (uses[:, k] <= self.problem.bound).all():
+                test, label = (np.full(2 ** (self.problem.depth + 1), -1, np.int32) for _ in range(2))
+                label[1] = k
+                if self.offer(test, label, int(cost[k])):
+                    return
+
+    def _shallower(self) -> None:
+        """Trees of less depth, as starts."""
+        problem = self.problem
+        less = replace(problem, depth=problem.depth - 1, allowed=problem.allowed[:-1], accepts=None)
+        found = ConstrainedSearch(less, self._tick, counts=self.counts).run(exactly=False)
+        self.tick()
+        if found.cost is not None:
+            self.offer(*(np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.test, found.label)), found.cost)
+
+    def _alive(self, cases: Cases) -> np.ndarray:
+        return ~cases.listed & (cases.bound < self.upper)
+
+    def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
+        """(weights, number) of multipliers, float64 (constraints,)."""
+        m = np.clip(np.rint(multipliers * self.scale), 0, self.largest).astype(np.int64)
+        key = m.tobytes()
+        if key not in self._known:
+            self._known[key] = len(self.tried)
+            self.tried.append(m)
+        return Weights.of(self.counts, self.scale, m), self._known[key]
+
+    def _pass(self, weights: Weights, number: int) -> list[tuple[float, int, int]]:
+        """Bounds of all cases that are not settled; the best of them as (weighted cost, root, place)."""
+        best = []
+        for root, cases in self._cases.items():
+            alive = np.flatnonzero(self._alive(cases))
+            if not len(alive):
+                continue
+            self.tick()
+            value = self.tables.roots(root, weights, self._of(cases.subsets[alive]))
+            bound = self.tables.bound(value, weights)
+            better = bound > cases.bound[alive]
+            cases.bound[alive[better]], cases.multipliers[alive[better]] = bound[better], number
+            for place in np.argsort(value, kind="stable")[:TRACED].tolist():
+                if np.isfinite(value[place]):
+                    best.append((float(value[place]), root, int(cases.subsets[alive[place]])))
+        return sorted(best)[:TRACED]
+
+    def _of(self, subsets: np.ndarray) -> Segments:
+        key = subsets.tobytes()
+        if key not in self._segments:
+            if len(self._segments) > 4 * len(self._cases) + 64:
+                self._segments.clear()
+            self._segments[key] = Segments(self.problem.subsets[subsets], self.problem.column)
+        return self._segments[key]
+
+    def _tests(self, subset: int) -> np.ndarray:
+        return np.flatnonzero(self.problem.subsets[subset][self.problem.column])
+
+    def _globally(self) -> None:
+        """Multipliers for all cases at once."""
+        R = self.problem.n_constraints
+        cuts, multipliers, reached = Cuts(self.largest / self.scale), np.zeros(R), -np.inf
+        for _ in range(ROUNDS if R else 1):
+            weights, number = self._weights(multipliers)
+            best = self._pass(weights, number)
+            self._tell()
+            if not best:
+                return
+            reached = max(reached, (best[0][0] - weights.budget) / self.scale)
+            for value, root, subset in best:
+                self.tick()
+                self._look(root, subset, weights, cuts if value == best[0][0] else None)
+            if not R or not any(self._alive(cases).any() for cases in self._cases.values()):
+                return
+            most, multipliers = cuts.best()
+            if most <= reached + 1e-6 * max(1.0, abs(reached)):
+                return
+
+    def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
+        """Traces the cheapest tree of a case, offers it with its best labels, and adds its cut; returns its weighted cost."""
+        structure, value = trace(self.tables, root, weights, self._tests(subset))
+        if structure is None:
+            return value
+        if cuts is not None:
+            tree = by_weight(self.tables, structure, weights)
+            cuts.add(tree.cost, tree.uses - self.problem.bound)
+        key = structure.test.tobytes()
+        if key not in self._seen:
+            self._seen.add(key)
+            try:
+                tree = feasible(self.tables, structure, self.upper)
+            except TooLarge:
+                tree = None
+            if tree is not None:
+                self.offer(tree.test, tree.label, tree.cost)
+        return value
+
+    def _feasibility(self) -> None:
+        """A feasible tree, or the proof that there is none: the same search with costs of 0."""
+        problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
+        if not self.problem.cost.any() and not self.problem.branch_cost:
+            return
+        found = ConstrainedSearch(problem, self._tick, counts=self.counts).run()
+        if found.infeasible:
+            self.infeasible = True
+        elif found.cost is not None:
+            self.offer(found.test, found.label, cost_of(self.problem, found.test, found.label))
+        self.tick()
+
+    def _locally(self) -> None:
+        """Each case that is left, best first: its own multipliers, then all of its trees that could cost less."""
+        postponed = None
+        while True:
+            left = [(cases.bound[place], root, place) for root, cases in self._cases.items() for place in np.flatnonzero(self._alive(cases)).tolist()]
+            if not left or postponed == (len(left), self.upper):
+                return
+            before = len(left)
+            for _, root, place in sorted(left):
+                cases = self._cases[root]
+                if not self._alive(cases)[place]:
+                    continue
+                self.tick()
+                self._tighten(root, place)
+                if self._alive(cases)[place]:
+                    self._close(root, place)
+            # What was too large is tried again if a cheaper tree was found since.
+            left = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
+            postponed = (left, self.upper) if left == before else None
+            if left and left < before:
+                postponed = None
+
+    def _tighten(self, root: int, place: int) -> None:
+        cases, R = self._cases[root], self.problem.n_constraints
+        if not R:
+            return
+        cuts = Cuts(self.largest / self.scale)
+        multipliers = self.tried[cases.multipliers[place]] / self.scale
+        for _ in range(ROUNDS):
+            weights, number = self._weights(multipliers)
+            value = self._look(root, int(cases.subsets[place]), weights, cuts)
+            bound = float(self.tables.bound(value, weights))
+            if bound > cases.bound[place]:
+                cases.bound[place], cases.multipliers[place] = bound, number
+            if not cases.bound[place] < self.upper:
+                return
+            most, multipliers = cuts.best()
+            if np.ceil(most - 1e-6) <= cases.bound[place]:
+                return
+        return
+
+    def _close(self, root: int, place: int) -> None:
+        cases = self._cases[root]
+        subset = cases.subsets[place : place + 1]
+        weights, _ = self._weights(self.tried[cases.multipliers[place]] / self.scale)
+        closer = GapCloser(self.tables, weights, self._tests(int(subset[0])), self._of(subset), self.tick)
+
+        def offer(test, label):
+            return self.offer(test, label, cost_of(self.problem, test, label))
+
+        try:
+            closer.close(root, self.upper, offer)
+        except TooLarge:
+            return
+        cases.listed[place] = True
+        self._tell()
+
+
+def search(problem: ConstrainedProblem, tick: Callable[[], bool] = lambda: False,
+           progress: Callable[[int, int | None], None] = lambda bound, cost: None) -> Found:
+    """Searches a problem to the end, or until `tick` says stop; the words are those of `ConstrainedSearch`."""
+    return ConstrainedSearch(problem, tick, progress).run()
+
+
+def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> int:
+    """What a tree costs, by sending every row down."""
+    node = np.ones(len(problem.X), int)
+    for _ in range(problem.depth):
+        asked = test[node]
+        node = np.where(asked >= 0, 2 * node + problem.X[np.arange(len(node)), np.maximum(asked, 0)], node)
+    return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
+
+
+def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProblem:
+    """The problem with its tests in this order."""
+    if (order == np.arange(len(order))).all():
+        return problem
+    place, accepts = order.astype(np.int32), problem.accepts
+
+    def again(test, label):
+        return accepts(np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32), label)
+
+    return replace(problem, X=problem.X[:, order], column=problem.column[order], allowed=problem.allowed[:, order],
+                   below=None if problem.below is None else problem.below[np.ix_(order, order)], accepts=again if accepts else None)
+
+
+def _recounted(counts: Counts, problem: ConstrainedProblem) -> Counts:
+    """The same counts for a problem of the same rows and tests: of another depth, or without costs."""
+    again = copy(counts)
+    again.problem = problem
+    if not problem.cost.any():
+        again.cost = np.zeros_like(counts.cost)
+    return again

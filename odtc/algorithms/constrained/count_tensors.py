@@ -1,0 +1,115 @@
+"""Counts of rows by pairs and triples of tests, made once for all multipliers.
+
+The rows that answer 1 to tests f, g and h are counted by what they cost and use. Two rows that cost and use the same,
+up to a whole factor, are one kind; N3[f][b, g, h] is the sum of the factors of the rows of kind b. At multipliers μ
+the weighted cost of these rows with label l is Σ_b w[b, l] N3[f][b, g, h], with w one small matrix. If there are more
+kinds than distinct columns of costs and uses, these columns take their place.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+
+MOST_BYTES = 1.0e9  # of all triples together; with more, the pairs below a root are counted anew at each pass
+SINGLE = 2.0**24  # whole numbers up to here are exact in float32
+
+
+class Counts:
+    """The counts of a problem.
+
+    Attributes
+    ----------
+    cost : float64 (kinds, labels)
+    uses : float64 (constraints, kinds, labels)
+    measures : float64 (conditions, kinds)
+        What one unit of each kind costs, uses and measures.
+    """
+
+    def __init__(self, problem: ConstrainedProblem):
+        n, K, R = len(problem.X), problem.n_labels, problem.n_constraints
+        table = np.concatenate([problem.cost, problem.uses.transpose(1, 0, 2).reshape(n, R * K), problem.measures.T], axis=1)
+        factor, kinds = _kinds(table.astype(np.int64))
+        self.problem, self.factor = problem, factor
+        self.cost = kinds[:, :K].astype(float)
+        self.uses = kinds[:, K : K + R * K].reshape(len(kinds), R, K).transpose(1, 0, 2).astype(float)
+        self.measures = kinds[:, K + R * K :].T.astype(float)
+        # float32 products are exact as long as every sum is.
+        self.dtype = np.float32 if np.abs(factor).sum(axis=0).max(initial=0) < SINGLE else np.float64
+        self._answers = np.ascontiguousarray(problem.X, self.dtype)
+        self._members = [np.flatnonzero(column) for column in factor.T]
+        T = problem.X.shape[1]
+        self.stored = T**3 * len(kinds) * self._answers.itemsize <= MOST_BYTES
+        self._below = {}
+
+    @property
+    def n_kinds(self) -> int:
+        return len(self.cost)
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """float64 (kinds,): over all rows."""
+        return self.factor.sum(axis=0).astype(float)
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """(kinds, tests, tests), of `dtype`: over all rows that answer 1 to both tests."""
+        return self._pairs(np.ones(len(self.problem.X), bool))
+
+    def below(self, path: tuple[tuple[int, int], ...]) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs among the rows that give these answers.
+
+        Parameters
+        ----------
+        path : tuple of (test, answer)
+
+        Returns
+        -------
+        pairs : (kinds, tests, tests), of `dtype`
+        total : float64 (kinds,)
+        """
+        if not path:
+            return self.pairs, self.total
+        if len(path) == 1:
+            test, answer = path[0]
+            ones = self._ones_of(test)
+            count = np.diagonal(self.pairs, axis1=1, axis2=2)[:, test].astype(float)
+            return (ones, count) if answer else (self.pairs - ones, self.total - count)
+        rows = np.ones(len(self.problem.X), bool)
+        for test, answer in path:
+            rows &= self.problem.X[:, test] == bool(answer)
+        return self._pairs(rows), self.factor[rows].sum(axis=0).astype(float)
+
+    def _ones_of(self, test: int) -> np.ndarray:
+        if test not in self._below:
+            found = self._pairs(self.problem.X[:, test])
+            if not self.stored:
+                return found
+            self._below[test] = found
+        return self._below[test]
+
+    def _pairs(self, rows: np.ndarray) -> np.ndarray:
+        T = self.problem.X.shape[1]
+        out = np.empty((self.n_kinds, T, T), self.dtype)
+        for kind, members in enumerate(self._members):
+            here = members[rows[members]]
+            X, factor = self._answers[here], self.factor[here, kind]
+            out[kind] = (X if (factor == 1).all() else X * factor[:, None].astype(self.dtype)).T @ X
+        return out
+
+
+def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(factor int64 (rows, kinds), kinds int64 (kinds, columns)): the table is their product."""
+    divisor = np.maximum(1, np.gcd.reduce(table, axis=1)) if len(table) else np.ones(0, np.int64)
+    kinds, of = np.unique(table // divisor[:, None], axis=0, return_inverse=True)
+    columns, where = np.unique(table, axis=1, return_inverse=True)
+    used = columns.any(axis=0)
+    if len(kinds) <= used.sum():
+        factor = np.zeros((len(table), len(kinds)), np.int64)
+        factor[np.arange(len(table)), of.reshape(-1)] = divisor
+        return factor, kinds
+    place = np.cumsum(used) - 1
+    unit = np.eye(int(used.sum()), dtype=np.int64)
+    where = where.reshape(-1)
+    return columns[:, used], np.where(used[where][None, :], unit[:, np.where(used[where], place[where], 0)], 0)

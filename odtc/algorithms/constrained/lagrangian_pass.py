@@ -1,0 +1,294 @@
+"""One Lagrangian pass: for a root test and all subsets of columns at once, the cheapest tree by weighted costs.
+
+At multipliers μ a leaf with rows S costs leaf(S) = min_l Σ_{i in S} (cost_il + Σ_r μ_r uses_ril), +∞ if no label is allowed
+there. Below a path p of answers,
+
+    best[t, g, c] = min(leaf(p, g = t),  price + min over tests h of column c of leaf(p, g = t, h = 1) + leaf(p, g = t, h = 0))
+    W[p, C]       = min(leaf(p),  price + min over tests g of C of Σ_t min over columns c of C of best[t, g, c])
+
+is exact for all subtrees of depth 2 over the columns C; deeper subtrees are the same one level up. Costs are held relative
+to those of label 0, which sum to the same over the leaves of every tree. All numbers are whole, in units of 1 / scale.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.count_tensors import Counts
+
+Path = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weighted costs at some multipliers, in units of 1 / scale.
+
+    Attributes
+    ----------
+    multipliers : int64 (constraints,)
+    label : float64 (labels, kinds)
+        Of one unit of a kind of rows, relative to label 0.
+    base : float64 (kinds,)
+        Of label 0.
+    leaf : float64 (labels,)
+        Of a leaf with this label, beside its rows.
+    branch : float
+        Of a branch node.
+    budget : int
+        Σ_r m_r bound_r; a feasible tree costs at most its own cost more than that.
+    """
+
+    multipliers: np.ndarray
+    label: np.ndarray
+    base: np.ndarray
+    leaf: np.ndarray
+    branch: float
+    budget: int
+
+    @classmethod
+    def of(cls, counts: Counts, scale: int, multipliers: np.ndarray) -> "Weights":
+        problem, m = counts.problem, multipliers.astype(float)
+        full = scale * counts.cost + np.tensordot(m, counts.uses, 1)  # (kinds, labels)
+        return cls(multipliers, np.ascontiguousarray((full - full[:, :1]).T), full[:, 0].copy(), m @ problem.leaf_uses,
+                   float(scale * problem.branch_cost + m @ problem.branch_uses),
+                   sum(int(a) * int(b) for a, b in zip(multipliers, problem.bound)))
+
+
+class Segments:
+    """Subsets of columns, with the tests that each allows, laid out one after another.
+
+    Parameters
+    ----------
+    subsets : bool (subsets, columns)
+    column : int (tests,)
+    """
+
+    def __init__(self, subsets: np.ndarray, column: np.ndarray):
+        self.size = len(subsets)
+        self.all = bool(subsets.all()) and len(subsets) == 1
+        of, self.test = np.nonzero(subsets[:, column])
+        self.start = np.searchsorted(of, np.arange(self.size))
+        self.empty = np.bincount(of, minlength=self.size) == 0
+        width = int(subsets.sum(axis=1).max(initial=1))
+        # The columns of each subset; a smaller one repeats its first.
+        order = np.argsort(~subsets, axis=1, kind="stable")[:, :width]
+        order = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1])
+        self.columns = order[of]
+        self.subsets = subsets
+
+    def least(self, value: np.ndarray) -> np.ndarray:
+        """The least of each subset, float64 (subsets,), of values of the tests laid out as here, float64 (places,)."""
+        if not len(value):
+            return np.full(self.size, np.inf)
+        found = np.minimum.reduceat(value, np.minimum(self.start, len(value) - 1))
+        return np.where(self.empty, np.inf, found) if self.empty.any() else found
+
+
+class Pass:
+    """The tables below paths, for any weights.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of a problem whose tests are sorted by column.
+    scale : int
+        Of the multipliers (constrained_problem.fixed_point).
+    """
+
+    def __init__(self, counts: Counts, scale: int):
+        self.counts, self.problem, self.scale = counts, counts.problem, scale
+        problem = self.problem
+        self.starts = np.searchsorted(problem.column, np.arange(int(problem.column.max(initial=0)) + 1))
+        self.positioned = problem.below is not None or not problem.allowed.all()
+        self.local = [[j for j in range(len(problem.measures)) if np.isfinite(problem.least[j, k])] for k in range(problem.n_labels)]
+        self.alike = len(problem.least) == 0 or (problem.least == problem.least[:, :1]).all()
+        self._barred = {}
+
+    # What may be: leaves by their rows, tests by their place.
+
+    def _forbidden(self, path: Path, pairs, total, tests) -> list:
+        """Per label None, or (alone bool, single bool (2, T), leaves bool (3, T, T)) that may not be such leaves; the pairs of
+        answers are (1, 1), (1, 0) and (0, 0)."""
+        if not len(self.problem.measures):
+            return [None] * self.problem.n_labels
+        keep = tests is None and self.counts.stored and len(path) < 2
+        if keep and path in self._barred:
+            return self._barred[path]
+        measured = [_quarters(np.tensordot(measure, pairs, 1), float(measure @ total)) for measure in self.counts.measures]
+        found = []
+        for k in range(self.problem.n_labels):
+            if k and self.alike:
+                found.append(found[0])
+                continue
+            parts = [(alone < least, single < least, leaves < least) for (alone, single, leaves), least
+                     in ((measured[j], self.problem.least[j, k]) for j in self.local[k])]
+            found.append(tuple(np.logical_or.reduce([part[i] for part in parts]) for i in range(3)) if parts else None)
+        if keep:
+            self._barred[path] = found
+        return found
+
+    def may(self, path: Path, tests: np.ndarray | None = None) -> np.ndarray:
+        """bool (tests,): those that may be asked at the end of a path."""
+        problem = self.problem
+        own = problem.allowed[len(path)].copy()
+        for test, _ in path if problem.below is not None else ():
+            own &= problem.below[test]
+        return own if tests is None else own[tests]
+
+    # Tables below a path.
+
+    def leaf(self, count: np.ndarray, weights: Weights) -> tuple[float, int]:
+        """(weighted cost, label) of the best leaf of rows with these counts, float64 (kinds,); (inf, -1) if none may be."""
+        value = weights.label @ count + weights.leaf
+        value[~self.labels_of(count)] = np.inf
+        k = int(value.argmin())
+        return (float(value[k]), k) if value[k] < np.inf else (np.inf, -1)
+
+    def labels_of(self, count: np.ndarray) -> np.ndarray:
+        """bool (labels,): those that a leaf with these counts may predict."""
+        if not len(self.problem.measures):
+            return np.ones(self.problem.n_labels, bool)
+        return ((self.counts.measures @ count)[:, None] >= self.problem.least).all(axis=0)
+
+    def singles(self, path: Path, tests: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """(count float64 (kinds, tests) of the rows below the path that answer 1, total float64 (kinds,))."""
+        if not path:
+            found, total = np.diagonal(self.counts.pairs, axis1=1, axis2=2), self.counts.total
+        else:
+            pairs, above = self.counts.below(path[:-1])
+            test, answer = path[-1]
+            ones, every = pairs[:, test], np.diagonal(pairs, axis1=1, axis2=2)
+            total = ones[:, test].astype(float) if answer else above - ones[:, test]
+            found = ones if answer else every - ones
+        return (found if tests is None else found[:, tests]).astype(float), total
+
+    def stumps(self, path: Path, weights: Weights, tests: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """(alone, both float64 (tests,)): the best leaf below a path, and the two leaves below each test."""
+        ones, total = self.singles(path, tests)
+        both = np.zeros(ones.shape[1])
+        for count in (ones, total[:, None] - ones):
+            value = weights.label @ count + weights.leaf[:, None]
+            if len(self.problem.measures):
+                barred = ((self.counts.measures @ count)[:, None, :] < self.problem.least[:, :, None]).any(axis=0)
+                value[barred] = np.inf
+            both += value.min(axis=0)
+        if self.positioned:
+            both[~self.may(path, tests)] = np.inf
+        return self.leaf(total, weights)[0], both
+
+    def tables(self, path: Path, weights: Weights, tests: np.ndarray | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+        """Leaves and stumps below a path.
+
+        Returns
+        -------
+        alone : float
+            The best leaf at its end.
+        single : float64 (2, tests)
+            The best leaf where a test g is answered 0, or 1.
+        stump : float64 (2, tests, tests)
+            The two best leaves where g is answered so and h is asked below it.
+        """
+        pairs, total = self.counts.below(path)
+        if tests is not None:
+            pairs = pairs[:, tests[:, None], tests]
+        forbidden = self._forbidden(path, pairs, total, tests)
+        alone = single = leaves = None
+        for k in range(self.problem.n_labels):
+            if k:
+                here = _quarters(_combined(weights.label[k], pairs), float(weights.label[k] @ total))
+                here = [here[0] + weights.leaf[k], here[1], here[2]]
+                if weights.leaf[k]:
+                    here[1], here[2] = here[1] + weights.leaf[k], here[2] + weights.leaf[k]
+            else:
+                T = pairs.shape[1]
+                here = [weights.leaf[0], np.full((2, T), weights.leaf[0]), np.full((3, T, T), weights.leaf[0])]
+            if not self.alike and forbidden[k] is not None:
+                here = [np.where(bad, np.inf, value) for bad, value in zip(forbidden[k], here)]
+            alone, single, leaves = (here if alone is None else
+                                     (min(alone, here[0]), np.minimum(single, here[1], out=single), np.minimum(leaves, here[2], out=leaves)))
+        if self.alike and forbidden[0] is not None:
+            alone = np.inf if forbidden[0][0] else alone
+            single[forbidden[0][1]] = np.inf
+            leaves[forbidden[0][2]] = np.inf
+        stump = np.empty((2, *leaves.shape[1:]))
+        np.add(leaves[0], leaves[1], out=stump[1])
+        np.add(leaves[1].T, leaves[2], out=stump[0])
+        if self.positioned:
+            self._position(path, tests, single, stump)
+        return float(alone), single, stump
+
+    def _position(self, path: Path, tests, single: np.ndarray, stump: np.ndarray) -> None:
+        """Takes out what may not be asked there, in place."""
+        every = np.arange(len(self.problem.column)) if tests is None else tests
+        barred = ~self.may(path, every)
+        single[:, barred] = np.inf
+        stump[:, barred] = np.inf
+        level = len(path) + 1
+        if level < len(self.problem.allowed):
+            under = self.problem.allowed[level][every]
+            for test, _ in path if self.problem.below is not None else ():
+                under = under & self.problem.below[test][every]
+            stump[:, :, ~under] = np.inf
+        if self.problem.below is not None:
+            stump[:, ~self.problem.below[np.ix_(every, every)]] = np.inf
+
+    # Values of subtrees.
+
+    def subtrees(self, path: Path, depth: int, weights: Weights, segments: Segments) -> np.ndarray:
+        """float64 (subsets,): the weighted cost of the best subtree of this depth below a path, over the columns of each subset."""
+        if depth == 0:
+            return np.full(segments.size, self.leaf(self.singles(path)[1], weights)[0])
+        if depth == 1:
+            alone, both = self.stumps(path, weights)
+            return np.minimum(alone, weights.branch + segments.least(both[segments.test]))
+        if depth == 2:
+            alone, single, stump = self.tables(path, weights)
+            if segments.all:
+                best = np.minimum(single, weights.branch + stump.min(axis=2))
+                return np.minimum(alone, weights.branch + (best[0] + best[1]).min(keepdims=True))
+            best = np.minimum(single[:, :, None], weights.branch + np.minimum.reduceat(stump, self.starts, axis=2))
+            place = segments.test[:, None], segments.columns
+            pair = best[0][place].min(axis=1) + best[1][place].min(axis=1)
+            return np.minimum(alone, weights.branch + segments.least(pair))
+        found = np.full(segments.size, self.leaf(self.singles(path)[1], weights)[0])
+        may = self.may(path)
+        for g in np.unique(segments.test):
+            if not may[g]:
+                continue
+            mine = np.flatnonzero(segments.subsets[:, self.problem.column[g]])
+            part = segments if len(mine) == segments.size else Segments(segments.subsets[mine], self.problem.column)
+            sides = [self.subtrees((*path, (int(g), t)), depth - 1, weights, part) for t in (0, 1)]
+            found[mine] = np.minimum(found[mine], weights.branch + sides[0] + sides[1])
+        return found
+
+    def roots(self, test: int, weights: Weights, segments: Segments) -> np.ndarray:
+        """float64 (subsets,): the weighted cost of the best tree with this test at its root, over each subset."""
+        return self.base(weights) + sum(self.subtrees(((test, t),), self.problem.depth - 1, weights, segments) for t in (0, 1))
+
+    def base(self, weights: Weights) -> float:
+        """What every tree with a root test costs beside what is below the root: all rows as label 0, and the root."""
+        return float(weights.base @ self.counts.total) + weights.branch
+
+    def bound(self, value, weights: Weights):
+        """What a feasible tree costs at least, by the least weighted cost of all trees; float64, of any shape."""
+        return np.ceil((value - weights.budget) / self.scale)
+
+
+def _combined(weight: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Σ_b weight_b pairs_b, float64 (tests, tests)."""
+    used = np.flatnonzero(weight)
+    out = np.zeros(pairs.shape[1:])
+    for b in used:
+        out += weight[b] * pairs[b].astype(np.float64)
+    return out
+
+
+def _quarters(both: np.ndarray, total: float) -> list:
+    """[alone, (answer 0, answer 1), ((1, 1), (1, 0), (0, 0))] of sums over the rows that answer 1 to two tests."""
+    own = np.diagonal(both).astype(np.float64)
+    leaves = np.empty((3, *both.shape))
+    leaves[0] = both
+    np.subtract(own[:, None], both, out=leaves[1])
+    np.subtract((total - own)[:, None], leaves[1].T, out=leaves[2])
+    return [total, np.stack([total - own, own]), leaves]

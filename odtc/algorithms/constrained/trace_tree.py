@@ -1,0 +1,157 @@
+"""The tree that a Lagrangian pass found, and its cheapest feasible labels.
+
+A tree is a heap of tests, int32 (2^(depth + 1),), -1 where nothing is asked, and its leaves: the places where it predicts,
+each with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen anew: of all labellings
+that keep the additive constraints the cheapest, found leaf by leaf, where of two that use the same only the cheaper is kept.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.lagrangian_pass import Pass, Path, Weights
+
+MOST_LABELLINGS = 200_000
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A tree without labels."""
+
+    test: np.ndarray  # int32 (2^(depth + 1),)
+    places: tuple[int, ...]  # of its leaves on the heap
+    counts: np.ndarray  # float64 (leaves, kinds)
+
+    @property
+    def n_branch_nodes(self) -> int:
+        return int((self.test >= 0).sum())
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A tree with its labels, and what it costs and uses."""
+
+    test: np.ndarray
+    label: np.ndarray
+    cost: int
+    uses: np.ndarray  # int64 (constraints,)
+
+
+def trace(tables: Pass, root: int, weights: Weights, tests: np.ndarray) -> tuple[Structure | None, float]:
+    """(the cheapest tree by weighted cost with this root, and only these tests below it, its weighted cost); (None, inf)
+    if no such tree is allowed."""
+    problem = tables.problem
+    test, leaves = np.full(2 ** (problem.depth + 1), -1, np.int32), {}
+    test[1] = root
+    value = tables.base(weights)
+    for t in (0, 1):
+        value += _below(tables, ((root, t),), problem.depth - 1, weights, tests, 2 + t, test, leaves)
+    if np.isinf(value):
+        return None, np.inf
+    places = tuple(sorted(leaves))
+    return Structure(test, places, np.array([leaves[place] for place in places])), value
+
+
+def _below(tables: Pass, path: Path, depth: int, weights: Weights, tests, node: int, test, leaves) -> float:
+    """Lays out the best subtree at a node; returns its weighted cost."""
+    price = weights.branch
+    ones, total = tables.singles(path, tests)
+    alone = tables.leaf(total, weights)[0]
+    if depth == 0:
+        leaves[node] = total
+        return alone
+    if depth == 1:
+        _, both = tables.stumps(path, weights, tests)
+        h = int(both.argmin())
+        if not price + both[h] < alone:
+            leaves[node] = total
+            return alone
+        test[node] = tests[h]
+        leaves[2 * node], leaves[2 * node + 1] = total - ones[:, h], ones[:, h]
+        return price + both[h]
+    if depth == 2:
+        _, single, stump = tables.tables(path, weights, tests)
+        best = np.minimum(single, price + stump.min(axis=2)).sum(axis=0)
+        g = int(best.argmin())
+        if not price + best[g] < alone:
+            leaves[node] = total
+            return alone
+        test[node] = tests[g]
+        for t in (0, 1):
+            _below(tables, (*path, (int(tests[g]), t)), 1, weights, tests, 2 * node + t, test, leaves)
+        return price + best[g]
+    chosen, least = None, alone
+    may = tables.may(path)
+    for g in tests[may[tests]].tolist():
+        parts = [(np.full_like(test, -1), {}) for _ in (0, 1)]
+        value = price + sum(_below(tables, (*path, (g, t)), depth - 1, weights, tests, 2 * node + t, *parts[t]) for t in (0, 1))
+        if value < least:
+            chosen, least = (g, parts), value
+    if chosen is None:
+        leaves[node] = total
+        return alone
+    test[node] = chosen[0]
+    for own, found in chosen[1]:
+        test[own >= 0] = own[own >= 0]
+        leaves |= found
+    return least
+
+
+def by_weight(tables: Pass, structure: Structure, weights: Weights) -> Labelled:
+    """With the labels that are cheapest by weighted cost."""
+    labels = [tables.leaf(count, weights)[1] for count in structure.counts]
+    return labelled(tables, structure, labels)
+
+
+def labelled(tables: Pass, structure: Structure, labels) -> Labelled:
+    """With these labels, one for each of its places."""
+    problem, counts = tables.problem, tables.counts
+    at = np.asarray(labels, int)
+    n = structure.n_branch_nodes
+    cost = float((structure.counts * counts.cost[:, at].T).sum()) + n * problem.branch_cost
+    uses = (counts.uses[:, :, at] * structure.counts.T).sum(axis=(1, 2)) + problem.leaf_uses[:, at].sum(axis=1) + n * problem.branch_uses
+    label = np.full(len(structure.test), -1, np.int32)
+    label[list(structure.places)] = at
+    return Labelled(structure.test, label, int(cost), np.rint(uses).astype(np.int64))
+
+
+def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | None:
+    """The cheapest labels that keep the constraints, if the tree then costs less than `below`; None if none do.
+
+    Raises
+    ------
+    TooLarge
+        If there are too many labellings that use different amounts.
+    """
+    problem, counts = tables.problem, tables.counts
+    R, n = problem.n_constraints, structure.n_branch_nodes
+    cost = structure.counts @ counts.cost  # (leaves, labels)
+    uses = np.tensordot(structure.counts, counts.uses, (1, 1)).transpose(0, 2, 1) + problem.leaf_uses.T  # (leaves, labels, R)
+    may = np.array([tables.labels_of(count) for count in structure.counts])
+    cost = np.where(may, cost, np.inf)
+    # What the leaves after each one cost and use at least.
+    rest_cost = np.append(np.cumsum(cost.min(axis=1)[::-1])[::-1], 0.0)
+    least_uses = np.where(may[:, :, None], uses, np.inf).min(axis=1)
+    rest_uses = np.vstack([np.cumsum(least_uses[::-1], axis=0)[::-1], np.zeros(R)]) if R else np.zeros((len(cost) + 1, 0))
+    total, used = np.array([float(n * problem.branch_cost)]), (n * problem.branch_uses.astype(float))[None, :]
+    choice = np.zeros((1, 0), int)
+    for at in range(len(cost)):
+        k = np.arange(problem.n_labels)
+        total = (total[:, None] + cost[at]).reshape(-1)
+        used = (used[:, None, :] + uses[at]).reshape(-1, R)
+        choice = np.concatenate([np.repeat(choice, len(k), axis=0), np.tile(k, len(choice))[:, None]], axis=1)
+        kept = (total + rest_cost[at + 1] < below) & (used + rest_uses[at + 1] <= problem.bound).all(axis=1)
+        kept = np.flatnonzero(kept)
+        if len(kept) > 512 and problem.accepts is None:
+            order = kept[np.lexsort((total[kept], *used[kept].T))]
+            first = np.append(True, (np.diff(used[order], axis=0) != 0).any(axis=1)) if R else np.arange(len(order)) == 0
+            kept = order[first]
+        if len(kept) > MOST_LABELLINGS:
+            raise TooLarge("too many labellings of one tree")
+        total, used, choice = total[kept], used[kept], choice[kept]
+    for place in np.argsort(total, kind="stable"):
+        found = labelled(tables, structure, choice[place])
+        if problem.accepts is None or problem.accepts(found.test, found.label):
+            return found
+    return None
