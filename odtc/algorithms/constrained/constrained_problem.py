@@ -52,7 +52,7 @@ class ConstrainedProblem:
     column : int (tests,)
         The number of the column of each test, from 0; only `subsets` speaks of it.
     allowed : bool (depth, tests)
-        Whether a test may be asked at this level; the root is level 0.
+        Whether a test may be asked at this level; the root is level 0. Tests that part no rows do not count as levels.
     below : bool (tests, tests)
         below[f, g]: g may be asked somewhere below f.
     subsets : bool (subsets, columns)
@@ -89,6 +89,10 @@ class ConstrainedProblem:
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
+        if (self.allowed[2:] & ~self.allowed[1:-1]).any():
+            # Else a test that parts no rows would move a test below it to a level where it may be asked.
+            object.__setattr__(self, "measures", np.concatenate([self.measures, np.ones((1, n), np.int64)]))
+            object.__setattr__(self, "least", np.concatenate([self.least, np.ones((1, K))]))
         if self.subsets is None:
             object.__setattr__(self, "subsets", np.ones((1, int(self.column.max(initial=0)) + 1), bool))
 

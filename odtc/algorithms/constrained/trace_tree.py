@@ -139,7 +139,7 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
     for at in range(len(cost)):
         k = np.arange(problem.n_labels)
         total = (total[:, None] + cost[at]).reshape(-1)
-        used = (used[:, None, :] + uses[at]).reshape(-1, R)
+        used = (used[:, None, :] + uses[at]).reshape(len(total), R)
         choice = np.concatenate([np.repeat(choice, len(k), axis=0), np.tile(k, len(choice))[:, None]], axis=1)
         kept = (total + rest_cost[at + 1] < below) & (used + rest_uses[at + 1] <= problem.bound).all(axis=1)
         kept = np.flatnonzero(kept)
