@@ -61,7 +61,7 @@ def test_a_deeper_tree_is_found_too():
     y = rng.integers(0, 2, 14)
     cost = (np.arange(2) != y[:, None]).astype(np.int64)
     uses = np.zeros((1, 14, 2), np.int64)
-    uses[0, :, 1] = -(y == 1)
+    uses[0, :, 1] = np.where(y == 1, -1, 0)
     problem = ConstrainedProblem(X=X, cost=cost, depth=4, uses=uses, bound=np.array([-int(0.9 * y.sum())]))
     assert search(problem).cost == cheapest_feasible(problem)
 
