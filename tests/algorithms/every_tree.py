@@ -28,7 +28,9 @@ def cheapest_feasible(problem, accepts_tests=None):
                 state = uses, frozenset()
                 found[state] = min(found.get(state, 10**12), int(problem.cost[rows, k].sum()))
         for test in range(T) if len(path) < problem.depth else ():
-            if not problem.allowed[len(path), test] or (problem.below is not None and not all(problem.below[above, test] for above in path)):
+            if not problem.allowed[len(path), test] or (
+                problem.below is not None and not all(problem.below[above, test] for above in path)
+            ):
                 continue
             ones = rows & problem.X[:, test]
             zeros = rows & ~problem.X[:, test]
@@ -37,7 +39,11 @@ def cheapest_feasible(problem, accepts_tests=None):
             right = best(ones, (*path, test)).items()
             for (uses, asked), cost in best(zeros, (*path, test)).items():
                 for (others, more), price in right:
-                    total = tuple(int(a) + int(b) + int(c) for a, b, c in zip(uses, others, problem.branch_uses)) if R else ()
+                    total = (
+                        tuple(int(a) + int(b) + int(c) for a, b, c in zip(uses, others, problem.branch_uses))
+                        if R
+                        else ()
+                    )
                     state = total, asked | more | {test}
                     found[state] = min(found.get(state, 10**12), cost + price + problem.branch_cost)
         known[key] = found
@@ -47,7 +53,11 @@ def cheapest_feasible(problem, accepts_tests=None):
     for (uses, asked), cost in best(np.ones(n, bool), ()).items():
         columns = {int(problem.column[test]) for test in asked}
         within = any(all(subset[c] for c in columns) for subset in problem.subsets)
-        if within and all(a <= b for a, b in zip(uses, problem.bound)) and (accepts_tests is None or accepts_tests(asked)):
+        if (
+            within
+            and all(a <= b for a, b in zip(uses, problem.bound))
+            and (accepts_tests is None or accepts_tests(asked))
+        ):
             fits.append(cost)
     return min(fits, default=None)
 
@@ -107,7 +117,10 @@ def random_problem(seed: int):
         keys |= {"measures": np.ones((1, n), int), "least": np.full((1, K), float(rng.integers(1, 4)))}
         if rng.random() < 0.4:
             k = int(rng.integers(0, K))
-            keys |= {"measures": np.stack([np.ones(n, int), 3 * (y == k) - 2]), "least": np.array([keys["least"][0], np.where(np.arange(K) == k, 0.0, -np.inf)])}
+            keys |= {
+                "measures": np.stack([np.ones(n, int), 3 * (y == k) - 2]),
+                "least": np.array([keys["least"][0], np.where(np.arange(K) == k, 0.0, -np.inf)]),
+            }
     if rng.random() < 0.5:
         column = rng.integers(0, 3, T)
         m = int(column.max()) + 1
@@ -118,6 +131,7 @@ def random_problem(seed: int):
         keys["below"] = rng.random((T, T)) < 0.8
     most, accepts_tests = int(rng.integers(0, 3)), None
     if rng.random() < 0.25:
+
         def accepts_tests(asked):
             return len(asked) <= most
 
@@ -133,7 +147,14 @@ def random_problem(seed: int):
         keys["accepts"] = accepts
     R = len(bound)
     problem = ConstrainedProblem(
-        X=X, cost=cost.astype(np.int64), depth=depth, uses=np.array(uses, np.int64).reshape(R, n, K), bound=np.array(bound, np.int64),
-        branch_cost=int(rng.integers(0, 2) * rng.integers(0, 3)), branch_uses=np.array(branch_uses, np.int64),
-        leaf_uses=np.array(leaf_uses, np.int64).reshape(R, K), **keys)
+        X=X,
+        cost=cost.astype(np.int64),
+        depth=depth,
+        uses=np.array(uses, np.int64).reshape(R, n, K),
+        bound=np.array(bound, np.int64),
+        branch_cost=int(rng.integers(0, 2) * rng.integers(0, 3)),
+        branch_uses=np.array(branch_uses, np.int64),
+        leaf_uses=np.array(leaf_uses, np.int64).reshape(R, K),
+        **keys,
+    )
     return problem, accepts_tests

@@ -101,7 +101,9 @@ class GapCloser:
         least = self._least(path, depth - 1, tests)
         pairs = 0
         for g in np.flatnonzero(price + least.sum(axis=0) <= limit):
-            here = [self.options((*path, (int(tests[g]), t)), depth - 1, limit - price - least[1 - t, g]) for t in (0, 1)]
+            here = [
+                self.options((*path, (int(tests[g]), t)), depth - 1, limit - price - least[1 - t, g]) for t in (0, 1)
+            ]
             zero, one = (part.take(np.argsort(part.weight, kind="stable")) for part in here)
             ends = np.searchsorted(one.weight, limit - price - zero.weight, side="right")
             pairs += int(ends.sum())
@@ -128,7 +130,12 @@ class GapCloser:
         if depth == 1:
             _, single, stump = self.tables.tables(path, self.weights, tests)
             return np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))
-        return np.array([[self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in tests] for t in (0, 1)])
+        return np.array(
+            [
+                [self.tables.subtrees((*path, (int(g), t)), depth, self.weights, self.segments)[0] for g in tests]
+                for t in (0, 1)
+            ]
+        )
 
     def _short(self, path: Path, depth: int, limit: float) -> Options:
         """Leaves, and if `depth` is 1 stumps, with all their labels."""
@@ -137,7 +144,11 @@ class GapCloser:
         ones, total = tables.singles(path, tests)
         weight, vector = self._leaves(total[:, None])
         k = np.flatnonzero(weight[:, 0] <= limit)
-        parts = [Options(weight[k, 0], vector[k, 0], np.repeat(-1 - k[:, None], 2 ** (depth + 1) - 1, axis=1).astype(np.int32))]
+        parts = [
+            Options(
+                weight[k, 0], vector[k, 0], np.repeat(-1 - k[:, None], 2 ** (depth + 1) - 1, axis=1).astype(np.int32)
+            )
+        ]
         if depth and len(tests):
             zero, one = (self._leaves(count) for count in (total[:, None] - ones, ones))
             sums = zero[0][:, None, :] + one[0][None, :, :] + self.weights.branch
@@ -205,7 +216,10 @@ class GapCloser:
         least = np.minimum.accumulate(cost)
         left = (bound[0] if len(bound) else 0.0) - use[0]
         end = np.searchsorted(sorted_use, left, side="right")
-        total = np.where(end > 0, zero.vector[:, 0] + least[np.maximum(end - 1, 0)], np.inf) + self.tables.problem.branch_cost
+        total = (
+            np.where(end > 0, zero.vector[:, 0] + least[np.maximum(end - 1, 0)], np.inf)
+            + self.tables.problem.branch_cost
+        )
         i = int(total.argmin())
         if not total[i] < below:
             return below
@@ -227,7 +241,9 @@ def _kept(weight: np.ndarray, vector: np.ndarray) -> np.ndarray:
         return np.zeros(0, int)
     order = np.lexsort(vector.T)  # by what is used, then by cost
     by_use = vector[order][:, 1:]
-    first = np.append(True, (np.diff(by_use, axis=0) != 0).any(axis=1)) if by_use.shape[1] else np.arange(len(order)) == 0
+    first = (
+        np.append(True, (np.diff(by_use, axis=0) != 0).any(axis=1)) if by_use.shape[1] else np.arange(len(order)) == 0
+    )
     order = order[first]
     if by_use.shape[1] == 1:
         cost = vector[order, 0]

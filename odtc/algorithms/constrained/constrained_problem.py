@@ -82,9 +82,14 @@ class ConstrainedProblem:
         R = 0 if self.bound is None else len(self.bound)
         L = 0 if self.measures is None else len(self.measures)
         defaults = {
-            "uses": np.zeros((R, n, K), np.int64), "bound": np.zeros(0, np.int64), "branch_uses": np.zeros(R, np.int64),
-            "leaf_uses": np.zeros((R, K), np.int64), "measures": np.zeros((0, n), np.int64), "least": np.full((L, K), -np.inf),
-            "column": np.zeros(T, int), "allowed": np.ones((self.depth, T), bool),
+            "uses": np.zeros((R, n, K), np.int64),
+            "bound": np.zeros(0, np.int64),
+            "branch_uses": np.zeros(R, np.int64),
+            "leaf_uses": np.zeros((R, K), np.int64),
+            "measures": np.zeros((0, n), np.int64),
+            "least": np.full((L, K), -np.inf),
+            "column": np.zeros(T, int),
+            "allowed": np.ones((self.depth, T), bool),
         }
         for name, value in defaults.items():
             if getattr(self, name) is None:
@@ -123,9 +128,14 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     """
     nodes = 2**problem.depth
     largest = np.abs(problem.uses).max(axis=(1, 2), initial=0) if problem.n_constraints else np.zeros(0)
-    largest = np.maximum(1, np.maximum(largest, np.maximum(np.abs(problem.branch_uses), np.abs(problem.leaf_uses).max(axis=1, initial=0))))
+    largest = np.maximum(
+        1,
+        np.maximum(largest, np.maximum(np.abs(problem.branch_uses), np.abs(problem.leaf_uses).max(axis=1, initial=0))),
+    )
     unit = max(1, int(problem.cost.max(initial=0)), problem.branch_cost)
-    sums = np.abs(problem.uses).max(axis=2).sum(axis=1) + nodes * (np.abs(problem.branch_uses) + np.abs(problem.leaf_uses).max(axis=1, initial=0))
+    sums = np.abs(problem.uses).max(axis=2).sum(axis=1) + nodes * (
+        np.abs(problem.branch_uses) + np.abs(problem.leaf_uses).max(axis=1, initial=0)
+    )
     sums = sums + np.abs(problem.bound)
     for bits in range(FINEST, COARSEST - 1, -1):
         most = np.floor(BOX * unit * 2.0**bits / largest)

@@ -106,8 +106,13 @@ class ConstrainedSearch:
         If costs or uses do not fit whole numbers below 2^52.
     """
 
-    def __init__(self, problem: ConstrainedProblem, tick: Callable[[], bool] = lambda: False,
-                 progress: Callable[[int, int | None], None] = lambda bound, cost: None, counts: Counts | None = None):
+    def __init__(
+        self,
+        problem: ConstrainedProblem,
+        tick: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, int | None], None] = lambda bound, cost: None,
+        counts: Counts | None = None,
+    ):
         self.order = np.argsort(problem.column, kind="stable")
         self.original, self._tick, self.progress = problem, tick, progress
         self.problem = problem = _sorted(problem, self.order)
@@ -131,7 +136,9 @@ class ConstrainedSearch:
     @property
     def bound(self) -> int:
         """No feasible tree costs less."""
-        least = min((float(cases.bound[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf)
+        least = min(
+            (float(cases.bound[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf
+        )
         return int(min(self.upper, max(0.0, least)))
 
     @property
@@ -201,7 +208,10 @@ class ConstrainedSearch:
         found = ConstrainedSearch(less, self._tick, counts=self.counts).run(exactly=False)
         self.tick()
         if found.cost is not None:
-            self.offer(*(np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.test, found.label)), found.cost)
+            self.offer(
+                *(np.concatenate([heap, np.full(len(heap), -1, np.int32)]) for heap in (found.test, found.label)),
+                found.cost,
+            )
 
     def _alive(self, cases: Cases) -> np.ndarray:
         return ~cases.listed & (cases.bound < self.upper)
@@ -298,7 +308,11 @@ class ConstrainedSearch:
         """Each case that is left, best first: its own multipliers, then all of its trees that could cost less."""
         postponed = None
         while True:
-            left = [(cases.bound[place], root, place) for root, cases in self._cases.items() for place in np.flatnonzero(self._alive(cases)).tolist()]
+            left = [
+                (cases.bound[place], root, place)
+                for root, cases in self._cases.items()
+                for place in np.flatnonzero(self._alive(cases)).tolist()
+            ]
             if not left or postponed == (len(left), self.upper):
                 return
             before = len(left)
@@ -352,8 +366,11 @@ class ConstrainedSearch:
         self._tell()
 
 
-def search(problem: ConstrainedProblem, tick: Callable[[], bool] = lambda: False,
-           progress: Callable[[int, int | None], None] = lambda bound, cost: None) -> Found:
+def search(
+    problem: ConstrainedProblem,
+    tick: Callable[[], bool] = lambda: False,
+    progress: Callable[[int, int | None], None] = lambda bound, cost: None,
+) -> Found:
     """Searches a problem to the end, or until `tick` says stop; the words are those of `ConstrainedSearch`."""
     return ConstrainedSearch(problem, tick, progress).run()
 
@@ -376,8 +393,14 @@ def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProble
     def again(test, label):
         return accepts(np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32), label)
 
-    return replace(problem, X=problem.X[:, order], column=problem.column[order], allowed=problem.allowed[:, order],
-                   below=None if problem.below is None else problem.below[np.ix_(order, order)], accepts=again if accepts else None)
+    return replace(
+        problem,
+        X=problem.X[:, order],
+        column=problem.column[order],
+        allowed=problem.allowed[:, order],
+        below=None if problem.below is None else problem.below[np.ix_(order, order)],
+        accepts=again if accepts else None,
+    )
 
 
 def _recounted(counts: Counts, problem: ConstrainedProblem) -> Counts:

@@ -29,7 +29,9 @@ class Counts:
 
     def __init__(self, problem: ConstrainedProblem):
         n, K, R = len(problem.X), problem.n_labels, problem.n_constraints
-        table = np.concatenate([problem.cost, problem.uses.transpose(1, 0, 2).reshape(n, R * K), problem.measures.T], axis=1)
+        table = np.concatenate(
+            [problem.cost, problem.uses.transpose(1, 0, 2).reshape(n, R * K), problem.measures.T], axis=1
+        )
         factor, kinds = _kinds(table.astype(np.int64))
         self.problem, self.factor = problem, factor
         self.cost = kinds[:, :K].astype(float)

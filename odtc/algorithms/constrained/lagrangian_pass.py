@@ -50,9 +50,14 @@ class Weights:
     def of(cls, counts: Counts, scale: int, multipliers: np.ndarray) -> "Weights":
         problem, m = counts.problem, multipliers.astype(float)
         full = scale * counts.cost + np.tensordot(m, counts.uses, 1)  # (kinds, labels)
-        return cls(multipliers, np.ascontiguousarray((full - full[:, :1]).T), full[:, 0].copy(), m @ problem.leaf_uses,
-                   float(scale * problem.branch_cost + m @ problem.branch_uses),
-                   sum(int(a) * int(b) for a, b in zip(multipliers, problem.bound)))
+        return cls(
+            multipliers,
+            np.ascontiguousarray((full - full[:, :1]).T),
+            full[:, 0].copy(),
+            m @ problem.leaf_uses,
+            float(scale * problem.branch_cost + m @ problem.branch_uses),
+            sum(int(a) * int(b) for a, b in zip(multipliers, problem.bound)),
+        )
 
 
 class Segments:
@@ -101,7 +106,10 @@ class Pass:
         problem = self.problem
         self.starts = np.searchsorted(problem.column, np.arange(int(problem.column.max(initial=0)) + 1))
         self.positioned = problem.below is not None or not problem.allowed.all()
-        self.local = [[j for j in range(len(problem.measures)) if np.isfinite(problem.least[j, k])] for k in range(problem.n_labels)]
+        self.local = [
+            [j for j in range(len(problem.measures)) if np.isfinite(problem.least[j, k])]
+            for k in range(problem.n_labels)
+        ]
         self.alike = len(problem.least) == 0 or (problem.least == problem.least[:, :1]).all()
         self._barred = {}
 
@@ -115,14 +123,18 @@ class Pass:
         keep = tests is None and self.counts.stored and len(path) < 2
         if keep and path in self._barred:
             return self._barred[path]
-        measured = [_quarters(np.tensordot(measure, pairs, 1), float(measure @ total)) for measure in self.counts.measures]
+        measured = [
+            _quarters(np.tensordot(measure, pairs, 1), float(measure @ total)) for measure in self.counts.measures
+        ]
         found = []
         for k in range(self.problem.n_labels):
             if k and self.alike:
                 found.append(found[0])
                 continue
-            parts = [(alone < least, single < least, leaves < least) for (alone, single, leaves), least
-                     in ((measured[j], self.problem.least[j, k]) for j in self.local[k])]
+            parts = [
+                (alone < least, single < least, leaves < least)
+                for (alone, single, leaves), least in ((measured[j], self.problem.least[j, k]) for j in self.local[k])
+            ]
             found.append(tuple(np.logical_or.reduce([part[i] for part in parts]) for i in range(3)) if parts else None)
         if keep:
             self._barred[path] = found
@@ -177,7 +189,9 @@ class Pass:
             both[~self.may(path, tests)] = np.inf
         return self.leaf(total, weights)[0], both
 
-    def tables(self, path: Path, weights: Weights, tests: np.ndarray | None = None) -> tuple[float, np.ndarray, np.ndarray]:
+    def tables(
+        self, path: Path, weights: Weights, tests: np.ndarray | None = None
+    ) -> tuple[float, np.ndarray, np.ndarray]:
         """Leaves and stumps below a path.
 
         Returns
@@ -205,8 +219,15 @@ class Pass:
                 here = [weights.leaf[0], np.full((2, T), weights.leaf[0]), np.full((3, T, T), weights.leaf[0])]
             if not self.alike and forbidden[k] is not None:
                 here = [np.where(bad, np.inf, value) for bad, value in zip(forbidden[k], here)]
-            alone, single, leaves = (here if alone is None else
-                                     (min(alone, here[0]), np.minimum(single, here[1], out=single), np.minimum(leaves, here[2], out=leaves)))
+            alone, single, leaves = (
+                here
+                if alone is None
+                else (
+                    min(alone, here[0]),
+                    np.minimum(single, here[1], out=single),
+                    np.minimum(leaves, here[2], out=leaves),
+                )
+            )
         if self.alike and forbidden[0] is not None:
             alone = np.inf if forbidden[0][0] else alone
             single[forbidden[0][1]] = np.inf
@@ -264,7 +285,9 @@ class Pass:
 
     def roots(self, test: int, weights: Weights, segments: Segments) -> np.ndarray:
         """float64 (subsets,): the weighted cost of the best tree with this test at its root, over each subset."""
-        return self.base(weights) + sum(self.subtrees(((test, t),), self.problem.depth - 1, weights, segments) for t in (0, 1))
+        return self.base(weights) + sum(
+            self.subtrees(((test, t),), self.problem.depth - 1, weights, segments) for t in (0, 1)
+        )
 
     def base(self, weights: Weights) -> float:
         """What every tree with a root test costs beside what is below the root: all rows as label 0, and the root."""

@@ -85,7 +85,9 @@ def _below(tables: Pass, path: Path, depth: int, weights: Weights, tests, node: 
     may = tables.may(path)
     for g in tests[may[tests]].tolist():
         parts = [(np.full_like(test, -1), {}) for _ in (0, 1)]
-        value = price + sum(_below(tables, (*path, (g, t)), depth - 1, weights, tests, 2 * node + t, *parts[t]) for t in (0, 1))
+        value = price + sum(
+            _below(tables, (*path, (g, t)), depth - 1, weights, tests, 2 * node + t, *parts[t]) for t in (0, 1)
+        )
         if value < least:
             chosen, least = (g, parts), value
     if chosen is None:
@@ -110,7 +112,11 @@ def labelled(tables: Pass, structure: Structure, labels) -> Labelled:
     at = np.asarray(labels, int)
     n = structure.n_branch_nodes
     cost = float((structure.counts * counts.cost[:, at].T).sum()) + n * problem.branch_cost
-    uses = (counts.uses[:, :, at] * structure.counts.T).sum(axis=(1, 2)) + problem.leaf_uses[:, at].sum(axis=1) + n * problem.branch_uses
+    uses = (
+        (counts.uses[:, :, at] * structure.counts.T).sum(axis=(1, 2))
+        + problem.leaf_uses[:, at].sum(axis=1)
+        + n * problem.branch_uses
+    )
     label = np.full(len(structure.test), -1, np.int32)
     label[list(structure.places)] = at
     return Labelled(structure.test, label, int(cost), np.rint(uses).astype(np.int64))
@@ -127,13 +133,17 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
     problem, counts = tables.problem, tables.counts
     R, n = problem.n_constraints, structure.n_branch_nodes
     cost = structure.counts @ counts.cost  # (leaves, labels)
-    uses = np.tensordot(structure.counts, counts.uses, (1, 1)).transpose(0, 2, 1) + problem.leaf_uses.T  # (leaves, labels, R)
+    uses = (
+        np.tensordot(structure.counts, counts.uses, (1, 1)).transpose(0, 2, 1) + problem.leaf_uses.T
+    )  # (leaves, labels, R)
     may = np.array([tables.labels_of(count) for count in structure.counts])
     cost = np.where(may, cost, np.inf)
     # What the leaves after each one cost and use at least.
     rest_cost = np.append(np.cumsum(cost.min(axis=1)[::-1])[::-1], 0.0)
     least_uses = np.where(may[:, :, None], uses, np.inf).min(axis=1)
-    rest_uses = np.vstack([np.cumsum(least_uses[::-1], axis=0)[::-1], np.zeros(R)]) if R else np.zeros((len(cost) + 1, 0))
+    rest_uses = (
+        np.vstack([np.cumsum(least_uses[::-1], axis=0)[::-1], np.zeros(R)]) if R else np.zeros((len(cost) + 1, 0))
+    )
     total, used = np.array([float(n * problem.branch_cost)]), (n * problem.branch_uses.astype(float))[None, :]
     choice = np.zeros((1, 0), int)
     for at in range(len(cost)):
@@ -145,7 +155,9 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
         kept = np.flatnonzero(kept)
         if len(kept) > 512 and problem.accepts is None:
             order = kept[np.lexsort((total[kept], *used[kept].T))]
-            first = np.append(True, (np.diff(used[order], axis=0) != 0).any(axis=1)) if R else np.arange(len(order)) == 0
+            first = (
+                np.append(True, (np.diff(used[order], axis=0) != 0).any(axis=1)) if R else np.arange(len(order)) == 0
+            )
             kept = order[first]
         if len(kept) > MOST_LABELLINGS:
             raise TooLarge("too many labellings of one tree")
