@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 import odtc
 from odtc.base.atomic_write import write_text
@@ -113,6 +112,8 @@ class Manifest:
             if "cut" in block:
                 n, part = block["axes"][0]["size"], block["matrix"]
                 shape = n, model.n_cols
+                import scipy.sparse as sp  # only rows that were separated need it
+
                 A = sp.csr_array(
                     (_unpack(part["data"], "<f8"), _unpack(part["indices"], "<i4"), _unpack(part["indptr"], "<i4")),
                     shape=shape,

@@ -13,7 +13,6 @@ the bounds is integral. They are found by cutting planes (Kelley 1960), one for 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import linprog
 
 from odtc.algorithms.dp.pareto import Budgets, Points, crowned
 from odtc.algorithms.dp.state_graph import least
@@ -85,6 +84,8 @@ def unit(scale: np.ndarray) -> np.ndarray:
 
 def dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     """(multipliers, the bound L they give, the cheapest tree met that keeps the bounds)."""
+    from scipy.optimize import linprog  # a third of a second, which a run without bounds need not wait for
+
     D, most = flow.budgets.sides
     cost, use = max(flow.scale[0], 1e-300), np.maximum(np.abs(D) @ flow.scale[1:], 1e-300)
     at, best, cuts = np.zeros(len(most)), None, []

@@ -14,7 +14,6 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
-import scipy.sparse as sp
 
 from odtc.model.blocks import Axis, Cells
 from odtc.model.milp import Model
@@ -77,6 +76,8 @@ def separated(model: Model, words: tuple[str, ...], solve: Callable[[Model], Sol
 def rows_of(model: Model, first: int, end: int):
     """The matrix of the blocks of rows first .. end, a csr_array of shape (rows, columns)."""
     parts = [part for _, _, part in model.row_chunks(blocks=model.rows[first:end])]
+    import scipy.sparse as sp
+
     return sp.vstack(parts, format="csr") if parts else sp.csr_array((0, model.n_cols))
 
 
