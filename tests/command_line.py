@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import odtc as package
-from odtc.cli.app import app
+from odtc.cli.app import main
 
 CHECKOUT = Path(package.__file__).resolve().parents[1]
 MONKS = CHECKOUT / "examples" / "monks"
@@ -35,7 +35,7 @@ def odtc(*words, folder=".") -> Said:
     sys.argv = ["odtc", *map(str, words)]
     try:
         with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            app.main()
+            main()
     except SystemExit as end:
         return Said(end.code, out.getvalue(), err.getvalue())
     finally:

@@ -14,7 +14,7 @@ import odtc
 from odtc.base import deadline, memory
 from odtc.errors import TimeLimitReached
 from odtc.model.solution import Solution, Termination
-from odtc.workflow import pipeline
+from odtc.workflow import pipeline, solving
 from tests.command_line import Said, contents, environment, refused
 from tests.command_line import odtc as command
 
@@ -163,7 +163,7 @@ def test_a_solver_without_a_point_in_time_hands_in_the_start(monkeypatch, wide):
     problem = pipeline.pose(wide / "wide.csv", "dpflow", 1)
     model = pipeline.compile_model(problem)
     heap, point = pipeline.start(model)
-    monkeypatch.setattr(pipeline, "run_solver", lambda *_: Solution(None, Termination.TIME_LIMIT, solver="slow"))
+    monkeypatch.setattr(solving, "run_solver", lambda *_: Solution(None, Termination.TIME_LIMIT, solver="slow"))
     last, found = pipeline.run(model, start=point)
     done = pipeline.finish(last, found)
     assert (done.facts["termination"], done.facts["verified"]) == ("time_limit", True) and "start" in found.message

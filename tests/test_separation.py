@@ -19,7 +19,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.cuts import cut, separation
 from odtc.problem.cuts.cut import CUTS, EVERY_TREE
 from odtc.trees.complete_tree import CompleteTree
-from odtc.workflow import artifacts, pipeline
+from odtc.workflow import artifacts, pipeline, solving
 from odtc.workflow.rounds import Rounds
 from tests.arrays import relaxed
 from tests.command_line import MONKS, odtc
@@ -126,7 +126,7 @@ def test_the_manifest_holds_the_rows_and_nothing_is_separated_again(cuts, tmp_pa
         model.join(problem.module.start(problem, pipeline.start(model, "cart")[0])), Termination.UNKNOWN
     )
     write_point(model, solution.x, tmp_path / "m.sol", "highs")
-    monkeypatch.setattr(pipeline, "solve", None)
+    monkeypatch.setattr(solving, "solve", None)
     again, back, _ = artifacts.open_solution(tmp_path / "m.sol")
     assert (again.rows, again.cuts, again.separated, again.user_cuts) == (
         model.rows,

@@ -1,0 +1,99 @@
+"""`odtc decode` and `odtc verify`: a solution file to its tree, and everything computed anew."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import certify, console
+from odtc.cli.build import write_tree
+from odtc.cli.options import (
+    Json,
+    ManifestFile,
+    MovedData,
+)
+from odtc.errors import ChoiceError
+
+
+def decode(
+    solution_file: Annotated[Path, typer.Argument(metavar="FILE.sol", help="Any solver's solution file.")],
+    manifest: ManifestFile = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="The solver's log, for formats without a status.")
+    ] = None,
+    data: MovedData = None,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Turn a solution file into a tree, checked."""
+    from odtc.base.atomic_write import require_writable
+    from odtc.workflow import artifacts, pipeline
+
+    model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
+    target = o or Path(f"{artifacts.stem_of(solution_file)}.tree.json")
+    require_writable(target, solution_file, opened.path, log)
+    if not solution.has_solution:
+        console.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
+    dataset, note = artifacts.selected_data(opened, data)
+    if note:
+        console.say(f"note: {note}")
+    done = pipeline.finish(model, solution, dataset=dataset)
+    written = write_tree(done.decoded, target)
+    facts = (
+        artifacts.selection_facts(opened)
+        | done.facts
+        | {
+            "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
+            "tree": written[0] if written else None,
+            "files": written,
+        }
+    )
+    console.print_tree_result(done.tree, done.decoded, facts, as_json)
+
+
+def verify(
+    solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None,
+    manifest: ManifestFile = None,
+    log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
+    data: MovedData = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
+    from odtc.workflow import artifacts, pipeline
+
+    if (solution_file is None) == (certificate is None):
+        raise ChoiceError(
+            "expected a solution file, or --certificate with the file of one, "
+            + ("got neither" if certificate is None else "not both")
+        )
+    if certificate is not None:
+        certify.verify_certificate(certificate, data, as_json)
+        return
+    model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
+    if not solution.has_solution:
+        console.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
+    dataset, note = artifacts.original_data(opened, data)
+    done = pipeline.finish(model, solution, dataset=dataset)
+    decoded = done.decoded
+    if as_json:
+        console.print_json(
+            done.facts
+            | {
+                "n_rows_dropped": opened.facts["data"]["n_rows_dropped"],
+                "tree": None,
+                "files": [],
+                "checks": [check.to_json() for check in decoded.checks],
+                "verified": decoded.verified,
+            }
+        )
+    else:
+        console.print_checks(decoded.checks)
+    if note:
+        console.say(note)
+    console.refuse_failed(decoded)

@@ -1,0 +1,178 @@
+"""A Problem to its Model and its start, within a time limit that the solver shares."""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.heuristics.heuristic import grow
+from odtc.model.milp import Model
+from odtc.problem.constraints import constraint
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.separation import separated
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import read_tree
+from odtc.workflow.rounds import Rounds
+from odtc.workflow.solving import solve
+
+
+def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
+    """The Model of a Problem, with the rows of cut families: names, as a tuple or between commas, "all"
+    for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
+    root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
+    ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
+    if not hasattr(problem.module, "build"):
+        raise ChoiceError(
+            f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
+        )
+    names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
+    built = constraint.built(problem)
+    names = cut.choose(problem, built, names)
+    model = cut.add(problem, built, names)
+    broken = tuple(name for name in names if separates(name))
+    if not broken:
+        return model
+    rounds = rounds or relaxations()
+    return separated(model, broken, rounds.solve, rounds.tell)
+
+
+def pricing(problem: Problem, text: str) -> Model:
+    """The pricing problem that "leaf=N" asks for, at the duals of the relaxation over the columns so far. Raises
+    ChoiceError
+    for a model that has none, and for what is no leaf."""
+    if not hasattr(problem.module, "pricing"):
+        raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use --model cg")
+    key, _, number = (part.strip() for part in text.partition("="))
+    leaves = problem.topology.leaves
+    if key != "leaf" or not number.isdigit() or int(number) not in leaves:
+        raise ChoiceError(f"--pricing: expected leaf=N with a leaf from {leaves[0]} to {leaves[-1]}, got {text!r}")
+    return problem.module.pricing(problem, int(number))
+
+
+def relaxations(time_limit: float | None = None, progress=None, log=None, keep=None) -> Rounds:
+    """Rounds of separation: by the HiGHS that is in this process, on one thread, so that the same data has
+    the same rows."""
+    return Rounds(partial(solve, solver="highs", threads=1, log=log), time_limit, progress, log, keep)
+
+
+def separates(cuts: str | tuple[str, ...] | None) -> bool:
+    """Whether a choice of cut families asks for rounds of separation."""
+    names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
+    return isinstance(names, tuple) and any(cut.family(name)[1] for name in names)
+
+
+def start(
+    model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None
+) -> tuple[HeapTree, np.ndarray] | None:
+    """A tree and the complete point of the model that it is: of a heuristic by name, or of a
+    TREE.json (`heap` where `known_tree` has found it already); None for "none", and where a heuristic's
+    tree cannot be made to keep the constraints. Raises ChoiceError, TreeError."""
+    problem = model.problem
+    heap = known_tree(problem, name) if heap is None else heap
+    if heap is not None and not _is_file(name):
+        heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+        heap = constraint.mended(problem, heap)
+    if heap is None:
+        return None
+    heap = cut.arranged(problem, model, heap)
+    return heap, constraint.complete(problem, model, heap)
+
+
+def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
+    """The tree that a start begins from, which needs no model; the words are those of `start`."""
+    if name in (None, "none"):
+        return None
+    if not _is_file(name):
+        heap = grow(
+            str(name),
+            problem.encoded,
+            problem.topology,
+            problem.module.branch_price(problem),
+            **constraint.limits(problem),
+        )
+        if heap.beyond is not None and not getattr(problem.module, "BEYOND", False):
+            raise ChoiceError(
+                f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; "
+                f"take --start cart, "
+                "or give it hyperplanes to ask (--encoding oblique)"
+            )
+        return heap
+    heap = HeapTree.from_tree(
+        read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False)
+    )
+    constraint.expect(problem, heap)
+    return heap
+
+
+def _is_file(name: str | Path | None) -> bool:
+    return str(name).endswith(".json")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is to be solved, and until when; `model` is None where the time limit came before there was one,
+    and `known` then the best tree known, if any. `began` is a moment of time.monotonic()."""
+
+    problem: Problem
+    model: Model | None
+    begun: tuple[HeapTree, np.ndarray] | None
+    known: HeapTree | None
+    began: float
+    time_limit: float | None
+
+    @property
+    def point(self) -> np.ndarray | None:
+        return self.begun[1] if self.begun else None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the solver may take, a moment at least; None without a limit."""
+        return deadline.after(self.began, self.time_limit)
+
+
+def prepare(
+    problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None
+) -> Prepared:
+    """The model and the start of a problem within a time limit, which holds for the solver, too: what the
+    compiler takes of it is no longer left."""
+    began, heap, known = time.monotonic(), None, False
+    with deadline.within(time_limit):
+        try:
+            heap, known = known_tree(problem, start_from), True
+            model = compile_model(problem, cuts, rounds)
+            begun = start(model, start_from, heap) if heap is not None else None
+            deadline.check()
+            return Prepared(problem, model, begun, heap, began, time_limit)
+        except TimeLimitReached:
+            # A heuristic that takes long gives way to the one that takes a moment.
+            heap = heap if known else known_tree(problem, "cart")
+            return Prepared(problem, None, None, _kept(problem, heap, start_from), began, time_limit)
+
+
+def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
+    """The tree as one of the formulation's, and one that keeps the constraints; None where there is none."""
+    if heap is None or _is_file(name):
+        return heap
+    try:
+        heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+    except TimeLimitReached:  # the formulation has to compile for that
+        pass
+    return constraint.mended(problem, heap)
+
+
+def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
+    """The cut families that `--cuts` names, None (the formulation's own) and "all" as they are; raises
+    ChoiceError for an unknown one."""
+    if text is None or text == "all":
+        return text
+    if text == "none":
+        return ()
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        cut.family(name)
+    return names

@@ -1,0 +1,132 @@
+"""A Solution to its tree, checked; and trees that came to be without a solver."""
+
+import time
+from dataclasses import replace
+
+from odtc.base import deadline
+from odtc.data.dataset import Dataset
+from odtc.errors import ChoiceError, NoSolutionError
+from odtc.model.feasibility import Check
+from odtc.model.milp import Model
+from odtc.model.solution import Solution, Termination
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
+from odtc.verification.verify import floored, proves, verify_filled, verify_tree
+from odtc.verification.verify import verify as run_checks
+from odtc.workflow import run_facts
+from odtc.workflow.compiling import Prepared
+from odtc.workflow.messages import COMPILER, no_solution_text
+from odtc.workflow.results import Decoded, Fit, model_facts, settled_objective, tree_cost, with_figures
+from odtc.workflow.row_selection.selection import filled, taken
+
+
+def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> Decoded:
+    """The checked tree of a solution; `dataset` (the file read anew) adds the check against it.
+
+    Raises NoSolutionError where the solver found no point.
+    """
+    if getattr(model, "problem", None) is None or not isinstance(solution, Solution):
+        raise ChoiceError(
+            f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
+            f"{type(solution).__name__}; "
+            "`odtc decode FILE` reads a solution file"
+        )
+    problem = model.problem
+    if not solution.has_solution:
+        raise NoSolutionError(no_solution_text(solution))
+    heap = problem.module.decode(problem, model.split(solution.x))
+    tree, dataset = heap.to_tree(problem.encoded), _read_anew(problem, dataset)
+    checks = run_checks(problem, model, solution, heap, tree, dataset)
+    paid = tree_cost(problem, heap)
+    if paid is not None and proves(problem, paid):  # whatever the solver says of its end
+        solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
+    return _decoded(problem, heap, tree, checks, floored(problem, solution), dataset)
+
+
+def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
+    """The data set that was handed in, with the rows of it that the problem's own were selected from it as; else the
+    problem's own."""
+    own = problem.encoded.dataset
+    if (
+        dataset is None
+        or own is None
+        or own.selected is None
+        or dataset.selected is not None
+        or dataset.n_rows != own.selected.whole.n_rows
+    ):
+        return dataset or own
+    return taken(dataset, own.selected.rows, own.weight, own.selected.facts)
+
+
+def _decoded(
+    problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None
+) -> Decoded:
+    """What was checked, and the tree with all rows in its leaves where it was trained on selected ones."""
+    if dataset is not None and dataset.selected is not None:
+        tree = filled(tree, problem, dataset.selected.whole)
+        checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]
+    return Decoded(heap, tree, checks, solution)
+
+
+def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None) -> "Fit":
+    """The tree of a formulation that has no model (CART): checked, and compared with nothing proven. A search ends with
+    the time limit."""
+    began = time.monotonic()
+    with deadline.within(time_limit):
+        heap = problem.module.tree(problem)
+    paid = problem.module.objective(problem, heap)
+    solution = Solution(None, Termination.UNKNOWN, paid, None, time.monotonic() - began, problem.module.NAME)
+    return _without_model(problem, heap, solution, labelled)
+
+
+def unfinished(ready: Prepared, labelled: Dataset | None = None) -> "Fit":
+    """The tree that was known when the time limit came before there was a model; bounded by what
+    equivalent points leave. Raises NoSolutionError where there was none."""
+    solution = out_of_time(ready)
+    if ready.known is None:
+        raise NoSolutionError(no_solution_text(solution))
+    paid = ready.problem.module.objective(ready.problem, ready.known)
+    note = "the time limit came in the compile, so no solver ran: the tree is that of the start"
+    return _without_model(
+        ready.problem, ready.known, floored(ready.problem, replace(solution, objective=paid, message=note)), labelled
+    )
+
+
+def out_of_time(ready: Prepared) -> Solution:
+    """How a run has ended that came to no model in time."""
+    return Solution(None, Termination.TIME_LIMIT, seconds=time.monotonic() - ready.began, solver=COMPILER)
+
+
+def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "Fit":
+    """A tree that the compiler has found, with the bound that it has proved."""
+    paid = problem.module.objective(problem, heap)
+    solution = Solution(
+        None,
+        Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else Termination.UNKNOWN,
+        paid,
+        bound,
+        seconds,
+        COMPILER,
+    )
+    return _without_model(problem, heap, solution, None)
+
+
+def _without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
+    if proves(problem, solution.objective):
+        solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
+    tree, dataset = heap.to_tree(problem.encoded), problem.encoded.dataset
+    decoded = _decoded(problem, heap, tree, verify_tree(problem, heap, tree, dataset), solution, dataset)
+    facts = model_facts(problem) | run_facts.solve_facts(solution) | {"has_solution": True}
+    return with_figures(None, problem, decoded, facts, labelled)
+
+
+def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> "Fit":
+    """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
+    rows `labelled`; `dataset` as in `decode`."""
+    dataset = _read_anew(model.problem, dataset)
+    decoded = decode(model, solution, dataset)
+    facts = (
+        model_facts(model.problem, model) | run_facts.solve_facts(decoded.solution) | settled_objective(model, decoded)
+    )
+    return with_figures(model, model.problem, decoded, facts, labelled, dataset)
