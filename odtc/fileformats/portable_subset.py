@@ -1,7 +1,7 @@
 """A model as every solver reads it alike (FORMATS §5), and whether a file already says it so.
 
 A file that odtc did not write may hold what solvers read in different ways: OBJSENSE, a constant
-of the objective, whole columns without bounds, and more (tests/dialects shows them). A solver is
+of the objective, whole columns without bounds, and more (tests/solvers/dialects shows them). A solver is
 given such a model as odtc writes it, under the same columns in the same order.
 """
 

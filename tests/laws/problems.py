@@ -57,7 +57,7 @@ FORMS = {
         {"margin": "soft", "alpha1": 1e5},
         {"literal": True, "alpha1": 1e5, "categories": "sets"},
     ],
-    # The price of features is tested in tests/test_oct_h.py: here trees pay by the branch node.
+    # The price of features is tested in tests/unit/test_oct_h.py: here trees pay by the branch node.
     "oct_h": [{}, {"n_min": 2}],
     "dpflow": [
         {"tail": "0", "fold": "false"},
@@ -74,7 +74,7 @@ FORMS = {
     ],
     "cg": [{"tail": "0"}, {}, {"tail": "2"}, {"reward": 0.25}, {"n_min": 2, "tail": "0"}, {"n_min": 2, "reward": 0.25}],
 }
-# Learners have no model: tests/test_learners.py.
+# Learners have no model: tests/unit/test_learners.py.
 COMPILED = [name for name in FORMULATIONS.names() if hasattr(FORMULATIONS.get(name), "build")]
 ALL_FORMS = [(name, form) for name in COMPILED for form in FORMS[name]]
 

@@ -24,7 +24,7 @@ from odtc.solvers import child_process, external
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.workflow import pipeline
-from tests.test_solver import model
+from tests.solvers.test_solver import model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 OPEN = {"highs", "highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "ortools"}

@@ -1,0 +1,102 @@
+"""What a running solver's log tells the live line; lines of real runs on monks-1 at depth 2."""
+
+import pytest
+
+from odtc.model.solution import Options
+from odtc.solvers import log_parser
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import find_solver, version
+from tests.solvers.test_solver import COVER
+
+LINES = [
+    (
+        "cbc",
+        "Cbc0012I Integer solution of 33 found by DiveCoefficient after 0 iterations and 0 nodes (0.05 seconds)",
+        33,
+        None,
+    ),
+    (
+        "cbc",
+        "Cbc0010I After 0 nodes, 1 on tree, 27 best solution, best possible 8.7666789 (1.42 seconds)",
+        27,
+        8.7666789,
+    ),
+    ("cbc", "Cbc0010I After 0 nodes, 1 on tree, 1e+50 best solution, best possible 0 (1.42 seconds)", None, 0),
+    ("cbc", "Cbc0038I Full problem 559 rows 411 columns, reduced to 509 rows 278 columns", None, None),
+    (
+        "scip",
+        "  0.1s|     1 |     0 |  1151 |     - |    11M |   0 | 409 | 558 | 566 |   9 |  6 |   0 |   0 | "
+        "6.952506e+00 | 3.400000e+01 | "
+        "389.03%| unknown",
+        34,
+        6.952506,
+    ),
+    (
+        "scip",
+        " time | node  | left  |LP iter|LP it/n|mem/heur|mdpt |vars |cons |rows |cuts |sepa|confs|strbr|  dualbound  "
+        " | primalbound  "
+        "|  gap   | compl. ",
+        None,
+        None,
+    ),
+    (
+        "scip",
+        "d 0.1s|     1 |     0 |   569 |     - |  9575k |   0 | 409 | 558 | 557 |   0 |  0 |   0 |   0 | "
+        "6.500000e+00 |      --      | "
+        "   Inf | unknown",
+        None,
+        6.5,
+    ),
+    (
+        "highs-cli",
+        " L       0       0         0   0.00%   7.476190476     28                73.30%      517     20      0      "
+        " 721     0.3s",
+        28,
+        7.476190476,
+    ),
+    (
+        "highs-cli",
+        "         0       0         0   0.00%   -inf            inf                  inf        0      0      0      "
+        "   0     0.0s",
+        None,
+        None,
+    ),
+    ("glpk", "+  1775: >>>>>   2.800000000e+01 >=   1.200000000e+01  57.1% (17; 5)", 28, 12),
+    ("glpk", "+   488: mip =     not found yet >=              -inf        (1; 0)", None, None),
+    ("glpk", "+  3582: mip =   2.700000000e+01 >=     tree is empty   0.0% (0; 65)", 27, None),
+    ("gurobi", "     0     0    6.98913    0    9   34.00000    6.98913  79.4%     -    0s", 34, 6.98913),
+    ("gurobi", "*    6     4               4      32.0000000    7.51303  76.5%   121    0s", 32, 7.51303),
+    ("cplex", "      0     0        7.0982     9       34.0000      Fract: 1      714   79.12%", 34, None),
+    ("cplex", "*    20     6      integral     0       28.0000        9.9091     2693   64.61%", 28, 9.9091),
+    ("cplex", "*     0+    0                           34.0000     -124.0000           464.71%", 34, -124),
+    ("xpress", "k      2    32.000000    10.543608      3      2      3   67.05%       0      4", 32, 10.543608),
+    ("xpress", "   1  K     34.000000     7.714241      1     10      0   77.31%      10      0", 34, 7.714241),
+    ("copt", "*        4         3   131.0       0  9.090909e+00  2.700000e+01  66.33%  0.47s", 27, 9.090909),
+]
+
+
+@pytest.mark.parametrize(("solver", "line", "incumbent", "bound"), LINES)
+def test_a_line_of_a_table(solver, line, incumbent, bound):
+    assert log_parser.live(find_solver(solver), line + "\n") == (incumbent, bound)
+
+
+@pytest.mark.parametrize("solver", ["highs-cli", "glpk"])
+def test_progress_is_heard_while_it_runs_and_a_rounded_bound_is_none(solver):
+    if version(find_solver(solver)) is None:
+        pytest.skip(f"{solver} is not on this machine")
+    heard = []
+    found = solve(COVER, solver, Options(time_limit=60, threads=1), progress=heard.append)
+    assert found.termination == "optimal" and found.bound == 2
+    assert any(said.incumbent == 2 for said in heard), heard
+
+
+def test_a_rounded_bound_is_no_bound(tmp_path):
+    program = tmp_path / "cbc"
+    program.write_text(
+        "#!/bin/bash\n[ \"$1\" = -quit ] && exit\necho 'Welcome to the CBC MILP Solver'\n"
+        "echo 'Cbc0010I After 0 nodes, 1 on tree, 3 best solution, best possible 1.6 (1.42 seconds)'\nsleep 1\n"
+    )
+    program.chmod(0o755)
+    heard = []
+    found = solve(COVER, "cbc", progress=heard.append, program=str(program))
+    assert [(said.incumbent, said.bound) for said in heard] == [(3, 1.6)] and found.bound is None

@@ -1,0 +1,138 @@
+"""Where a command writes: never over a file that it reads, and what cannot be written is said before the work."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from odtc.evaluation import cross_validation
+from tests.cli.test_commands import XOR
+from tests.command_line import command, contents, environment, odtc, refused, started
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A folder with a.csv and the run m of it, with its model file."""
+    folder = tmp_path_factory.mktemp("done")
+    (folder / "a.csv").write_text(XOR)
+    assert odtc("fit", "a.csv", "--format", "mps", "-o", "m", folder=folder).code == 0
+    return folder
+
+
+@pytest.fixture
+def work(done, tmp_path):
+    return shutil.copytree(done, tmp_path / "work")
+
+
+def refused_untouched(*words, folder) -> str:
+    before = contents(folder)
+    sentence = refused(odtc(*words, folder=folder))
+    assert contents(folder) == before
+    return sentence
+
+
+@pytest.mark.parametrize(
+    "words, read",
+    [
+        (("predict", "m.tree.json", "a.csv"), ("m.tree.json", "a.csv")),
+        (("export", "m.tree.json", "--to", "c"), ("m.tree.json",)),
+        (("decode", "m.sol"), ("m.sol", "m.odt.json")),
+        (("solve", "m.mps"), ("m.mps", "m.odt.json")),
+        (("report", "m"), ("a.csv", "m.sol", "m.tree.json", "m.odt.json", "m.run.json")),
+        (("select", "a.csv"), ("a.csv",)),
+        (("certify", "a.csv"), ("a.csv",)),
+        (("import", "m.tree.json", "--data", "a.csv"), ("m.tree.json", "a.csv")),
+    ],
+    ids=lambda words: words[0],
+)
+def test_no_command_writes_over_what_it_reads(work, words, read):
+    for name in read:
+        sentence = refused_untouched(*words, "-o", name, folder=work)
+        assert repr(name) in sentence and "another" in sentence and "-o" in sentence
+
+
+def test_a_file_read_through_a_link_is_the_same_file(work):
+    (work / "link.csv").symlink_to("a.csv")
+    assert "'a.csv'" in refused_untouched("predict", "m.tree.json", "link.csv", "-o", "a.csv", folder=work)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("build", "a.csv"),
+        ("tune", "a.csv"),
+        ("certify", "a.csv"),
+        ("select", "a.csv"),
+        ("solve", "m.mps"),
+        ("report", "m"),
+        ("import", "m.tree.json", "--data", "a.csv"),
+        ("compare", "m", "m.tree.json"),
+        ("plot", "progress", "m"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, words):
+    from odtc.evaluation import plots
+    from odtc.formulations.dpflow import write_certificate
+    from odtc.workflow import pipeline
+    from odtc.workflow.row_selection import selection
+
+    def worked(*words, **more):
+        raise AssertionError("the work was done first")
+
+    for module, name in (
+        (cross_validation, "run"),
+        (write_certificate, "certify"),
+        (pipeline, "compile_model"),
+        (pipeline, "solve"),
+        (selection, "selected"),
+        (plots, "save"),
+    ):
+        monkeypatch.setattr(module, name, worked)
+    ending = ".png" if words[0] in ("compare", "plot") else ""
+    assert "absent" in refused_untouched(*words, "-o", f"absent/o{ending}", folder=work)
+
+
+def test_a_folder_is_filled_by_tune_as_by_fit(work):
+    (work / "folder").mkdir()
+    said = odtc("tune", "a.csv", "--depths", "1", "--folds", "2", "-o", "folder/", "--json", folder=work)
+    assert said.facts["tree"] == "folder/a_tuned.tree.json" and (work / said.facts["tree"]).exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("show", "m.tree.json"), ("predict", "m.tree.json", "a.csv", "--json"), ("export", "m.tree.json", "--to", "png")],
+)
+def test_a_full_device_behind_stdout_is_no_fault_of_ours(work, words):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command(*words), cwd=work, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("odtc: error: cannot write") and "No space left" in done.stderr
+
+
+def test_a_closed_stdout_is_none(work):
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "a.csv", "-o", "n")],
+        cwd=work,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and "error" not in done.stderr and (work / "n.tree.json").exists()
+    assert started("show", "n.tree.json", folder=work).out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("fit", "a.csv", "--model", "cart"), ("tune", "a.csv", "--model", "cart", "--depths", "1", "--folds", "2")],
+    ids=lambda words: words[0],
+)
+def test_a_tree_without_a_model_leaves_no_older_solution_of_its_name(work, words):
+    assert (work / "m.sol").exists()
+    assert odtc(*words, "-o", "m", folder=work).code == 0
+    assert not (work / "m.sol").exists() and not (work / "m.run.json").exists()
+    facts = odtc("compare", "m", "m.tree.json", "--json", folder=work).facts["trees"]
+    assert facts[0]["model"] is None and facts[0]["n_leaves"] == facts[1]["n_leaves"]

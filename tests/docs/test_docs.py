@@ -1,0 +1,146 @@
+"""The documentation builds without a warning, its commands print what it says, its Python runs, its example extends
+odtc."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from odtc.base.registry import Registry
+from tests.browser import CHROMIUM, Browser
+from tests.docs.test_readme import PYTHON, ROOT, environment, folder  # noqa: F401
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed")
+    where = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-f", ROOT / "mkdocs.yml", "-d", where]
+    done = subprocess.run(
+        words, env=environment() | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return where
+
+
+def test_the_site_builds_and_holds_every_member(site):
+    from odtc.cli.catalogue import REGISTRIES, members
+
+    for page, kind in (
+        ("formulations", "models"),
+        ("solvers", "solvers"),
+        ("trees", "exporters"),
+        ("concepts", "constraints"),
+        ("files", "formats"),
+    ):
+        text = (site / page / "index.html").read_text(encoding="utf-8")
+        for name, _ in members(kind):
+            assert f">{name}<" in text, (page, name)
+    assert isinstance(REGISTRIES["models"], Registry)
+    text = (site / "commands" / "index.html").read_text(encoding="utf-8")
+    assert "odtc plot regions" in text and "--time-limit" in text
+    assert not list(site.rglob("hooks*"))
+
+
+@pytest.mark.parametrize("width", [400, 1100])
+def test_nothing_on_a_page_is_cut_off_at_the_side(site, width):
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    wide = (
+        "[...document.querySelectorAll('.rst-content table, .rst-content pre, .rst-content pre code')].filter(e "
+        "=> e.scrollWidth > e.clientWidth + 2).map(e => e.textContent.trim().slice(0, 50))"
+    )
+    with Browser() as browser:
+        for name in ("formulations", "commands", "trees", "solvers", "files"):
+            assert browser.open((site / name / "index.html").as_uri(), width=width).evaluate(wide) == [], name
+
+
+def test_every_command_of_the_documentation_is_one():
+    """Also those that are not run: in text and tables."""
+    from odtc.cli.app import app
+
+    known = {command.name or command.callback.__name__.rstrip("_") for command in app.registered_commands} | {
+        group.name for group in app.registered_groups
+    }
+    for page in [*PAGES, ROOT / "README.md"]:
+        for name in re.findall(r"[`$] ?odtc ([a-z]+)", page.read_text(encoding="utf-8")):
+            assert name in known, (page.name, name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_of_the_documentation_runs(page, folder):  # noqa: F811
+    for block in PYTHON.findall(page.read_text(encoding="utf-8")):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block],
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_example_of_an_encoding_stands_beside_the_others(tmp_path):
+    project = tomllib.loads((ROOT / "examples" / "my-encoding" / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    (points,) = project["entry-points"].values()
+    about = tmp_path / "my_encoding-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    (about / "entry_points.txt").write_text(
+        "[odtc.encodings]\n" + "".join(f"{name} = {module}\n" for name, module in points.items())
+    )
+    (tmp_path / "my_encoding.py").write_bytes((ROOT / "examples" / "my-encoding" / "my_encoding.py").read_bytes())
+    paths = environment() | {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+
+    def odtc(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "odtc", *map(str, words)],
+            cwd=tmp_path,
+            env=paths,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+
+    assert "cutoffs" in odtc("list", "encodings").stdout
+    done = odtc(
+        "fit",
+        ROOT / "examples" / "iris" / "iris.csv",
+        "--model",
+        "dpflow",
+        "--encoding",
+        "cutoffs:places=1",
+        "--depth",
+        "1",
+        "-o",
+        "iris",
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"≤ \d\.\d  ", done.stdout) and "proved optimal" in done.stdout
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*/*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_execute_from_top_to_bottom(path, folder):  # noqa: F811
+    pytest.importorskip("matplotlib")
+    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert cells and not any(cell["outputs"] for cell in cells), "outputs are not kept"
+    code = "import matplotlib; matplotlib.use('agg')\n" + "\n".join("".join(cell["source"]) for cell in cells)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=(folder / path.relative_to(ROOT)).parent,
+        env=environment(),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "optimal errors: " in done.stdout and "CASE" in done.stdout

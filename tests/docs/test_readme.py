@@ -1,0 +1,82 @@
+"""The commands of README.md and of the examples are run, and what they print is what is written there.
+
+In an expected output `…` stands for any text within a line, or alone for any lines.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = [page for page in sorted(ROOT.glob("docs/*.md")) if "```console" in page.read_text(encoding="utf-8")]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *DOCS]
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_print_what_the_page_says(page, folder):
+    where = folder if page in DOCS else folder / page.parent.relative_to(ROOT)
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    assert blocks
+    for block in blocks:
+        for command, expected in steps(block):
+            done = run(command, where)
+            assert done.returncode == 0, done.stderr
+            assert re.fullmatch(pattern(expected), done.stdout), f"{command}\n{done.stdout}"
+
+
+def test_python_of_the_readme_runs(folder):
+    (block,) = PYTHON.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*/make.py")), ids=lambda path: path.parent.name)
+def test_examples_make_their_own_data(script, folder):
+    copy = folder / script.relative_to(ROOT)
+    before = {path.name: path.read_bytes() for path in copy.parent.glob("*.csv")}
+    for name in before:
+        (copy.parent / name).unlink()
+    subprocess.run([sys.executable, copy], check=True)
+    assert {path.name: path.read_bytes() for path in copy.parent.glob("*.csv")} == before
+
+
+def steps(block):
+    for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
+        command, _, expected = step.partition("\n")
+        yield command, expected
+
+
+def pattern(expected):
+    """A line that is `…` alone stands for any lines, `…` within a line for any text of it."""
+    return "".join(
+        r"(?:.*\n)*" if line == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n"
+        for line in expected.splitlines()
+    )
+
+
+def run(command, where):
+    words = shlex.split(command)
+    assert words[0] == "odtc"
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=where, env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+def environment():
+    return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}

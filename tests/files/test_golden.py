@@ -1,0 +1,49 @@
+"""A small model in the LP format, for each formulation in each form, as a reader of a diff wants to see it.
+
+Written anew with `ODTC_GOLDEN=write python -m pytest tests/files/test_golden.py`; then read the diff.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.fileformats.model_files import FORMATS, write_model
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
+from tests.laws.problems import ALL_FORMS, form_id
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def small(form) -> Problem:
+    """Four kinds of rows, one of them twice, over one number and one category."""
+    X = np.array([[1.0, 0], [1.0, 0], [2.0, 1], [3.0, 1], [3.0, 2]])
+    features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+    dataset = Dataset("small", X, np.array([0, 0, 1, 0, 1], np.int32), features, ("no", "yes"), np.ones(5))
+    return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
+
+
+@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
+def test_formulation(form, tmp_path):
+    model = small(form)
+    compare(write_model(model.module.build(model), tmp_path / "model.lp", "lp"), f"{form_id(form)}.lp")
+
+
+@pytest.mark.parametrize("format", FORMATS.names())
+def test_format(format, tmp_path):
+    model = small(ALL_FORMS[0])
+    suffix = FORMATS.get(format).SUFFIX
+    compare(write_model(model.module.build(model), tmp_path / f"model{suffix}", format), f"{format}{suffix}")
+
+
+def compare(path, name):
+    golden, text = GOLDEN / name, path.read_bytes()
+    if os.environ.get("ODTC_GOLDEN") == "write":
+        golden.write_bytes(text)
+    assert golden.exists(), f"{golden} is not there: write it with ODTC_GOLDEN=write, then read it"
+    assert text.decode() == golden.read_bytes().decode()

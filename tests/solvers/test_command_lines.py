@@ -1,0 +1,227 @@
+"""How programs are called: the command lines of every solver, job scripts, and cuOpt as documented."""
+
+import os
+import shlex
+import stat
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from odtc.errors import ChoiceError, SolverError
+from odtc.fileformats.model_files import write_model
+from odtc.model.solution import Options
+from odtc.solvers import external, job_script
+from odtc.solvers.executables import Program, locate
+from odtc.solvers.solve import solve
+from odtc.solvers.solver import SOLVERS, find_solver
+from tests.command_line import odtc, refused
+from tests.solvers.test_solver import model
+
+PROGRAMS = [name for name in SOLVERS.names() if getattr(find_solver(name), "PROGRAMS", ())]
+SMALL = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
+NAMES = {
+    "model": "a model.mps",
+    "form": "mps",
+    "solution": "its solution.sol",
+    "start": "a start.mst",
+    "options": "its.options",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_command_holds_what_is_asked(name):
+    module = find_solver(name)
+    program = Program(("program",), module.COMMAND, "here")
+    names = NAMES | {"start": NAMES["start"] if module.DIALECT.start else ""}
+    planned = external.plan(module, program, names, Options(time_limit=77, threads=3, seed=5, gap=0.25))
+    text = "\n".join(planned.argv) + planned.option_text
+    assert planned.argv[0] == "program"
+    assert "a model.mps" in text and "77" in text and "0.25" in text
+    assert ("its solution.sol" in text) == (module.SOLUTION == "file")
+    assert ("a start.mst" in text) == bool(module.DIALECT.start)
+    assert ("3" in text.replace("2.3", "")) or name in ("glpk", "lp_solve")  # these have one thread
+    # Without a limit nothing is said of one, and no argument is empty.
+    bare = external.plan(module, program, names | {"start": ""}, Options())
+    assert all(word.strip() for word in bare.argv) and "None" not in " ".join(bare.argv) + bare.option_text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("kind", job_script.KINDS)
+def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
+    path = write_model(SMALL, tmp_path / "it's a model.mps")
+    module = find_solver(name)
+    options = Options(time_limit=90, threads=2)
+    planned, notes = job_script.plan_beside(
+        module, SMALL, np.ones(3), path, tmp_path / "its x.sol", options, "true", write=True
+    )
+    text = job_script.write_script(kind, module, planned, path, options)
+    job = tmp_path / "job"
+    job.write_text(text)
+    assert subprocess.run(["bash", "-n", job], capture_output=True, check=False).returncode == 0
+    assert text.startswith("#!/") and "'its x.sol'" in text and not notes
+    assert str(tmp_path) not in text  # all by bare names
+    assert ("#SBATCH" in text) == (kind == "slurm")
+
+
+XOR = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n0,0,1\n"
+OUTSIDE = {"PATH": "/usr/bin:/bin", "HOME": "/tmp"}  # of a shell that knows of no virtual environment
+
+
+@pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi", "highs"])
+def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name, tmp_path):
+    module = find_solver({"highs": "highs-cli"}.get(name, name))
+    if locate(module) is None:
+        pytest.skip(f"{name} is not on this machine")
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "xor.csv").write_text(XOR)
+    assert odtc("build", "xor.csv", "-o", "m", folder=here).code == 0
+    done = odtc(
+        "solve", "here/m.mps", "--solver", name, "--time-limit", 60, "--threads", 1, "--script", "sh", folder=tmp_path
+    )
+    assert (done.code, done.out) == (0, "here/m.sh\n"), done.err
+    there = here.rename(tmp_path / "there, elsewhere")
+    (there / "m.sol").write_text("stale")
+    ran = subprocess.run(["sh", there / "m.sh"], cwd="/", env=OUTSIDE, capture_output=True, text=True, check=False)
+    assert (there / "m.log").exists() and not here.exists()
+    decoded = odtc("decode", "m.sol", "--log", "m.log", "--json", folder=there)
+    assert decoded.code == 0, ran.stdout + ran.stderr + decoded.err
+    assert (decoded.facts["objective"], decoded.facts["termination"], decoded.facts["verified"]) == (1, "optimal", True)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
+    """What --dry-run prints is what is started, but for the names of the files."""
+    module = find_solver(name)
+    if locate(module) is None:
+        pytest.skip(f"{name} is not on this machine")
+    path = write_model(SMALL, tmp_path / "m.mps")
+    started = []
+
+    class Stop(Exception):
+        pass
+
+    def child(argv, listen, cwd, env, stdin, merge_stderr):
+        texts = {file.name: file.read_text() for file in cwd.iterdir()}
+        started.append(
+            (argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode())
+        )
+        raise Stop
+
+    monkeypatch.setattr(external, "Child", child)
+    with pytest.raises(Stop):
+        solve(SMALL, name, Options(time_limit=9), start=np.ones(3), path=path)
+    argv, environment, texts, given = started[0]
+    planned, notes = job_script.plan_beside(module, SMALL, np.ones(3), path, tmp_path / "m.sol", Options(time_limit=9))
+    assert list(tmp_path.iterdir()) == [path]  # it writes nothing
+    ours = {
+        "m.mps": "model.mps",
+        planned.names["start"]: "start" + module.DIALECT.start_suffix,
+        "m.sol": "solution.sol",
+        planned.names["options"]: "solver.options",
+    }
+
+    def as_run(text: str) -> str:
+        for mine, its in ours.items():
+            text = text.replace(mine, its) if mine else text
+        return text
+
+    assert [as_run(word) for word in planned.argv] == list(argv)
+    assert environment.items() <= planned.environment.items()
+    assert as_run(planned.option_text) == texts.get("solver.options", "") and (
+        given == "" or given == texts["solver.options"]
+    )
+    assert bool(notes) == bool(module.DIALECT.start)  # the start in this solver's form is not there yet
+    assert list(job_script.shell_lines(planned))[: len(planned.environment)] == [
+        f"export {key}={shlex.quote(value)}" for key, value in planned.environment.items()
+    ]
+
+
+def test_a_script_for_a_solver_that_does_not_read_the_file_brings_one_that_it_reads(tmp_path):
+    path = write_model(SMALL, tmp_path / "m.mps.gz")
+    module = find_solver("lp_solve")
+    planned, notes = job_script.plan_beside(module, SMALL, None, path, tmp_path / "m.sol", Options(), "true")
+    assert "does not read it" in notes[0] and "m.lp_solve.mps is not there yet" in notes[1]
+    planned, notes = job_script.plan_beside(
+        module, SMALL, None, path, tmp_path / "m.sol", Options(), "true", write=True
+    )
+    assert len(notes) == 1 and planned.names["model"] == "m.lp_solve.mps"
+    assert (tmp_path / "m.lp_solve.mps").read_text() == write_model(SMALL, tmp_path / "plain.mps").read_text()
+
+
+def test_a_script_is_of_one_solver_and_a_dry_run_of_all(tmp_path):
+    write_model(SMALL, tmp_path / "m.mps")
+    assert "write a job for each" in refused(
+        odtc("solve", "m.mps", "--solver", "highs,cbc", "--script", "sh", folder=tmp_path)
+    )
+    said = odtc("solve", "m.mps", "--solver", "highs,glpk", "--dry-run", folder=tmp_path)
+    assert said.code == 0 and "HiGHS" in said.out and "m.mps" in said.out.splitlines()[-1]
+    assert [file.name for file in tmp_path.iterdir()] == ["m.mps"]
+
+
+def test_an_unknown_kind_of_script():
+    with pytest.raises(ChoiceError, match="did you mean 'slurm'"):
+        job_script.check_kind("slrm")
+
+
+# cuOpt, whose command line is documented and needs a GPU: a program that checks what it is given and writes
+# what the documentation (and its source, FORMATS §9) shows.
+CUOPT = """#!/bin/bash
+[ "$1" = --version ] && { echo "cuopt_cli 25.10"; exit; }
+while [ $# -gt 0 ]; do case $1 in
+  --solution-file) out=$2; shift;; --initial-solution) start=$2; shift;; --time-limit) limit=$2; shift;; esac; shift; done
+[ "$limit" = 30 ] && [ "$(wc -l < "$start")" -ge 3 ] || exit 1
+printf '# Status: Optimal\\n# Objective value: 2\\nx0 1\\nx1 1\\nx2 0\\n' > "$out"
+"""
+
+
+def test_cuopt_as_documented(tmp_path, monkeypatch):
+    program = tmp_path / "cuopt_cli"
+    program.write_text(CUOPT)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = solve(SMALL, "cuopt", Options(time_limit=30), start=np.ones(3))
+    assert (found.termination, found.objective, found.solver) == ("optimal", 2, "cuOpt 25.10")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "command"),
+        ("command = 'solve'", "list of arguments"),
+        ("command = ['x']\nmodle = 'lp'", "did you mean 'model'"),
+        ("command = ['x']\nmodel = 'xls'", "mps"),
+        ("command = ['x']\nsolution = 'somewhere'", "stdout"),
+        ("command = ['x']\npattern = '('", "regular expression"),
+        ("command = ['x']\npattern = '(a) (b)'", "P<name>"),
+        ("command = ['x']\n[status]\nyes = 'fine'", "optimal"),
+        ("command = [", "TOML"),
+    ],
+)
+def test_a_template_that_does_not_fit(text, words, tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    with pytest.raises(ChoiceError) as refusal:
+        find_solver(str(path))
+    assert words in str(refusal.value)
+
+
+def test_a_template_that_is_not_there():
+    with pytest.raises(ChoiceError, match="cannot read"):
+        find_solver("nowhere.toml")
+
+
+def test_a_program_that_cannot_be_started(tmp_path):
+    program = tmp_path / "not-a-program"
+    program.write_text("\x00\x01")
+    program.chmod(0o755)
+    with pytest.raises(SolverError, match="cannot start|not on this machine"):
+        solve(SMALL, "cbc", program=str(program))
+
+
+def test_the_example_of_a_solver_of_ones_own():
+    described = Path(__file__).parents[2] / "examples" / "my-solver" / "my_solver.toml"
+    found = solve(SMALL, str(described), Options(time_limit=30))
+    assert (found.termination, found.objective) == ("optimal", 2), found.message

@@ -1,0 +1,73 @@
+"""The constrained search: equal to trying every tree, valid whenever it is stopped."""
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, cost_of, search
+from tests.unit.algorithms.every_tree import cheapest_feasible, random_problem
+
+SEEDS = range(0, 300, 10)  # a tenth of the proof; ODTC_ALL_CELLS=1 tries them all
+ALL = range(300)
+
+
+def seeds():
+    import os
+
+    return ALL if os.environ.get("ODTC_ALL_CELLS") else SEEDS
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_the_optimum_is_that_of_trying_every_tree(seed):
+    """Single constraints and several, budgets, leaf rows, places of tests, weights, costs, many classes; depth 1 to 3."""
+    problem, asked = random_problem(seed)
+    want, found = cheapest_feasible(problem, asked), search(problem)
+    assert found.cost == want and found.proved and found.infeasible == (want is None)
+    if want is not None:
+        assert found.bound == want == cost_of(problem, found.test, found.label)
+
+
+@pytest.mark.parametrize("seed", range(0, 40))
+def test_a_search_that_is_stopped_anywhere_has_a_valid_bound(seed):
+    problem, asked = random_problem(seed)
+    want = cheapest_feasible(problem, asked)
+    for moments in (1, 2, 5, 9, 17):
+        left = [moments]
+
+        def tick():
+            left[0] -= 1
+            return left[0] < 0
+
+        found = search(problem, tick)
+        assert found.bound <= (problem.most_cost + 1 if want is None else want)
+        assert found.cost is None or (want is not None and found.cost >= want)
+        assert not found.infeasible or want is None
+
+
+def test_progress_only_gets_better():
+    problem, _ = random_problem(11)
+    told = []
+    search(problem, progress=lambda bound, cost: told.append((bound, cost)))
+    assert [bound for bound, _ in told] == sorted(bound for bound, _ in told)
+    costs = [cost for _, cost in told if cost is not None]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_a_deeper_tree_is_found_too():
+    """Depth 4 against trying every tree."""
+    rng = np.random.default_rng(4)
+    X = rng.random((14, 3)) < 0.5
+    X[0], X[1] = False, True
+    y = rng.integers(0, 2, 14)
+    cost = (np.arange(2) != y[:, None]).astype(np.int64)
+    uses = np.zeros((1, 14, 2), np.int64)
+    uses[0, :, 1] = np.where(y == 1, -1, 0)
+    problem = ConstrainedProblem(X=X, cost=cost, depth=4, uses=uses, bound=np.array([-int(0.9 * y.sum())]))
+    assert search(problem).cost == cheapest_feasible(problem)
+
+
+def test_numbers_that_no_fixed_point_holds_are_refused():
+    problem, _ = random_problem(0)
+    huge = ConstrainedProblem(X=problem.X, cost=problem.cost * 2**50, depth=2)
+    with pytest.raises(TooLarge):
+        ConstrainedSearch(huge)

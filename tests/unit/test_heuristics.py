@@ -1,0 +1,162 @@
+"""Starts: the best tree is that of exhaustive search, local search is never worse than CART, both are settled."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from odtc import read
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merged
+from odtc.data import encoding
+from odtc.data.encoding import gains_of
+from odtc.errors import ChoiceError
+from odtc.heuristics import local_search
+from odtc.heuristics.heuristic import HEURISTICS, grow
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import settle
+from odtc.workflow import pipeline
+from tests.exhaustive import cheapest
+from tests.laws.problems import problems
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}
+PRICES = st.sampled_from([0.0, 0.0, 0.25, 1.0])
+
+
+def cost(heap, encoded, price) -> float:
+    return heap.loss(encoded) + price * heap.n_branch_nodes
+
+
+def assert_settled(heap, encoded):
+    again = settle(heap.test, encoded, heap.label)
+    np.testing.assert_array_equal(again.test, heap.test)
+    np.testing.assert_array_equal(again.label, heap.label)
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=80, **SLOW)
+def test_the_optimal_start_is_that_of_exhaustive_search(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
+    encoded, depth = problem.encoded, problem.topology.depth
+    heap = HEURISTICS.get("optimal").tree(encoded, problem.topology, price)
+    assert cost(heap, encoded, price) == pytest.approx(
+        cheapest(encoded.X, encoded.y, encoded.weight, depth, price, cost=encoded.cost.tolist()), abs=1e-9
+    )
+    assert_settled(heap, encoded)
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=80, **SLOW)
+def test_local_search_lies_between_cart_and_the_best(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3, 4)))
+    encoded, topology = problem.encoded, problem.topology
+    cart, found, best = (grow(name, encoded, topology, price) for name in ("cart", "local_search", "optimal"))
+    assert cost(found, encoded, price) <= cost(cart, encoded, price) + 1e-9
+    assert cost(found, encoded, price) >= cost(best, encoded, price) - 1e-9
+    if topology.depth <= local_search.LEVELS:
+        assert cost(found, encoded, price) == pytest.approx(cost(best, encoded, price), abs=1e-9)
+    assert_settled(found, encoded)
+    again = grow("local_search", encoded, topology, price)
+    np.testing.assert_array_equal(again.test, found.test)
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=40, **SLOW)
+def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
+    encoded, depth = problem.encoded, problem.topology.depth
+    X, gain = merged(encoded.X, gains_of(encoded))
+    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))))
+    value, tests = ShallowTreeSearch(X, gain, price).best(rows, depth)
+
+    def worth(t, rows):
+        if t >= len(tests) or tests[t] < 0:
+            return float(gain[rows].sum(axis=0).max()) if len(rows) else 0.0
+        ones = X[rows, tests[t]]
+        return worth(2 * t, rows[~ones]) + worth(2 * t + 1, rows[ones]) - price
+
+    assert value == pytest.approx(worth(1, rows), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "errors"),
+    [
+        ("monks-1", 3, 10),
+        ("hayes-roth", 3, 34),
+        ("hayes-roth", 4, 21),
+        ("tic-tac-toe", 3, 216),
+        ("tic-tac-toe", 4, 137),
+    ],
+)
+def test_local_search_leaves_a_bad_root(name, depth, errors, shared_data):
+    """Where CART's root is not the best one: these are the known optima."""
+    encoded = encoding.encode(read(shared_data / f"{name}.csv"), "onehot")
+    assert grow("cart", encoded, CompleteTree(depth)).errors(encoded) > errors
+    assert grow("local_search", encoded, CompleteTree(depth)).errors(encoded) == errors
+
+
+@given(data=st.data(), price=PRICES)
+@settings(max_examples=40, **SLOW)
+def test_other_roots_only_make_it_better(data, price):
+    problem = data.draw(problems(("flowoct", {}), depths=(3, 4)))
+    encoded, topology = problem.encoded, problem.topology
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_search, "LEVELS", data.draw(st.integers(1, 2)))
+        whole = grow("local_search", encoded, topology, price)
+        patch.setattr(local_search, "WORK", -1)
+        first = grow("local_search", encoded, topology, price)
+    best = grow("optimal", encoded, topology, price)
+    assert cost(best, encoded, price) - 1e-9 <= cost(whole, encoded, price) <= cost(first, encoded, price) + 1e-9
+    assert cost(first, encoded, price) <= cost(grow("cart", encoded, topology, price), encoded, price) + 1e-9
+
+
+def test_wide_data_is_searched_in_parts(monkeypatch):
+    """The same answer whatever part of the table of pairs is held at once."""
+    from odtc.algorithms.dp import shallow_trees
+
+    encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
+    whole = [grow(name, encoded, CompleteTree(3)).errors(encoded) for name in ("optimal", "local_search")]
+    monkeypatch.setattr(shallow_trees, "CELLS", 100)
+    monkeypatch.setattr(local_search, "CELLS", 100)
+    assert [grow(name, encoded, CompleteTree(3)).errors(encoded) for name in ("optimal", "local_search")] == whole
+    assert whole[0] == whole[1]
+    monkeypatch.setattr(local_search, "PRODUCTS", 0)
+    single = grow("local_search", encoded, CompleteTree(3))
+    assert whole[1] <= single.errors(encoded) <= grow("cart", encoded, CompleteTree(3)).errors(encoded)
+
+
+def test_a_search_that_does_not_end_in_time_names_the_other():
+    encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
+    with pytest.raises(ChoiceError, match="within 0 seconds; use --start local_search"):
+        grow("optimal:seconds=0", encoded, CompleteTree(4))
+    with pytest.raises(ChoiceError, match="did you mean 'seconds'"):
+        grow("optimal:second=1", encoded, CompleteTree(2))
+    with pytest.raises(ChoiceError, match="type float"):
+        grow("optimal:seconds=long", encoded, CompleteTree(2))
+    with pytest.raises(ChoiceError, match="it has none"):
+        grow("local_search:seconds=1", encoded, CompleteTree(2))
+
+
+# That of hyperplanes is no start of a model of tests: tests/unit/test_oblique_search.py.
+@pytest.mark.parametrize("name", [name for name in HEURISTICS.names() if name != "oblique"])
+def test_every_start_is_taken(name):
+    model = pipeline.build(EXAMPLES / "monks" / "monks-1.csv", "flowoct", 2, encoding="onehot")
+    heap, point = pipeline.start(model, name)
+    assert model.objective(point) == pytest.approx(heap.errors(model.problem.encoded))
+    solution = pipeline.solve(model, start=point, threads=1, time_limit=60)
+    best = pipeline.start(model, "optimal")[0].errors(model.problem.encoded)
+    assert solution.start == "accepted" and solution.objective == pytest.approx(best)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**-20, 1.0, 2.0**30])
+def test_what_is_near_is_relative_to_the_weights(scale):
+    """Rows of little weight are worth a test as those of much: no tolerance swallows them."""
+    rng = np.random.default_rng(3)
+    X, y = rng.random((40, 6)) < 0.5, rng.integers(0, 3, 40)
+    gain = (np.arange(3) == y[:, None]) * rng.integers(1, 9, (40, 1)).astype(float)
+    for depth in (1, 2, 3):
+        value, tests = ShallowTreeSearch(X, gain).best(np.arange(40), depth)
+        scaled, same = ShallowTreeSearch(X, gain * scale).best(np.arange(40), depth)
+        assert scaled == pytest.approx(value * scale, rel=1e-9) and np.array_equal(tests, same)

@@ -1,0 +1,44 @@
+"""CART and CART*: trees in the same form as all others, checked, and refused where a model is asked for."""
+
+from pathlib import Path
+
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import odtc
+from odtc.errors import ChoiceError
+from odtc.workflow import pipeline
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LEARNERS = ["cart", "cart_tuned"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_gives_a_checked_tree_that_proves_nothing(name):
+    facts = odtc.fit(EXAMPLES / "monks" / "monks-1.csv", name, 2, encoding="onehot").facts
+    assert facts["verified"] and facts["has_solution"] and facts["bound"] is None
+    assert facts["termination"] == "unknown" and facts["n_cols"] is None
+    assert facts["objective"] == facts["n_rows"] - facts["train_correct"]
+
+
+def test_cart_is_that_of_scikit_learn():
+    fitted = odtc.fit(EXAMPLES / "iris" / "iris.csv", "cart", 2)
+    data = fitted.cart.features, odtc.read(EXAMPLES / "iris" / "iris.csv")
+    theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(data[1].X, data[1].y)
+    assert fitted.facts["train_accuracy"] == pytest.approx(theirs.score(data[1].X, data[1].y))
+
+
+def test_a_pure_tree_is_proved_by_itself():
+    facts = odtc.fit(EXAMPLES / "iris" / "iris.csv", "cart", 8).facts
+    assert facts["objective"] == 0 and facts["termination"] == "optimal" and facts["bound"] == 0
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_there_is_no_model_to_build(name):
+    with pytest.raises(ChoiceError, match="odtc fit"):
+        pipeline.build(EXAMPLES / "monks" / "monks-1.csv", name, 2)
+
+
+def test_the_tuned_tree_is_the_same_each_time():
+    trees = [odtc.fit(EXAMPLES / "monks" / "monks-3.csv", "cart_tuned", 2).tree for _ in range(2)]
+    assert trees[0] == trees[1]
