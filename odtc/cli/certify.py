@@ -49,7 +49,6 @@ def certify(
     import time
 
     from odtc.base.atomic_write import require_writable, write_text
-    from odtc.formulations.dpflow.program import optimal
     from odtc.formulations.dpflow.write_certificate import certify as prove
     from odtc.verification.certificate import SUFFIX, check
     from odtc.verification.coverage import words
@@ -72,7 +71,7 @@ def certify(
     began = time.monotonic()
     facts = prove(problem)
     proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
-    done = pipeline.settled(problem, optimal(problem), proof.objective, time.monotonic() - began)
+    done = pipeline.settled(problem, problem.module.optimal(problem), proof.objective, time.monotonic() - began)
     console.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")

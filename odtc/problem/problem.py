@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS
 from odtc.trees.complete_tree import CompleteTree
+
+Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,22 @@ class Problem:
     constraints: tuple = ()  # what a tree must keep (odtc.problem.constraints.constraint)
     # What the formulation worked out of this problem once, by name; never carried to another one.
     memo: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    # The same as objects, one of each class (`derived`).
+    _derived: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def module(self):
         return FORMULATIONS.get(self.formulation)
+
+    def derived(self, kind: type[Derived]) -> Derived:
+        """The object of a class that is made of this problem once, as `kind(problem)`.
+
+        A formulation keeps what it works out in such an object, as cached properties; a problem that is made
+        of this one (`dataclasses.replace`) begins without them.
+        """
+        if kind not in self._derived:
+            self._derived[kind] = kind(self)
+        return self._derived[kind]
 
 
 def price_of_errors(problem: Problem) -> np.ndarray:

@@ -14,7 +14,7 @@ from odtc.algorithms.dp.k_best import Derivations, Found, NoRoom
 from odtc.base import deadline
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
-from odtc.formulations.dpflow import program
+from odtc.formulations.dpflow.program import Program
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank, settle
 from odtc.trees.tree import Branch, Tree
@@ -91,10 +91,10 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
     try:
         with deadline.within(seconds):
             best = Derivations(
-                program.rows_of(problem),
+                problem.derived(Program).rows,
                 problem.topology.depth,
                 problem.module.branch_price(problem),
-                *program.states(problem),
+                *problem.derived(Program).states,
             )
             while (found := best.get(best.root, len(trees))) is not None:
                 heap = _tree(problem, best, found)

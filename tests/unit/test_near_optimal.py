@@ -12,7 +12,7 @@ from odtc.algorithms.dp import k_best
 from odtc.base import deadline
 from odtc.cli.near_optimal import write_pool
 from odtc.errors import ModelError
-from odtc.formulations.dpflow import program
+from odtc.formulations.dpflow.program import Program
 from odtc.problem.parameters import parse_params
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal, read_pool
@@ -216,7 +216,7 @@ def test_states_that_do_not_fit_leave_the_tree(many, monkeypatch):
     def too_many(problem):
         raise ModelError("they do not fit")
 
-    monkeypatch.setattr(program, "states", too_many)
+    monkeypatch.setattr(Program, "states", property(too_many))
     said = command(
         "fit",
         "many.csv",

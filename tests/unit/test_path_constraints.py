@@ -13,7 +13,7 @@ from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError
 from odtc.formulations.auto import choose
 from odtc.formulations.dpflow import path_constraints
-from odtc.formulations.dpflow.program import rows_of
+from odtc.formulations.dpflow.program import Program
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.constraints.constraint import built, posed
 from odtc.problem.formulation import FORMULATIONS
@@ -65,7 +65,7 @@ def test_the_same_file_in_several_solvers(solver, text, params):
 def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
     """`within` a number: the arcs of the trees that cost no more are left, and no others."""
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
-    graph = generate(rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
+    graph = generate(problem.derived(Program).rows, problem.topology.depth, dpflow.branch_price(problem))
     bound = graph.values[0][0] + more * 0.5
     cheap = [arcs for cost, arcs in _trees(graph) if cost <= bound + 1e-9]
     assert _arcs(path_constraints.within(graph, bound)) == {arc for tree in cheap for arc in tree}
@@ -76,7 +76,7 @@ def test_every_tree_as_cheap_as_the_bound_is_left(data, more):
 def test_choices_of_few_tests_leave_their_trees(data, more, size):
     """The trees over few groups that cost no more are all left, and every arc that is left is in one of them."""
     problem = data.draw(problems(("dpflow", {"tail": "0", "lambda": 0.25}), depths=(2, 3), most_rows=8))
-    graph = generate(rows_of(problem), problem.topology.depth, dpflow.branch_price(problem))
+    graph = generate(problem.derived(Program).rows, problem.topology.depth, dpflow.branch_price(problem))
     group = np.arange(problem.encoded.n_tests) % 3
     few = [(cost, arcs) for cost, arcs in _trees(graph) if len({group[test] for _, _, test in arcs}) <= size]
     bound = min(cost for cost, _ in few) + more * 0.5

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import odtc
 from odtc.errors import ChoiceError
 from odtc.formulations.auto import choose
-from odtc.formulations.dpflow.program import remembers
+from odtc.formulations.dpflow import forms
 from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
@@ -37,7 +37,7 @@ def both(draw, params):
         found = posed(problem, [draw(texts(form, problem, kind)) for kind in kinds])
     except ChoiceError:  # what this data has no rows for
         assume(False)
-    assume(remembers(found))
+    assume(forms.form(found) is forms.paths_and_resources)
     return found
 
 

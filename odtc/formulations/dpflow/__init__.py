@@ -1,40 +1,27 @@
 """dpflow: the dynamic program for optimal trees as a flow, whose linear program is its own proof.
 
 A state is a set of rows that some path of tests leaves. One unit of flow enters the state of all rows; at a state it
-stops, or asks a test and enters the states of both sides. Every vertex is a tree, so the model needs no integer
-columns,
-and any LP solver proves the tree (odtc.formulations.dpflow.network, with the program and why that is so).
+stops, or tests something and enters the states of both sides. Every vertex is a tree, so the model needs no integer
+columns, and any LP solver proves the tree (odtc.formulations.dpflow.network, with the program and why that is so).
 
-Where every leaf must have N rows of the data, no arc parts fewer from a state. What is left are the
-flows of the trees that keep it, so the program stays integral; folded, its columns are subtrees
-(odtc.formulations.dpflow.resources).
-Where a constraint bounds a sum over the tree (rows predicted so, branch nodes), there is a column for each label or
-folded
-subtree that no other dominates, with what it uses of the bound, Σ_p a_p t_p ≤ upper, and all columns are whole
-(odtc.formulations.dpflow.resources).
-Where a constraint speaks of what a node asks, the states know their nodes
-(odtc.formulations.dpflow.path_constraints; of both, odtc.formulations.dpflow.paths_and_resources).
+Which model that is depends on the constraints and the data; each is one form, a module of
+odtc.formulations.dpflow.forms:
 
-Over many ordered thresholds one column stands for an interval of them (odtc.formulations.dpflow.interval_model).
+    states                 the plain one; if every leaf must have N rows, no arc separates fewer from a state
+    proof                  of it only what proves the optimum
+    intervals              over many ordered thresholds, one column for an interval of them
+    resources              a constraint bounds a sum over the tree: a column for each label or folded subtree that no
+                           other dominates, with what it uses of the bound, Σ_p a_p t_p ≤ upper; all columns are whole
+    paths                  a constraint speaks of the features that nodes test: states remember their paths
+    paths_and_resources    both
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.formulations.dpflow import interval_model, network, path_constraints, paths_and_resources, resources
-from odtc.formulations.dpflow.program import (
-    KEEPS,
-    ROWS,
-    fixed_flow,
-    incumbent,
-    optimal,
-    remembers,
-    sees,
-    share,
-    sight,
-    sums,
-)
+from odtc.formulations.dpflow.forms import form, states
+from odtc.formulations.dpflow.resources import kinds
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_price, objective  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
@@ -47,6 +34,7 @@ TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
 ANY_COST = True
+KEEPS = (*states.ROWS, *kinds())  # without states that remember
 
 
 @dataclass(frozen=True)
@@ -80,14 +68,8 @@ class Params:
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
-    """The kinds of constraints that decide which states and arcs there are; a proof is one of all trees with such
-    leaves."""
-    if interval_model.taken(problem):
-        return ()
-    if remembers(problem):
-        bars = tuple(given.name for given in problem.constraints if path_constraints.barring(given.name))
-        return (*ROWS, *bars, *(resources.kinds() if sums(problem) else ()))
-    return ROWS if problem.params.proof else KEEPS
+    """The kinds of constraints that decide which states and arcs there are."""
+    return form(problem).keeps(problem)
 
 
 def hinders(problem: Problem, given) -> str:
@@ -108,61 +90,31 @@ def hinders(problem: Problem, given) -> str:
 
 
 def build(problem: Problem) -> Model:
-    if interval_model.taken(problem):
-        return interval_model.build(problem, NAME)
-    if not sums(problem):
-        return network.build(problem, NAME)
-    model = resources.build(problem, fixed_flow(problem).flow, lambda loss: share(problem, loss))
-    return paths_and_resources.asked(problem, fixed_flow(problem), model) if sees(problem) else model
+    return form(problem).build(problem)
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """A tree that `trimmed` made, as a point: leaves have the labels that cost least, and folded parts
     are the best there are. Raises TreeError for another."""
-    if interval_model.taken(problem):
-        return interval_model.start(problem, heap)
-    point = resources.start(problem, fixed_flow(problem).flow, heap) if sums(problem) else network.start(problem, heap)
-    asked = heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_tests)
-    return point | ({"b": asked} if sees(problem) else {})
+    return form(problem).start(problem, heap)
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree that costs no more, and which the model has."""
-    if interval_model.taken(problem):
-        return optimal(problem)
-    return resources.trimmed(problem, fixed_flow(problem), heap) if sums(problem) else network.trimmed(problem, heap)
+    return form(problem).trimmed(problem, heap)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point; of one in intervals, or of a proof, the compiler's, whose cost is what the file proves."""
-    if interval_model.taken(problem):
-        return optimal(problem)
-    return resources.decode(problem, fixed_flow(problem), point) if sums(problem) else network.decode(problem, point)
+    return form(problem).decode(problem, point)
 
 
 def notes(problem: Problem) -> dict:
-    """Where columns were left out because no better tree has them: how many, and the bound and the tree that prove
+    """Columns that were left out because no better tree has them: how many, and the bound and the tree that prove
     it."""
-    if (better := incumbent(problem)) is not None:
-        found = sight(problem)
-        return {
-            "fixed": {
-                "arcs": found.n_fixed,
-                "of": found.n_arcs,
-                "bound": float(share(problem, found.graph.values[0][0])),
-                "incumbent": objective(problem, better),
-            }
-        }
-    if not (sums(problem) and resources.bounded(problem) and problem.params.fix):
-        return {}
-    found = fixed_flow(problem)
-    cost = None if found.incumbent is None else float(share(problem, found.incumbent.vector[0]))
-    left = found.n_left if isinstance(found, paths_and_resources.Joint) else found.flow.n_columns
-    return {
-        "fixed": {
-            "columns": found.n_columns - left,
-            "of": found.n_columns,
-            "bound": float(share(problem, found.bound)),
-            "incumbent": cost,
-        }
-    }
+    return form(problem).notes(problem)
+
+
+def optimal(problem: Problem) -> HeapTree:
+    """The best tree, which the compiler finds; only if no constraint but the least rows of a leaf is given."""
+    return form(problem).optimal(problem)

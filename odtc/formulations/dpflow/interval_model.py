@@ -11,6 +11,7 @@ the tree is its own, and the file proves it.
 """
 
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 from math import gcd
 
@@ -89,10 +90,10 @@ def tail(problem: Problem) -> int:
 
 
 def build(problem: Problem, name: str) -> Model:
-    program, scales = _program(problem), _scales(problem)
+    program, scales = problem.derived(Intervals).program, problem.derived(Intervals).scales
     F, share = problem.encoded.n_tests, 1 - problem.params.lambda_
     m = ModelBuilder(f"{name}_d{problem.topology.depth}")
-    m.constant(share * _ranked(problem).floor)
+    m.constant(share * problem.derived(Intervals).ranked.floor)
     flows = []
     for j, layer in enumerate(program):
         state, test = Axis("state", len(layer.stop)), Axis("test", F)
@@ -141,7 +142,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
             "start from that of a heuristic, or set -p intervals=false"
         )
     point = {}
-    for j, layer in enumerate(_program(problem)):
+    for j, layer in enumerate(problem.derived(Intervals).program):
         point[f"t{j}"] = np.zeros(len(layer.stop))
         point |= {f"u{j}": np.ones(len(layer.tests.state))} if len(layer.tests.state) else {}
         point |= {f"v{j}": np.zeros(len(layer.intervals.state))} if len(layer.intervals.state) else {}
@@ -152,7 +153,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def optimal(problem: Problem) -> HeapTree:
     """The best tree that the search finds."""
-    search, scales, depth = _search(problem), _scales(problem), problem.topology.depth
+    search, scales, depth = problem.derived(Intervals).search, problem.derived(Intervals).scales, problem.topology.depth
     rows = np.arange(len(search.ranked.rank))
     test, _ = blank(problem.topology)
     stack = [(1, search.tree(rows, depth))]
@@ -168,9 +169,9 @@ def optimal(problem: Problem) -> HeapTree:
 def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
     """Per level the bounds that prove the best tree: (loss that no tree there goes below, literals); literal 2f
     for the rows whose column f is 0, 2f + 1 for the others."""
-    ranked, scales = _ranked(problem), _scales(problem)
+    ranked, scales = problem.derived(Intervals).ranked, problem.derived(Intervals).scales
     found = []
-    for layer in layers(_search(problem), problem.topology.depth, 1, 0.0):
+    for layer in layers(problem.derived(Intervals).search, problem.topology.depth, 1, 0.0):
         at = np.flatnonzero(layer.bound > ranked.near).tolist()
         found.append(
             [
@@ -184,60 +185,52 @@ def targets(problem: Problem) -> list[list[tuple[float, tuple[int, ...]]]]:
     return found
 
 
-def _scales(problem) -> Scales:
-    return _once(problem, "scales", lambda: Scales.of(problem.encoded))
+class Intervals:
+    """What is known of one problem over its ordered thresholds (`problem.derived(Intervals)`), each part made once."""
 
+    def __init__(self, problem: Problem):
+        self.problem = problem
 
-def _ranked(problem) -> Ranked:
-    return _once(
-        problem, "ranked", lambda: Ranked.of(_scales(problem).rank, problem.encoded.loss, branch_price(problem))
-    )
+    @cached_property
+    def scales(self) -> Scales:
+        return Scales.of(self.problem.encoded)
 
+    @cached_property
+    def ranked(self) -> Ranked:
+        return Ranked.of(self.scales.rank, self.problem.encoded.loss, branch_price(self.problem))
 
-def _search(problem) -> IntervalSearch:
-    """The search, ended."""
-
-    def ended():
-        depth, search = problem.topology.depth, IntervalSearch(_ranked(problem))
+    @cached_property
+    def search(self) -> IntervalSearch:
+        """The search, ended."""
+        depth, search, problem = self.problem.topology.depth, IntervalSearch(self.ranked), self.problem
         rows = np.arange(len(search.ranked.rank))
-        if problem.params.lambda_ or not _less_does(search, _scales(problem), depth, QUICK):
+        if problem.params.lambda_ or not _less_does(search, self.scales, depth, QUICK):
             deadline.expect_end(
-                SUM * work(_scales(problem), depth),
+                SUM * work(self.scales, depth),
                 f"the search over intervals of {problem.encoded.n_tests:,} thresholds at depth {depth}",
                 "use a smaller --depth, fewer thresholds (--encoding auto:bins=8), or --model flowoct",
             )
         search.value(rows, depth)
         return search
 
-    return _once(problem, "search", ended)
-
-
-def _program(problem) -> list[Layer]:
-    def made():
+    @cached_property
+    def program(self) -> list[Layer]:
         # A flow has fewer than 2^levels columns of intervals.
-        more = _unit(problem) / 2 ** (problem.topology.depth - tail(problem))
-        return layers(_search(problem), problem.topology.depth, tail(problem), more, problem.params.proof)
+        problem, depth = self.problem, self.problem.topology.depth
+        more = self.unit / 2 ** (depth - tail(problem))
+        return layers(self.search, depth, tail(problem), more, problem.params.proof)
 
-    return _once(problem, "program", made)
-
-
-def _unit(problem) -> float:
-    """What all costs are whole multiples of, in units of loss; 0 where that is very little or unknown."""
-    ranked, branch = _ranked(problem), Fraction(str(problem.params.lambda_))
-    _, unit, whole = in_units(ranked.loss.reshape(-1), float(ranked.most.sum()))
-    loss = Fraction(unit) * (1 - branch)
-    both = Fraction(
-        gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator),
-        loss.denominator * branch.denominator,
-    )
-    return float(both / (1 - branch)) if whole and float(both) * MOST >= ranked.most.sum() else 0.0
-
-
-def _once(problem, what, make):
-    key = f"dpflow intervals {what}"
-    if key not in problem.memo:
-        problem.memo[key] = make()
-    return problem.memo[key]
+    @property
+    def unit(self) -> float:
+        """What all costs are whole multiples of, in units of loss; 0 if that is very little or unknown."""
+        ranked, branch = self.ranked, Fraction(str(self.problem.params.lambda_))
+        _, unit, whole = in_units(ranked.loss.reshape(-1), float(ranked.most.sum()))
+        loss = Fraction(unit) * (1 - branch)
+        both = Fraction(
+            gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator),
+            loss.denominator * branch.denominator,
+        )
+        return float(both / (1 - branch)) if whole and float(both) * MOST >= ranked.most.sum() else 0.0
 
 
 def _rounded(cost: np.ndarray) -> np.ndarray:

@@ -1,5 +1,4 @@
-"""The dynamic program as a flow through its states: the model of dpflow where no column stands for many tests or for
-a sum.
+"""The dynamic program as a flow through its states: columns that stand for one test, or for one label.
 
 One unit of flow enters the state of all rows R; at a state S of level j it stops, or asks a test f and enters both
 S & f and S & ~f (odtc.formulations.dpflow.program):
@@ -20,37 +19,40 @@ Martin, Rardin & Campbell 1990, "Polyhedral Characterization of Discrete Dynamic
 (Operations Research 38) for the integrality; nobody's paper for trees.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
+from odtc.algorithms.dp.state_graph import Graph, Rows
 from odtc.errors import TreeError
-from odtc.formulations.dpflow import path_constraints
-from odtc.formulations.dpflow.extract_tree import lay_best, tree_along
-from odtc.formulations.dpflow.program import (
-    Shape,
-    incumbent,
-    optimal,
-    remembers,
-    rows_of,
-    sees,
-    share,
-    sight,
-    skeleton,
-    written,
-)
-from odtc.model.blocks import Axis
+from odtc.formulations.dpflow.extract_tree import lay_best
+from odtc.formulations.dpflow.program import Shape, share
+from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_price, objective
-from odtc.problem.constraints.constraint import broken
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle, with_least
 
 
-def build(problem: Problem, name: str) -> Model:
-    graph = written(problem)
+def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
+    """The model of the flows through these states.
+
+    Parameters
+    ----------
+    problem : Problem
+    graph : Graph
+        States and arcs with their costs, in units of loss.
+
+    Returns
+    -------
+    ModelBuilder
+        With all columns t, u and all rows; a form may add its own.
+    list of Block or None
+        The columns u of each level, None for a level without arcs.
+    """
     F = problem.encoded.n_tests
-    m = ModelBuilder(f"{name}_d{problem.topology.depth}")
+    m = ModelBuilder(f"{problem.formulation}_d{problem.topology.depth}")
     flows = []
     for j, level in enumerate(graph.levels):
         state, test = Axis("state", level.n_states), Axis("test", F)
@@ -72,14 +74,36 @@ def build(problem: Problem, name: str) -> Model:
             on = np.flatnonzero(level.below[:, side] >= 0)
             if len(on):
                 m.add(flows[j + 1][0][level.below[on, side]], u[on], -1)
-    if sees(problem):
-        path_constraints.asked(problem, graph, m, [u for _, _, u in flows])
-    return m.finish()
+    return m, [u for _, _, u in flows]
 
 
-def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
-    """A tree that `trimmed` made, as a point. Raises TreeError for another."""
-    graph, encoded = written(problem), problem.encoded
+def point_of(
+    problem: Problem, graph: Graph, heap: HeapTree, stops: bool = False, beaten: bool = False
+) -> dict[str, np.ndarray]:
+    """A tree as a flow.
+
+    Parameters
+    ----------
+    problem : Problem
+    graph : Graph
+        The states and arcs of the model.
+    heap : HeapTree
+        A tree that the form's `trimmed` made.
+    stops : bool
+        Whether a state without the arc of the tree's test is left as a stop, as in a proof.
+    beaten : bool
+        Whether the model lacks trees that cost more than one that the compiler knows.
+
+    Returns
+    -------
+    dict
+        The values of the columns t and u, by block.
+
+    Raises
+    ------
+    TreeError
+        If the model has no columns for the tree.
+    """
     point = {f"t{j}": np.zeros(level.n_states) for j, level in enumerate(graph.levels)}
     point |= {f"u{j}": np.zeros(len(level.state)) for j, level in enumerate(graph.levels) if len(level.state)}
     cost, stack = 0.0, [(1, 0, 0)]
@@ -88,25 +112,21 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         level = graph.levels[j]
         arcs = slice(*level.first[state : state + 2])
         found = np.flatnonzero(level.test[arcs] == heap.test[node]) if heap.test[node] >= 0 else []
-        if (
-            heap.test[node] < 0 or not len(found) and problem.params.proof
-        ):  # what needs no state in a proof is written as a stop
+        if heap.test[node] < 0 or not len(found) and stops:
             point[f"t{j}"][state] = 1
             cost += level.stop[state]
             continue
         if not len(found):
             raise TreeError(
                 f"the tree asks a test at node {node} that parts too few rows there, or need not be "
-                "asked"
-                + ("" if incumbent(problem) is None else ", or the tree costs more than one that the compiler knows")
-                + "; drop it"
+                f"asked{', or the tree costs more than one that the compiler knows' if beaten else ''}; drop it"
             )
         arc = arcs.start + int(found[0])
         point[f"u{j}"][arc] = 1
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost *= 1 - problem.params.lambda_
-    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(encoded.loss.sum())):
+    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(problem.encoded.loss.sum())):
         raise TreeError(
             f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
             "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false"
@@ -114,18 +134,11 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     return point
 
 
-def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """A tree that costs no more: without what no row needs, each leaf with its best label, and the best
+def pruned(problem: Problem, rows: Rows, shape: Shape, heap: HeapTree) -> HeapTree:
+    """A tree that costs no more: without tests that no row needs, each leaf with its best label, and the best
     subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
-    encoded, rows, shape = problem.encoded, rows_of(problem), Shape.of(problem)
-    if remembers(problem) and not sees(problem):
-        heap = with_least(settle(heap.test, encoded), encoded, rows.least)
-        return path_constraints.along(
-            problem, sight(problem).graph, None if broken(problem, heap) else heap, shape.levels
-        )
-    if shape.depth < problem.topology.depth or problem.params.proof:
-        return optimal(problem)
-    price, test = branch_price(problem), with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
+    encoded, price = problem.encoded, branch_price(problem)
+    test = with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
     def walk(t, members, level):
         loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
@@ -139,28 +152,15 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
             walk(2 * t + 1, members[ones], level + 1)
 
     walk(1, np.arange(len(rows.X)), 0)
-    heap = settle(test, encoded)
-    if not remembers(problem):
-        return heap
-    better, wrong = incumbent(problem), broken(problem, heap)
-    return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
+    return settle(test, encoded)
 
 
-def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point: at each state the way with the largest flow, as a point within the optimal
-    face mixes optimal trees; folded subtrees are searched for again. A proof leaves out all but what
-    bounds the optimum, so that its tree is the compiler's: its cost is what the file proves."""
-    if problem.params.proof:
-        return optimal(problem)
+def largest_flow(point: dict[str, np.ndarray]) -> Callable:
+    """The `way` of odtc.formulations.dpflow.extract_tree.tree_along that follows the largest flow of a point: a point
+    within the optimal face mixes optimal trees."""
 
     def way(j, state, arcs):
         flow = point[f"u{j}"][arcs] if arcs.stop > arcs.start else np.zeros(1)
         return None if flow.max() <= point[f"t{j}"][state] else int(flow.argmax())
 
-    shape = Shape.of(problem)
-    if remembers(problem):
-        whole = sight(problem).graph
-        return tree_along(
-            problem, whole, lambda j, state, arcs: (way if j < shape.levels else whole.best)(j, state, arcs)
-        )
-    return tree_along(problem, skeleton(problem), way, shape.tail, shape.depth)
+    return way

@@ -46,12 +46,6 @@ def answering() -> tuple[str, ...]:
     return tuple(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
 
 
-def taken(problem: Problem) -> bool:
-    """Whether the model is this one: a sum is bounded, or levels are to be folded whose leaves must have some rows."""
-    folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
-    return bounded(problem) or least_rows(problem) > 1 and folds
-
-
 def bounded(problem: Problem) -> bool:
     """Whether a constraint bounds a sum over the tree."""
     return any(given.name in kinds() for given in problem.constraints)

@@ -6,11 +6,9 @@ from math import lcm
 import numpy as np
 
 import odtc
-from odtc.algorithms.dp.dual_targets import targets
 from odtc.data.splits import Oblique
 from odtc.errors import ChoiceError
-from odtc.formulations.dpflow import interval_model
-from odtc.formulations.dpflow.program import attained, known, optimal
+from odtc.formulations.dpflow.forms import form
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import EXACT, SCHEMA
 
@@ -38,7 +36,7 @@ def certify(problem: Problem) -> dict:
             f"{encoded.scheme!r} asks "
             "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver"
         )
-    heap = optimal(problem)
+    heap = problem.module.optimal(problem)
     tree = heap.to_tree(encoded)
     weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
     branch = Fraction(str(problem.params.lambda_))
@@ -73,27 +71,10 @@ def certify(problem: Problem) -> dict:
         "scale": scale,
         "claim": round(problem.module.objective(problem, heap) * scale),
         "tree": tree.to_json(),
-        "targets": [_entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in _targets(problem)],
+        "targets": [
+            _entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in form(problem).targets(problem)
+        ],
     }
-
-
-def _targets(problem):
-    """Per level, what trees cost at least at some states, float64 (states,), and their literals, int (states,
-    level)."""
-    if interval_model.taken(problem):
-        for j, states in enumerate(interval_model.targets(problem)):
-            yield (
-                np.array([bound for bound, _ in states]),
-                np.array([path for _, path in states], np.int64).reshape(len(states), j),
-            )
-        return
-    if attained(problem) is not None:  # what none can avoid is a bound that needs no target
-        yield np.zeros(0), np.zeros((0, 0), np.int64)
-        return
-    graph = known(problem)
-    for level, wanted in zip(graph.levels, targets(graph)):
-        kept = np.flatnonzero(wanted > -np.inf)
-        yield wanted[kept], level.path[kept]
 
 
 def _entries(wanted, path, unit, ones_left) -> str:

@@ -1,0 +1,44 @@
+"""Ordered thresholds: one column for an interval of them (odtc.formulations.dpflow.interval_model).
+
+The tree is the compiler's, whatever point is read: its cost is what the file proves.
+"""
+
+import numpy as np
+
+from odtc.formulations.dpflow import interval_model
+from odtc.formulations.dpflow.interval_model import optimal, start  # noqa: F401
+from odtc.model.milp import Model
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+
+def takes(problem: Problem) -> bool:
+    return interval_model.taken(problem)
+
+
+def keeps(problem: Problem) -> tuple[str, ...]:
+    return ()
+
+
+def build(problem: Problem) -> Model:
+    return interval_model.build(problem, problem.formulation)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    return optimal(problem)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    return optimal(problem)
+
+
+def notes(problem: Problem) -> dict:
+    return {}
+
+
+def targets(problem: Problem):
+    for j, states in enumerate(interval_model.targets(problem)):
+        yield (
+            np.array([bound for bound, _ in states]),
+            np.array([path for _, path in states], np.int64).reshape(len(states), j),
+        )

@@ -1,0 +1,115 @@
+"""A constraint speaks of the features that nodes test: states remember their paths, and know their nodes if rows of
+constraints must say what each node tests (odtc.formulations.dpflow.path_constraints)."""
+
+from functools import cached_property
+
+import numpy as np
+
+from odtc.algorithms.dp.state_expansion import program
+from odtc.algorithms.dp.state_graph import Graph
+from odtc.formulations.dpflow import network, path_constraints
+from odtc.formulations.dpflow import resources as subtrees
+from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.path_constraints import ConstrainedProgram
+from odtc.formulations.dpflow.program import Program, Shape, folded_levels, share
+from odtc.model.milp import Model
+from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.constraints.constraint import broken, rowed
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, settle, with_least
+
+
+class Paths:
+    """The program of one problem whose states remember their paths."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+
+    @cached_property
+    def sees(self) -> bool:
+        """Whether states know their nodes, since constraints have rows over what each node tests."""
+        return bool(rowed(self.problem))
+
+    @property
+    def shape(self) -> Shape:
+        """The problem's depth: a tree of less may not keep the constraints. With nodes no level is folded."""
+        depth = self.problem.topology.depth
+        return Shape(depth, 0 if self.sees else folded_levels(self.problem, depth))
+
+    @cached_property
+    def sight(self) -> ConstrainedProgram:
+        """The program whose states remember, none of them folded away."""
+        problem = self.problem
+        rows, depth = problem.derived(Program).rows, problem.topology.depth
+        graph = program(rows, depth, branch_price(problem), problem.params.fold)
+        return path_constraints.sight(problem, graph, self.sees)
+
+    @cached_property
+    def written(self) -> Graph:
+        """The states and arcs of the model with their costs."""
+        return self.sight.graph.folded(self.shape.levels)
+
+
+def takes(problem: Problem) -> bool:
+    others = [given for given in problem.constraints if given.name not in states.ROWS]
+    alone = problem.params.tail in ("auto", "0") or all(path_constraints.barring(given.name) for given in others)
+    return alone and any(given.module.KNOWS == Knows.TESTS and given.name not in subtrees.kinds() for given in others)
+
+
+def keeps(problem: Problem) -> tuple[str, ...]:
+    bars = (given.name for given in problem.constraints if path_constraints.barring(given.name))
+    return (*states.ROWS, *bars)
+
+
+def build(problem: Problem) -> Model:
+    paths = problem.derived(Paths)
+    m, arcs = network.flow_model(problem, paths.written)
+    if paths.sees:
+        path_constraints.asked(problem, paths.written, m, arcs)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    paths = problem.derived(Paths)
+    point = network.point_of(problem, paths.written, heap, beaten=paths.sight.incumbent is not None)
+    return point | tested(problem, heap, paths.sees)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    paths, rows = problem.derived(Paths), problem.derived(Program).rows
+    if not paths.sees:
+        heap = with_least(settle(heap.test, problem.encoded), problem.encoded, rows.least)
+        kept = None if broken(problem, heap) else heap
+        return path_constraints.along(problem, paths.sight.graph, kept, paths.shape.levels)
+    heap, better = network.pruned(problem, rows, paths.shape, heap), paths.sight.incumbent
+    wrong = broken(problem, heap)
+    return better if better is not None and (wrong or objective(problem, heap) > objective(problem, better)) else heap
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, with the best subtrees by the values of the states where the model folds them."""
+    paths, way = problem.derived(Paths), network.largest_flow(point)
+    graph, levels = paths.sight.graph, paths.shape.levels
+    return tree_along(problem, graph, lambda j, state, arcs: (way if j < levels else graph.best)(j, state, arcs))
+
+
+def notes(problem: Problem) -> dict:
+    """Since no better tree has them, arcs were left out: how many, and the bound and the tree that prove it."""
+    found = problem.derived(Paths).sight
+    if found.incumbent is None:
+        return {}
+    return {
+        "fixed": {
+            "arcs": found.n_fixed,
+            "of": found.n_arcs,
+            "bound": float(share(problem, found.graph.values[0][0])),
+            "incumbent": objective(problem, found.incumbent),
+        }
+    }
+
+
+def tested(problem: Problem, heap: HeapTree, sees: bool) -> dict[str, np.ndarray]:
+    """The columns b of a tree, if states know their nodes: what each node tests."""
+    return {"b": heap.test[problem.topology.branch_nodes, None] == np.arange(problem.encoded.n_tests)} if sees else {}

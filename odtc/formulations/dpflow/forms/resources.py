@@ -1,0 +1,76 @@
+"""Sums over the tree are bounded (rows predicted so, branch nodes), or folded subtrees must have leaves of some rows:
+columns are subtrees, with what each uses of the bounds (odtc.formulations.dpflow.resources)."""
+
+from functools import cached_property
+
+import numpy as np
+
+from odtc.algorithms.dp.reduced_cost_fixing import Fixed
+from odtc.formulations.dpflow import resources
+from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.program import share
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+
+class Resources:
+    """The flow of the model of one problem."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+
+    @cached_property
+    def fixed(self) -> Fixed:
+        return resources.flow_of(self.problem)
+
+
+def takes(problem: Problem) -> bool:
+    """Whether a sum is bounded, or levels are to be folded whose leaves must have some rows."""
+    folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
+    return resources.bounded(problem) or least_rows(problem) > 1 and folds
+
+
+def keeps(problem: Problem) -> tuple[str, ...]:
+    return (*states.ROWS, *resources.kinds())
+
+
+def build(problem: Problem) -> Model:
+    return model_of(problem, problem.derived(Resources).fixed)
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    return resources.start(problem, problem.derived(Resources).fixed.flow, heap)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    return resources.trimmed(problem, problem.derived(Resources).fixed, heap)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    return resources.decode(problem, problem.derived(Resources).fixed, point)
+
+
+def notes(problem: Problem) -> dict:
+    if not (resources.bounded(problem) and problem.params.fix):
+        return {}
+    found = problem.derived(Resources).fixed
+    return notes_of(problem, found, found.flow.n_columns)
+
+
+def model_of(problem: Problem, found: Fixed) -> Model:
+    """The model of a flow."""
+    return resources.build(problem, found.flow, lambda loss: share(problem, loss))
+
+
+def notes_of(problem: Problem, found: Fixed, n_left: int) -> dict:
+    """Since no better tree has them, columns were left out: how many, and the bound and the tree that prove it."""
+    return {
+        "fixed": {
+            "columns": found.n_columns - n_left,
+            "of": found.n_columns,
+            "bound": float(share(problem, found.bound)),
+            "incumbent": None if found.incumbent is None else float(share(problem, found.incumbent.vector[0])),
+        }
+    }

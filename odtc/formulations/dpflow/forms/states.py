@@ -1,0 +1,62 @@
+"""The plain form: one linear program over the states, of which each leaf may have a least number of rows."""
+
+import numpy as np
+
+from odtc.algorithms.dp.dual_targets import targets as dual_targets
+from odtc.formulations.dpflow import network
+from odtc.formulations.dpflow.extract_tree import tree_along
+from odtc.formulations.dpflow.program import Program
+from odtc.model.milp import Model
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+ROWS = ("leaf_rows",)  # kept by the arcs that are left out
+
+
+def takes(problem: Problem) -> bool:
+    return True
+
+
+def keeps(problem: Problem) -> tuple[str, ...]:
+    return ROWS
+
+
+def build(problem: Problem) -> Model:
+    return network.flow_model(problem, problem.derived(Program).written)[0].finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    return network.point_of(problem, problem.derived(Program).written, heap)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    program = problem.derived(Program)
+    if program.shape.depth < problem.topology.depth:
+        return program.optimal()
+    return network.pruned(problem, program.rows, program.shape, heap)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point; folded subtrees are searched for again."""
+    program = problem.derived(Program)
+    shape = program.shape
+    return tree_along(problem, program.skeleton, network.largest_flow(point), shape.tail, shape.depth)
+
+
+def notes(problem: Problem) -> dict:
+    return {}
+
+
+def optimal(problem: Problem) -> HeapTree:
+    return problem.derived(Program).optimal()
+
+
+def targets(problem: Problem):
+    program = problem.derived(Program)
+    if program.attained is not None:  # what no tree can avoid is a bound that needs no target
+        yield np.zeros(0), np.zeros((0, 0), np.int64)
+        return
+    graph = program.known
+    for level, wanted in zip(graph.levels, dual_targets(graph)):
+        kept = np.flatnonzero(wanted > -np.inf)
+        yield wanted[kept], level.path[kept]
