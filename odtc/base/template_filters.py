@@ -25,6 +25,11 @@ def py_value(value) -> str:
     return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
 
 
+def py_whole(values) -> str:
+    """A tuple of whole numbers in Python."""
+    return "(" + ", ".join(str(int(value)) for value in values) + ("," if len(values) == 1 else "") + ")"
+
+
 def dot_str(text: str) -> str:
     """A quoted label of Graphviz that shows this text; a newline in it stays one."""
     # Graphviz reads backslashes and HTML entities in labels, and knows no other control characters.
@@ -63,6 +68,42 @@ def js_value(value) -> str:
     if isinstance(value, str):
         return js_str(value)
     return repr(float(value)) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def java_str(text: str) -> str:
+    """A literal of Java, in ASCII; it is safe in a comment of one line too."""
+    quoted = []
+    for unit in str(text).encode("utf-16-be", "surrogatepass").hex(" ", 2).split():
+        code = int(unit, 16)
+        # A \\u escape is read before the literal is, so signs with a meaning in it are octal.
+        plain = 32 <= code < 127 and chr(code) not in '"\\'
+        quoted.append(chr(code) if plain else f"\\{code:03o}" if code < 128 else f"\\u{code:04x}")
+    return '"' + "".join(quoted) + '"'
+
+
+def java_number(value: float) -> str:
+    """An expression of Java that is exactly this double."""
+    if math.isfinite(value):
+        return repr(float(value))
+    return "Double.POSITIVE_INFINITY" if value > 0 else "Double.NEGATIVE_INFINITY"
+
+
+def r_str(text: str) -> str:
+    """A literal of R, in ASCII; it is safe in a comment too."""
+    return '"' + "".join(map(_r_sign, str(text))) + '"'
+
+
+def _r_sign(c: str) -> str:
+    if c in '"\\':
+        return "\\" + c
+    if c.isascii() and c.isprintable():
+        return c
+    return f"\\u{{{ord(c):x}}}" if ord(c) < 2**16 else f"\\U{{{ord(c):x}}}"
+
+
+def r_number(value: float) -> str:
+    """A constant of R that is exactly this double: its decimals are not always read to the nearest one."""
+    return float(value).hex() if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
 
 
 def sql_ident(text: str) -> str:
@@ -182,6 +223,11 @@ FILTERS = (
     aligned,
     c_number,
     c_str,
+    java_number,
+    java_str,
+    py_whole,
+    r_number,
+    r_str,
     dot_str,
     js_str,
     js_value,

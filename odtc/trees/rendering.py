@@ -12,6 +12,8 @@ What every tree template is given:
               needs no recursion, so a tree may be as deep as it likes
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
+    ends      the places of the leaves, in the order of their numbers
+    shares    per leaf the share of each class in its training weight
 """
 
 import re
@@ -70,6 +72,8 @@ class Place:
     asks: str = ""  # the question of a branch as answered on its left, "" for a leaf
     way: tuple[int, ...] = ()  # the numbers of the nodes from below the root to this one
     x: float = 0.0  # across a drawing: leaves at 0, 1, 2, …, a branch midway between its children
+    leaf: int = -1  # the number of a leaf in `Tree.leaves()`, as `Tree.apply` gives it; -1 for a branch
+    rule: str = ""  # the answers on the way from the root, "every row" for the root
 
     @property
     def is_leaf(self) -> bool:
@@ -112,11 +116,13 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     Raises ChoiceError for an unknown exporter and OutputError for a template that fails.
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
-    leaves = tree.leaves()
+    leaves, found = tree.leaves(), places(tree)
     counted = all(leaf.rows for leaf in leaves)
     facts = {
         "tree": tree,
-        "places": places(tree),
+        "places": found,
+        "ends": [place for place in found if place.is_leaf],
+        "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
         "counted": counted,
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
     }
@@ -140,18 +146,30 @@ def places(tree: Tree) -> list[Place]:
 
 
 def _laid_out(found: list[Place]) -> list[Place]:
-    """The places with their `way` and `x`."""
+    """The places with their `way`, `x`, `leaf` and `rule`."""
     x, way, children, leaves = [0.0] * len(found), [()] * len(found), [[] for _ in found], count()
+    leaf, rule = [-1] * len(found), [()] * len(found)
     for place in found:
         if place.is_leaf:
-            x[place.number] = float(next(leaves))
+            leaf[place.number] = next(leaves)
+            x[place.number] = float(leaf[place.number])
         if place.parent >= 0:
             way[place.number] = (*way[place.parent], place.number)
+            rule[place.number] = (*rule[place.parent], place.words)
             children[place.parent].append(place.number)
     for number in range(len(found) - 1, -1, -1):
         if children[number]:
             x[number] = sum(x[child] for child in children[number]) / 2
-    return [replace(place, way=way[place.number], x=x[place.number]) for place in found]
+    return [
+        replace(
+            place,
+            way=way[place.number],
+            x=x[place.number],
+            leaf=leaf[place.number],
+            rule=" and ".join(rule[place.number]) or "every row",
+        )
+        for place in found
+    ]
 
 
 def _question(split: Split, features: tuple[Feature, ...]) -> Question:

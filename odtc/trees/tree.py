@@ -21,6 +21,16 @@ class Leaf:
     counts: tuple[float, ...] = ()
     rows: tuple[int, ...] = ()
 
+    def shares(self, n_classes: int) -> tuple[float, ...]:
+        """The share of each class in the training weight of this leaf, of shape (classes,).
+
+        A leaf without training weight has 1 for the class that it predicts, and 0 for the others.
+        """
+        whole = sum(self.counts)
+        if whole <= 0:
+            return tuple(float(k == self.label) for k in range(n_classes))
+        return tuple(count / whole for count in self.counts)
+
 
 @dataclass(frozen=True)
 class Branch:

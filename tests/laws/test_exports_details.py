@@ -1,0 +1,320 @@
+"""Law 3, of what an export gives beside the class: the leaf, the shares of the classes in it, and the rule."""
+
+import csv
+import ctypes
+import io
+import math
+import shutil
+import sqlite3
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
+from odtc.errors import ChoiceError, DataError
+from odtc.trees.exporting import export
+from odtc.trees.rendering import places, render_tree
+from odtc.trees.tree import Branch, Leaf, Tree
+from tests import exported
+from tests.random_trees import cells, rows_for, trees
+
+HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+FIELD, RECORD = "\x1f", "\x1e"  # none of the names holds these
+
+
+def told(tree, X) -> list:
+    """(leaf, class, rule, shares) of each row, None if the tree refuses it."""
+    leaves, ends = tree.leaves(), [place for place in places(tree) if place.is_leaf]
+    found = []
+    for row in X:
+        try:
+            at = int(tree.apply(row[None, :])[0])
+        except DataError:
+            found.append(None)
+            continue
+        rule, node = [], tree.root
+        while isinstance(node, Branch):
+            left = bool(node.split.left(row[None, :])[0])
+            rule.append(node.split.words(tree.features)[0 if left else 1])
+            node = node.left if left else node.right
+        assert node is leaves[at] and ends[at].node is node
+        whole = sum(node.counts)
+        shares = (
+            [c / whole for c in node.counts] if whole else [float(k == node.label) for k in range(len(tree.classes))]
+        )
+        found.append((at, tree.classes[node.label], " and ".join(rule) or "every row", shares))
+    return found
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_python_tells_leaf_rule_and_shares(data):
+    tree = data.draw(trees(oblique=True))
+    names = {"__name__": "exported"}
+    exec(compile(render_tree(tree, "python"), "exported.py", "exec"), names)
+    X = data.draw(rows_for(tree))
+    for row, wanted in zip(X, told(tree, X)):
+        try:
+            cell = cells(tree, row)
+            got = names["leaf"](cell), names["predict"](cell), names["reason"](cell), names["predict_proba"](cell)
+        except ValueError:
+            got = None
+        assert got == (wanted and (*wanted[:3], dict(zip(tree.classes, wanted[3]))))
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_sql_tells_leaf_rule_and_shares(data):
+    tree = data.draw(trees(oblique=True))
+    assume(len({feature.name.lower() for feature in tree.features}) == len(tree.features))
+    assume(all(feature.name.isascii() or feature.name == feature.name.lower() for feature in tree.features))
+    X = data.draw(rows_for(tree))
+    quoted = ['"' + feature.name.replace('"', '""') + '"' for feature in tree.features]
+    with sqlite3.connect(":memory:") as base:
+        types = ["TEXT" if exported.kind_of_cell(feature) == "text" else "REAL" for feature in tree.features]
+        base.execute(f"CREATE TABLE data ({', '.join(f'{name} {kind}' for name, kind in zip(quoted, types))})")
+        rows = [[exported.typed(feature, value) for feature, value in zip(tree.features, row)] for row in X]
+        base.executemany(f"INSERT INTO data VALUES ({', '.join('?' * len(quoted))})", rows)
+        found = [row[len(quoted) :] for row in base.execute(render_tree(tree, "sql"))]
+    base.close()
+    for (leaf, reason, *shares, prediction), wanted in zip(found, told(tree, X), strict=True):
+        assert (leaf, prediction, reason, shares) == (wanted or (None, None, None, [None] * len(tree.classes)))
+
+
+def test_c_tells_leaf_rule_and_shares(tmp_path):
+    features = (Feature("size", NUMERIC), Feature("né", CATEGORICAL, ("red", "?!")))
+    root = Branch(
+        Threshold(0, 0.3), Leaf(0, (1.0, 2.0), (1, 2)), Branch(Subset(1, (0.0,)), Leaf(1, (0.0, 0.0)), Leaf(0))
+    )
+    tree = Tree(root, features, ("a", "b"))
+    (tmp_path / "tree.c").write_text(render_tree(tree, "c"), encoding="utf-8")
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, "-o", tmp_path / "tree.so", tmp_path / "tree.c", "-lm"], check=True)
+    library = ctypes.CDLL(str(tmp_path / "tree.so"))
+    library.probabilities.restype, library.reason.restype = ctypes.POINTER(ctypes.c_double), ctypes.c_char_p
+    row_type = type("Row", (ctypes.Structure,), {"_fields_": [("x0", ctypes.c_double), ("x1", ctypes.c_char_p)]})
+    X = np.array([[0.3, 1.0], [0.4, 0.0], [0.4, 1.0], [np.nan, 0.0]])
+    for row, wanted in zip(X, told(tree, X)):
+        given = row_type(row[0], features[1].levels[int(row[1])].encode())
+        shares = library.probabilities(ctypes.byref(given))
+        got = library.leaf(ctypes.byref(given)), library.reason(ctypes.byref(given)), shares[:2] if shares else None
+        assert got == ((wanted[0], wanted[2].encode(), wanted[3]) if wanted else (-1, None, None))
+
+
+NODE = r"""
+const rows = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const module_ = { exports: {} };
+new Function("module", rows.source)(module_);
+const t = module_.exports;
+console.log(JSON.stringify(rows.rows.map(row => {
+  try { return [t.leaf(row), t.predict(row), t.reason(row), t.probabilities(row)]; } catch (problem) { return null; }
+})));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@settings(deadline=None, max_examples=10, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_javascript_tells_leaf_rule_and_shares(data):
+    import json
+
+    tree = data.draw(trees(oblique=True))
+    X = data.draw(rows_for(tree))
+    rows = [{name: plain(cell) for name, cell in cells(tree, row).items()} for row in X]
+    text = json.dumps({"source": render_tree(tree, "javascript"), "rows": rows})
+    run = subprocess.run(["node", "-e", NODE], input=text, capture_output=True, text=True, encoding="utf-8", check=True)
+    assert [row and tuple(row) for row in json.loads(run.stdout)] == told(tree, X)
+
+
+def plain(cell):
+    if isinstance(cell, float) and math.isnan(cell):
+        return None
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
+# Java and R: rows and answers go through a file, so that the quoting under test quotes no expectation.
+
+
+def as_records(tree, X) -> str:
+    words = [word for feature in tree.features for word in (feature.name, *feature.levels)]
+    assume(not any(sign in word for word in (*words, *tree.classes) for sign in (FIELD, RECORD)))
+    records = []
+    for row in X:
+        fields = []
+        for feature, value in zip(tree.features, row):
+            cell = exported.typed(feature, value)
+            if cell is not None:
+                boolean = exported.kind_of_cell(feature) == "boolean"
+                cell = {1: "true", 0: "false"}.get(cell, "other") if boolean else cell
+                fields += [feature.name, "number" if isinstance(cell, float) else "text"]
+                fields.append(cell.hex() if isinstance(cell, float) else cell)
+        records.append(FIELD.join(fields))
+    return RECORD.join(records)
+
+
+def from_records(text: str) -> list:
+    found = []
+    for record in text.split(RECORD):
+        fields = record.split(FIELD)
+        shares = [float(part) for part in fields[3:]]
+        found.append(None if fields[0] == "refused" else (int(fields[0]), fields[1], fields[2], shares))
+    return found
+
+
+def told_in_decimals(tree, X) -> list:
+    return [one and (*one[:3], [float(repr(share)) for share in one[3]]) for one in told(tree, X)]
+
+
+MAIN = r"""
+import java.nio.charset.StandardCharsets;
+import java.nio.file.*;
+import java.util.*;
+
+public class Main {
+    public static void main(String[] words) throws Exception {
+        String text = new String(Files.readAllBytes(Paths.get(words[0])), StandardCharsets.UTF_8);
+        List<String> found = new ArrayList<>();
+        for (String record : text.split("\u001e", -1)) {
+            String[] fields = record.split("\u001f", -1);
+            Map<String, Object> row = new HashMap<>();
+            for (int k = 0; k + 2 < fields.length; k += 3)
+                row.put(fields[k], fields[k + 1].equals("number") ? (Object) Double.valueOf(fields[k + 2])
+                        : fields[k + 2]);
+            try {
+                StringBuilder line = new StringBuilder();
+                line.append(DecisionTree.leaf(row)).append('\u001f').append(DecisionTree.predict(row));
+                line.append('\u001f').append(DecisionTree.reason(row));
+                for (double share : DecisionTree.probabilities(row)) line.append('\u001f').append(share);
+                found.add(line.toString());
+            } catch (IllegalArgumentException problem) {
+                if (!problem.getMessage().startsWith("the row has no value for")) throw problem;
+                found.add("refused");
+            }
+        }
+        Files.write(Paths.get(words[1]), String.join("\u001e", found).getBytes(StandardCharsets.UTF_8));
+    }
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
+@settings(deadline=None, max_examples=6, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_java_tells_class_leaf_rule_and_shares(data, tmp_path):
+    tree = data.draw(trees(oblique=True))
+    X = data.draw(rows_for(tree))
+    records = as_records(tree, X)
+    (tmp_path / "DecisionTree.java").write_text(render_tree(tree, "java"), encoding="utf-8")
+    (tmp_path / "Main.java").write_text(MAIN, encoding="utf-8")
+    (tmp_path / "rows").write_text(records, encoding="utf-8", newline="")
+    words = ["javac", "-encoding", "UTF-8", "-Werror", "Main.java", "DecisionTree.java"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    subprocess.run(["java", "-cp", ".", "Main", "rows", "found"], cwd=tmp_path, check=True)
+    assert from_records((tmp_path / "found").read_bytes().decode("utf-8")) == told_in_decimals(tree, X)
+
+
+SCRIPT = r"""
+words <- commandArgs(trailingOnly = TRUE)
+source("tree.R", encoding = "UTF-8")
+text_of <- function(path) { t <- rawToChar(readBin(path, "raw", file.size(path))); Encoding(t) <- "UTF-8"; t }
+pieces <- function(t, by) { p <- strsplit(paste0(t, by), by, fixed = TRUE)[[1]]; Encoding(p) <- "UTF-8"; p }
+found <- character(0)
+for (record in pieces(text_of("rows"), "\x1e")) {
+  fields <- pieces(record, "\x1f")
+  row <- list()
+  k <- 1
+  while (k + 2 <= length(fields)) {
+    row[[fields[k]]] <- if (fields[k + 1] == "number") as.numeric(fields[k + 2]) else fields[k + 2]
+    k <- k + 3
+  }
+  line <- tryCatch(
+    paste(c(leaf(row), predict_class(row), reason(row), sprintf("%.17g", probabilities(row))), collapse = "\x1f"),
+    error = function(problem) {
+      if (!startsWith(conditionMessage(problem), "the row has no value for")) stop(problem)
+      "refused"
+    })
+  found <- c(found, enc2utf8(line))
+}
+writeBin(charToRaw(paste(found, collapse = "\x1e")), "found")
+"""
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+@settings(deadline=None, max_examples=10, suppress_health_check=HEALTH)
+@given(data=st.data())
+def test_r_tells_class_leaf_rule_and_shares(data, tmp_path):
+    tree = data.draw(trees(oblique=True))
+    X = data.draw(rows_for(tree))
+    records = as_records(tree, X)
+    (tmp_path / "tree.R").write_text(render_tree(tree, "r"), encoding="utf-8")
+    (tmp_path / "run.R").write_text(SCRIPT, encoding="utf-8")
+    (tmp_path / "rows").write_text(records, encoding="utf-8", newline="")
+    environment = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin:/usr/local/bin"}
+    subprocess.run(["Rscript", "--vanilla", "run.R"], cwd=tmp_path, check=True, env=environment)
+    assert from_records((tmp_path / "found").read_bytes().decode("utf-8")) == told(tree, X)
+
+
+# The spreadsheet, by the package `formulas`, which knows the arithmetic of doubles and not Excel's 15 digits.
+
+COLUMNS = (
+    Feature("size", NUMERIC),
+    Feature('colour "x"', CATEGORICAL, ('a "b"', "red", "blue")),
+    Feature("code", CATEGORICAL, ("1", "2.5")),
+    Feature("ok", "boolean", ("false", "true")),
+)
+SPLITS = (
+    Threshold(0, 0.1 + 0.2),
+    Threshold(0, -1 / 3),
+    Subset(1, (0.0, 2.0)),
+    Subset(2, (1.0,)),
+    Subset(3, (1.0,)),
+    Threshold(1, 0.5),
+    Missing(0),
+    Missing(1),
+    Oblique((Term(0, 0.7, None), Term(1, -1.5, 1.0)), 0.25),
+)
+SIZES = (np.nan, -1 / 3, np.nextafter(-1 / 3, 0), 0.1 + 0.2, np.nextafter(0.3, 1), 0.3, 2.0, 5e-324)
+CELLS = np.array([[s, c, k, b] for s in SIZES for c, k, b in ((np.nan, 0, 1), (0, 1, 0), (1, -1, np.nan), (-1, 1, -1))])
+
+
+@pytest.mark.parametrize("missing", ["drop", "separate"])
+@pytest.mark.parametrize("split", SPLITS, ids=lambda split: split.kind)
+def test_the_spreadsheet_tells_class_leaf_rule_and_shares(split, missing):
+    formulas = pytest.importorskip("formulas", reason="the package formulas is not installed")
+    empty = pytest.importorskip("schedula").EMPTY
+    node = Branch(split, Leaf(0, (2.0, 1.0), (2, 1)), Branch(Subset(1, (1.0,)), Leaf(1), Leaf(0, (1.0, 5.0), (1, 5))))
+    tree = Tree(node, COLUMNS, ("it's", 'say "no"'), "y", missing)
+    header, row = csv.reader(io.StringIO(export(tree, "excel").decode("utf-8-sig")))
+    assert header[:4] == [feature.name for feature in COLUMNS] and row[:4] == [""] * 4
+    compiled = [formulas.Parser().ast(formula)[1].compile() for formula in row[4:]]
+    for values, wanted in zip(CELLS, told(tree, CELLS)):
+        sheet = {}
+        for place, (feature, value) in enumerate(zip(COLUMNS, values)):
+            cell = exported.typed(feature, value)
+            if feature.kind == "boolean" and cell is not None:
+                cell = {1: True, 0: False}.get(cell, "other")
+            sheet["ABCD"[place] + "2"] = empty if cell is None else cell
+        sheet["E2"] = compute(compiled[0], sheet)
+        got = [sheet["E2"], *(compute(formula, sheet) for formula in compiled[1:])]
+        if wanted is None:
+            assert str(got[0]) == "#N/A"
+        else:
+            assert (got[0], got[1], got[2], got[3:]) == wanted
+
+
+def compute(formula, sheet):
+    given = [np.array([[sheet[name]]], dtype=object) for name in formula.inputs]
+    return np.asarray(formula(*given), dtype=object).reshape(-1)[0]
+
+
+def test_a_tree_too_large_for_a_spreadsheet_is_refused():
+    root = Leaf(0)
+    for depth in range(400):
+        root = Branch(Threshold(0, float(depth)), root, Leaf(1))
+    tree = Tree(root, (Feature("x", NUMERIC),), ("a", "b"))
+    with pytest.raises(ChoiceError, match="expected a tree of at most 253 leaves"):
+        export(tree, "excel")
