@@ -10,10 +10,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import odtc as package
 from odtc.cli.app import main
 
-CHECKOUT = Path(package.__file__).resolve().parents[1]
+CHECKOUT = Path(__file__).resolve().parents[1]
 MONKS = CHECKOUT / "examples" / "monks"
 
 

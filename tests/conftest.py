@@ -1,4 +1,7 @@
-"""Fixtures shared by the tests."""
+"""Fixtures shared by the tests, the marker `slow`, and how many examples hypothesis draws.
+
+`pytest -m "not slow"` is the quick subset: no test that is marked slow, and at most QUICK_EXAMPLES examples a law.
+"""
 
 import os
 from pathlib import Path
@@ -10,11 +13,36 @@ from hypothesis import settings
 settings.register_profile("odtc", deadline=None)
 settings.load_profile("odtc")
 
+QUICK_EXAMPLES = 5
+HERE = Path(__file__).parent
+# Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long.
+SLOW = ("solvers", "docs")
+
+
+def is_quick(config) -> bool:
+    """Whether the quick subset was asked for."""
+    return "not slow" in (config.option.markexpr or "")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        place = item.path.relative_to(HERE).as_posix()
+        if any(place == slow or place.startswith(slow + "/") for slow in SLOW):
+            item.add_marker(pytest.mark.slow)
+        # A profile cannot lower the number of examples that a test states itself, so its own settings are lowered.
+        test = getattr(item, "obj", None)
+        own = getattr(test, "_hypothesis_internal_use_settings", None)
+        if own is not None and is_quick(config) and own.max_examples > QUICK_EXAMPLES:
+            getattr(test, "__func__", test)._hypothesis_internal_use_settings = settings(
+                own, max_examples=QUICK_EXAMPLES
+            )
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of benchmark data sets; skips the test where there is none."""
-    folder = Path(os.environ.get("ODTC_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+    """The folder of benchmark data sets; skips the test if there is none."""
+    folder = Path(os.environ.get("ODTC_DATA") or HERE.parents[1] / "shared" / "data")
     if not (folder / "INDEX.md").is_file():
         pytest.skip(f"no benchmark data in {folder}; set ODTC_DATA to a folder that has INDEX.md")
     return folder

@@ -8,16 +8,19 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from odtc.errors import OutputError
 
 
 @contextlib.contextmanager
-def new_file(path):
+def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """A binary stream whose content appears at `path` only if the block ends well.
 
-    Raises OutputError, with nothing left behind, where the folder or the disk refuses.
+    Raises OutputError if the folder or the disk refuses; nothing is then left behind.
     """
     path = Path(path)
     try:
@@ -45,10 +48,12 @@ def new_file(path):
         ) from None
 
 
-def require_writable(path, *read) -> None:
-    """Says before the work what would keep a file from `path` after it: there is no such folder, a folder
-    has the name, or one of the files `read` (None among them for one that is not given) stands there,
-    over which nothing is written. Raises OutputError."""
+def require_writable(path: str | PathLike[str], *read: str | PathLike[str] | None) -> None:
+    """Refuses before the work a `path` that could not be written after it.
+
+    Raises OutputError if the folder does not exist, if a folder has the name, or if `path` is one of the files `read`,
+    which no command overwrites. None among these stands for a file that was not given.
+    """
     path = Path(path)
     if not path.parent.is_dir():
         raise OutputError(
@@ -62,16 +67,16 @@ def require_writable(path, *read) -> None:
             raise OutputError(f"cannot write {str(path)!r}: this command reads that file; name another with -o")
 
 
-def write_text(path, text: str) -> None:
+def write_text(path: str | PathLike[str], text: str) -> None:
     """Text as UTF-8; raises OutputError.
 
-    What UTF-8 cannot say (a file name of other bytes) is escaped, which JSON reads back.
+    Characters that UTF-8 cannot hold (a file name of other bytes) are escaped; JSON reads them back.
     """
     with new_file(path) as stream:
         stream.write(text.encode("utf-8", "backslashreplace"))
 
 
-def write_bytes(path, data: bytes) -> None:
+def write_bytes(path: str | PathLike[str], data: bytes) -> None:
     """Raises OutputError."""
     with new_file(path) as stream:
         stream.write(data)
@@ -85,7 +90,7 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def stem_of(path) -> str:
+def stem_of(path: str | PathLike[str]) -> str:
     """m of m.mps.gz, with its folder."""
     bare = str(path).removesuffix(".gz")
     return bare.removesuffix(Path(bare).suffix)

@@ -1,19 +1,21 @@
-"""The moment at which the work of this context has to end, where it has to: loops look at it between blocks.
+"""The moment at which the work of this context has to end, if there is one: loops look at it between blocks.
 
     with within(seconds):
         for block in blocks:
             check()
             ...
 
-What is inside takes no argument for it, and without a limit the look costs next to nothing. A block is
-so small that it takes a second at most; one product that takes longer is cut into blocks by `product`.
+No function inside takes an argument for it, and without a limit the look costs next to nothing. A block
+takes a second at most; a matrix product that takes longer is cut into blocks by `product`.
 """
 
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from odtc.errors import ModelError, TimeLimitReached
 
@@ -28,9 +30,11 @@ _until: ContextVar[float | None] = ContextVar("odtc deadline", default=None)
 
 
 @contextmanager
-def within(seconds: float | None):
-    """Inside, `check` raises TimeLimitReached when `seconds` (None: no limit) have passed, or sooner where a limit
-    around it says so."""
+def within(seconds: float | None) -> Iterator[None]:
+    """Inside, `check` raises TimeLimitReached when `seconds` (None: no limit) have passed.
+
+    A limit around this one that ends sooner still holds.
+    """
     ends = [end for end in (_until.get(), None if seconds is None else time.monotonic() + seconds) if end is not None]
     token = _until.set(min(ends, default=None))
     try:
@@ -40,18 +44,18 @@ def within(seconds: float | None):
 
 
 def left() -> float | None:
-    """Seconds until the end, 0 or less when it has passed; None where there is none."""
+    """Seconds until the end, 0 or less when it has passed; None if there is no end."""
     end = _until.get()
     return None if end is None else end - time.monotonic()
 
 
 def after(began: float, time_limit: float | None) -> float | None:
-    """What is left of a time limit that began at this moment of time.monotonic(), MOMENT at least; None without one."""
+    """What is left of a limit that began at this time.monotonic(), MOMENT at least; None without a limit."""
     return None if time_limit is None else max(MOMENT, began + time_limit - time.monotonic())
 
 
 def share(seconds: float, part: float = 1.0) -> float:
-    """So many seconds; or this part of those until the end, where that is less."""
+    """The smaller of `seconds` and this part of the seconds until the end."""
     end = left()
     return seconds if end is None else max(0.0, min(seconds, part * end))
 
@@ -67,7 +71,7 @@ def check() -> None:
 
 
 def expect_end(multiplications: float, what: str, instead: str) -> None:
-    """Raises ModelError where so much work would not end today."""
+    """Raises ModelError if so much work would take longer than HOPELESS seconds."""
     if multiplications > RATE * HOPELESS:
         raise ModelError(
             f"{what} would take about {multiplications:.1g} multiplications, some "
@@ -75,13 +79,28 @@ def expect_end(multiplications: float, what: str, instead: str) -> None:
         )
 
 
-def product(left: np.ndarray, right: np.ndarray, dtype) -> np.ndarray:
-    """left.T @ right of this dtype, of (rows, a) and (rows, b): in blocks where it is long, between which the
-    deadline is looked at; the same to the last digit where sums are exact."""
+def product(left: np.ndarray, right: np.ndarray, dtype: DTypeLike) -> np.ndarray:
+    """left.T @ right, in blocks between which the deadline is looked at.
+
+    Parameters
+    ----------
+    left, right : arrays of shape (rows, a) and (rows, b)
+    dtype : the type of the product, and of its sums
+
+    Returns
+    -------
+    array of shape (a, b); the same to the last digit for any blocks if its sums are exact
+
+    Raises
+    ------
+    TimeLimitReached
+        If the deadline has passed.
+    """
     check()
     (n, a), b = left.shape, right.shape[1]
     if n * a * b <= BLOCK:
-        return left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
+        whole: np.ndarray = left.T.astype(dtype, copy=False) @ right.astype(dtype, copy=False)
+        return whole
     columns = max(1, min(b, int(BLOCK / (min(n, ROWS) * a))))
     rows = max(ROWS, int(BLOCK / (a * columns)))
     out = np.zeros((a, b), dtype)

@@ -1,14 +1,19 @@
-"""What a JSON file has to look like, said once, so that a damaged one is refused by the place of its damage.
+"""Schemas of JSON files: a damaged file is refused with the place of its damage.
 
-A shape is TEXT, WHOLE, NUMBER (finite), REAL, FLAG or ANY; a list of one shape, which all entries have; a dict of
-shapes by
-key, those whose key ends in "?" may be absent, others than these may be there; a tuple of alternatives; or a
-function of a value and its place, which returns the next shape, so that shapes may depend on values and on each other.
+A schema is one of
+
+* TEXT, WHOLE, NUMBER (finite), REAL, FLAG or ANY;
+* a list of one schema, which all entries satisfy;
+* a dict of schemas by key; a key that ends in "?" may be absent, and further keys may be present;
+* a tuple of alternatives;
+* a function of a value and its place that returns the next schema, so that schemas may depend on values.
 """
 
 import json
 import sys
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from odtc.base.registry import of_this_stem
 
@@ -20,16 +25,16 @@ TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
     "true or false",
     "anything",
 )
-LONGEST = 60  # characters of a value that is said
+LONGEST = 60  # characters of a value in a message
 LARGEST = sys.float_info.max  # JSON's whole numbers have no end, ours are doubles
 
 
 class SchemaError(Exception):
-    """The first place of a value that has not its shape, in a sentence."""
+    """The first place of a value that does not satisfy its schema, in a sentence."""
 
 
-def read_object(path, what: str, error: type[Exception]) -> dict:
-    """The JSON object of a file; raises `error` with a sentence that names the file, and where the text breaks off."""
+def read_object(path: str | PathLike[str], what: str, error: type[Exception]) -> dict[str, Any]:
+    """The JSON object of a file; raises `error` with a sentence that names the file and the place of the damage."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:
@@ -57,8 +62,8 @@ def read_object(path, what: str, error: type[Exception]) -> dict:
     return facts
 
 
-def validate(value, shape, place: str = "") -> None:
-    """Raises SchemaError where a value has not this shape."""
+def validate(value: Any, shape: Any, place: str = "") -> None:
+    """Raises SchemaError if the value does not satisfy this schema."""
     while callable(shape):
         shape = shape(value, place)
     if isinstance(shape, tuple):
@@ -88,7 +93,7 @@ def validate(value, shape, place: str = "") -> None:
         _expect(fits.get(shape, value == shape), shape if shape in fits else repr(shape), value, place)
 
 
-def _fit_any(value, shapes, place) -> None:
+def _fit_any(value: Any, shapes: tuple[Any, ...], place: str) -> None:
     for shape in shapes:
         try:
             validate(value, shape, place)
@@ -106,12 +111,12 @@ def _fit_any(value, shapes, place) -> None:
     )
 
 
-def _expect(fits: bool, wanted: str, value, place: str) -> None:
+def _expect(fits: bool, wanted: str, value: Any, place: str) -> None:
     if not fits:
         raise SchemaError(f"expected {wanted}{f' at {place}' if place else ''}, got {said(value)}")
 
 
-def said(value) -> str:
+def said(value: object) -> str:
     """A value in a few characters."""
     if value is None:
         return "null"
@@ -126,7 +131,7 @@ def said(value) -> str:
 
 
 def why(problem: Exception) -> str:
-    """What was wrong with a value that has its shape, in words and not as the name of an exception."""
+    """What was wrong with a value that satisfies its schema, in words and not as the name of an exception."""
     if isinstance(problem, KeyError):
         return f"{said(problem.args[0])} is not known there"
     if isinstance(problem, RecursionError):

@@ -7,8 +7,7 @@ from odtc.errors import ModelError
 
 
 def available() -> int | None:
-    """Bytes that can still be had: what the system or the container leaves, the smaller; None where
-    neither says."""
+    """Bytes that are still free: the smaller of what the system and the container leave; None if neither reports it."""
     found = []
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
@@ -32,7 +31,7 @@ SMALLER = "use a smaller --depth, or fewer tests (for instance --encoding auto:b
 
 
 def require_memory(size: float, what: str, instead: str = SMALLER) -> None:
-    """Raises ModelError where `size` bytes are more than there is."""
+    """Raises ModelError if `size` bytes are more than what is free."""
     room = available() if size > FEW else None  # to ask takes longer than to fill so little
     if room is not None and size > room:
         raise ModelError(

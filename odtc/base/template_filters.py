@@ -3,6 +3,7 @@
 import json
 import math
 import unicodedata
+from collections.abc import Iterable
 from html import escape
 
 from odtc.base.text import show_number
@@ -15,13 +16,13 @@ def py_str(text: str) -> str:
     return repr(str(text))
 
 
-def py_value(value) -> str:
+def py_value(value: object) -> str:
     """A Python expression for exactly this text or double, or for a tuple of a sequence of them."""
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(map(py_value, value)) + ("," if len(value) == 1 else "") + ")"
     if isinstance(value, str):
         return py_str(value)
-    text = repr(float(value))  # the shortest text that reads back as the same double
+    text = repr(float(value))  # type: ignore[arg-type]  # the shortest text that reads back as the same double
     return text if text.lstrip("-")[0].isdigit() else f'float("{text}")'
 
 
@@ -61,13 +62,14 @@ def js_str(text: str) -> str:
     return json.dumps(str(text)).replace("<", "\\u003c").replace("*/", "*\\/")
 
 
-def js_value(value) -> str:
+def js_value(value: object) -> str:
     """An expression of JavaScript for exactly this text, double, or list of them."""
     if isinstance(value, (tuple, list)):
         return "[" + ", ".join(map(js_value, value)) + "]"
     if isinstance(value, str):
         return js_str(value)
-    return repr(float(value)) if math.isfinite(value) else ("Infinity" if value > 0 else "-Infinity")
+    number = float(value)  # type: ignore[arg-type]
+    return repr(number) if math.isfinite(number) else ("Infinity" if number > 0 else "-Infinity")
 
 
 def java_str(text: str) -> str:
@@ -176,13 +178,13 @@ def of(count: int, thing: str, things: str = "") -> str:
 
 
 def percent(part: float, whole: float) -> str:
-    """ "90.7%"; "100%" and "0%" are only said where they are exact."""
+    """ "90.7%"; "100%" and "0%" only if they are exact."""
     if part in (0, whole):
         return "100%" if part else "0%"
     return f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
 
 
-def tally(amounts, classes) -> str:
+def tally(amounts: Iterable[float], classes: Iterable[str]) -> str:
     """ "versicolor: 49, virginica: 5": the classes that are there at all, on one line."""
     pairs = zip(classes, amounts)
     return ", ".join(f"{one_line(name)}: {show_number(round(n, 3))}" for name, n in pairs if n)
@@ -195,13 +197,13 @@ def aligned(text: str, sides: str = "", widest: int = 72) -> str:
     a tab, and a cell wider than `widest` do not widen a column.
     """
     lines = [line.split("\t") for line in text.split("\n")]
-    widths = {}
+    widths: dict[int, int] = {}
     for cells in lines:
         for column, cell in enumerate(cells[:-1]):
             if _width(cell) <= widest:
                 widths[column] = max(widths.get(column, 0), _width(cell))
 
-    def padded(column, cell):
+    def padded(column: int, cell: str) -> str:
         space = " " * (widths.get(column, 0) - _width(cell))
         return space + cell if sides[column : column + 1] == "r" else cell + space
 

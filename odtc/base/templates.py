@@ -12,7 +12,7 @@ from odtc.errors import ChoiceError, OutputError
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 
-def render(name: str, /, templates: str | Path | None = None, **facts) -> str:
+def render(name: str, /, templates: str | Path | None = None, **facts: object) -> str:
     """The template of this name (`command/highs.jinja`) filled with facts.
 
     Raises ChoiceError for an unknown template, OutputError for one that fails.
@@ -28,15 +28,19 @@ def render(name: str, /, templates: str | Path | None = None, **facts) -> str:
         raise OutputError(f"the template {name!r} cannot be filled{line}: {problem}") from problem
 
 
-def render_line(text: str, **facts) -> str:
-    """A template that stands in a line of its own, as in a solver's description; raises OutputError."""
+def render_line(text: str, **facts: object) -> str:
+    """A template of one line, as in a solver's description; raises OutputError."""
     try:
         return _environment(()).from_string(text).render(**facts)
     except jinja2.TemplateError as problem:
         raise OutputError(f"the template {text!r} fails: {problem}") from None
 
 
-def template_folders(templates) -> tuple[Path, ...]:
+def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
+    """Where templates are looked for: the user's folder, if there is one, then that of odtc.
+
+    Raises ChoiceError if `templates` is not a folder.
+    """
     here = Path(__file__).resolve().parent.parent  # the package odtc
     packaged, checkout = here / "templates", here.parent / "templates"
     # Beside an installed package a folder `templates` would be a stranger's.

@@ -1,12 +1,12 @@
 """Families of columns or rows of a model: names and places are computed from blocks, never stored one by one."""
 
-import base64
 import re
-import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from odtc.base.packing import pack, unpack
 from odtc.errors import ModelError
 from odtc.model.name_spans import Words
 
@@ -57,7 +57,7 @@ class Block:
         """The length of each name."""
         return len(self.name) + sum(1 + axis.digits for axis in self.axes)
 
-    def __getitem__(self, labels) -> "Cells":
+    def __getitem__(self, labels: Any) -> "Cells":
         labels = labels if isinstance(labels, tuple) else (labels,)
         if len(labels) != len(self.axes):
             raise ModelError(f"block {self.name!r} has {len(self.axes)} axes, got {len(labels)} labels")
@@ -95,10 +95,10 @@ class Block:
         return table
 
     def places(self, words: Words) -> np.ndarray:
-        """The place within the block of each of these names, -1 for another's."""
+        """int64 (words,): the place of each name within the block, -1 for a name of another block."""
         return words.places(self.name, [(axis.digits, axis.first, axis.size) for axis in self.axes])
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         axes = [{"name": a.name, "size": a.size, "first": a.first} for a in self.axes]
         return {"name": self.name, "role": self.role, "axes": axes}
 
@@ -110,12 +110,12 @@ class PickedBlock(Block):
     It has one axis of labels, the members from 0 on; the names are those of the grid.
     """
 
-    members: np.ndarray = None
+    members: np.ndarray = None  # type: ignore[assignment]  # behind the fields of Block, which have a default
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.members.setflags(write=False)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, PickedBlock) and self.to_json() == other.to_json() and self.start == other.start
 
     __hash__ = Block.__hash__
@@ -128,7 +128,7 @@ class PickedBlock(Block):
     def size(self) -> int:
         return len(self.members)
 
-    def __getitem__(self, labels) -> "Cells":
+    def __getitem__(self, labels: Any) -> "Cells":
         place = np.asarray(labels)
         if place.size and (place.min() < 0 or place.max() >= self.size):
             raise ModelError(f"block {self.name!r}: a label is out of range")
@@ -148,16 +148,15 @@ class PickedBlock(Block):
         found[found] = self.members[at[found]] == grid[found]
         return np.where(found, at, -1)
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         mask = np.zeros(int(np.prod([axis.size for axis in self.axes], dtype=np.int64)), bool)
         mask[self.members] = True
-        packed = zlib.compress(np.packbits(mask).tobytes(), 6)
-        return super().to_json() | {"members": base64.b64encode(packed).decode("ascii")}
+        return super().to_json() | {"members": pack(np.packbits(mask).tobytes())}
 
 
 @dataclass(frozen=True)
 class NamedBlock:
-    """Columns or rows with names of their own: what a model file that odtc did not write holds."""
+    """Columns or rows with names of their own, as in a model file that odtc did not write."""
 
     table: tuple[str, ...]
     start: int = 0
@@ -206,20 +205,20 @@ class Cells:
 
     def flat(self) -> np.ndarray:
         """Their places in the model, int32 of the broadcast shape."""
-        index = np.int32(self.block.start)
+        index: Any = np.int32(self.block.start)
         for place, stride in zip(self.places, _strides(self.block.shape)):
             index = index + place.astype(np.int32, copy=False) * np.int32(stride)
         return np.asarray(index)
 
 
-def blocks_from_json(facts: list[dict]) -> tuple[Block, ...]:
+def blocks_from_json(facts: list[dict[str, Any]]) -> tuple[Block, ...]:
     """Blocks as `to_json` wrote them, in order, with their places computed anew."""
     blocks, start = [], 0
     for fact in facts:
         axes = tuple(Axis(a["name"], int(a["size"]), int(a["first"])) for a in fact["axes"])
         block = Block(fact["name"], axes, start, fact["role"])
         if "members" in fact:
-            packed = np.frombuffer(zlib.decompress(base64.b64decode(fact["members"])), np.uint8)
+            packed = np.frombuffer(unpack(fact["members"]), np.uint8)
             members = np.flatnonzero(np.unpackbits(packed, count=block.size))
             block = PickedBlock(block.name, axes, start, block.role, members)
         blocks.append(block)
@@ -227,7 +226,7 @@ def blocks_from_json(facts: list[dict]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _strides(shape) -> list[int]:
+def _strides(shape: tuple[int, ...]) -> list[int]:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)

@@ -1,13 +1,16 @@
 """Builds a model: a formulation adds blocks of columns and rows, and terms between them."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.errors import ModelError
-from odtc.model.blocks import Axis, Block, Cells, PickedBlock
+from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock
 from odtc.model.milp import SMALL, Model, Term
 
 LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
@@ -16,18 +19,24 @@ LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies w
 class ModelBuilder:
     """Collects blocks and terms; `finish` freezes them into a Model."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
-        self._columns, self._rows, self._terms = [], [], []
-        self._cost, self._lower, self._upper, self._integer = [], [], [], []
-        self._row_lower, self._row_upper = [], []
-        self._lazy, self._base = [], None
+        self._columns: list[Block | NamedBlock] = []
+        self._rows: list[Block | NamedBlock] = []
+        self._terms: list[Term] = []
+        self._cost: list[np.ndarray] = []
+        self._lower: list[np.ndarray] = []
+        self._upper: list[np.ndarray] = []
+        self._integer: list[np.ndarray] = []
+        self._row_lower: list[np.ndarray] = []
+        self._row_upper: list[np.ndarray] = []
+        self._lazy: list[str] = []
+        self._base: Model | None = None
         self._n_cols = self._n_rows = 0
 
     @classmethod
     def onto(cls, model: Model) -> "ModelBuilder":
-        """A builder that begins with all of a built model, so that no column and no row is renumbered:
-        what it adds stands behind them."""
+        """A builder that begins with all columns and rows of a model; additions follow behind them."""
         m = cls(model.name)
         m._columns, m._rows, m._terms, m._base = [*model.columns], [*model.rows], [*model.terms], model
         m._cost, m._lower, m._upper, m._integer = [model.c], [model.col_lower], [model.col_upper], [model.integrality]
@@ -40,29 +49,46 @@ class ModelBuilder:
         name: str,
         *axes: Axis,
         role: str = "",
-        cost=0.0,
-        lower=0.0,
-        upper=1.0,
+        cost: ArrayLike | Callable[[], ArrayLike] = 0.0,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = 1.0,
         integer: bool | np.ndarray = False,
         members: np.ndarray | None = None,
     ) -> Block:
-        """A new block of columns; cost, bounds and kind broadcast to its shape. A cost that is itself
-        large is given as a function, asked for when there is known to be room for it. `members`
-        picks places of the grid, as in PickedBlock."""
+        """Adds a block of columns.
+
+        Parameters
+        ----------
+        name, *axes, role : as of Block
+        cost, lower, upper, integer : they broadcast to the block's shape. A cost that is itself large is given as a
+            function, which is called when memory for it is known to suffice
+        members : the places of the grid that are columns, as in PickedBlock; None for all
+
+        Returns
+        -------
+        The block, whose cells are the columns of `add`
+
+        Raises
+        ------
+        ModelError
+            If the model has more columns than an index or the memory can hold.
+        """
         block = Block(name, axes, self._n_cols, role)
         if members is not None:
             block = PickedBlock(name, axes, self._n_cols, role, members)
         self._require_memory(block.stop, self._n_rows)
-        cost = cost() if callable(cost) else cost
+        prices = cost() if callable(cost) else cost
         self._columns.append(block)
         self._n_cols = block.stop
-        for store, value in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
+        for store, value in ((self._cost, prices), (self._lower, lower), (self._upper, upper)):
             store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
         self._integer.append(np.broadcast_to(np.asarray(integer, np.uint8), block.shape).reshape(-1))
         return block
 
-    def rows(self, name: str, *axes: Axis, lower=-np.inf, upper=np.inf, lazy: bool = False) -> Block:
-        """A new block of rows; their bounds broadcast to its shape. `lazy` as in Model."""
+    def rows(
+        self, name: str, *axes: Axis, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf, lazy: bool = False
+    ) -> Block:
+        """Adds a block of rows whose bounds broadcast to its shape; `lazy` as in Model, ModelError as in `columns`."""
         block = Block(name, axes, self._n_rows)
         self._require_memory(self._n_cols, block.stop)
         self._rows.append(block)
@@ -72,7 +98,7 @@ class ModelBuilder:
             store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
         return block
 
-    def add(self, rows: Cells, columns: Cells, coef=1.0) -> None:
+    def add(self, rows: Cells, columns: Cells, coef: ArrayLike = 1.0) -> None:
         """coef · columns in rows; no (row, column) pair may come twice in a model."""
         deadline.check()
         term = Term(rows, columns, np.asarray(coef, float))
@@ -80,8 +106,10 @@ class ModelBuilder:
             self._terms.append(term)
 
     def constant(self, value: float) -> None:
-        """A constant of the objective, as a column fixed to 1 (FORMATS §5: no constant in a file is
-        read alike by all solvers)."""
+        """Adds a constant to the objective, as a column fixed to 1.
+
+        Solvers read constants of a file in different ways (docs/background/file-formats.md, "Traps").
+        """
         if value:
             self.columns("objconst", role="constant", cost=value, lower=1.0, upper=1.0)
 
@@ -98,17 +126,20 @@ class ModelBuilder:
             )
 
     def finish(self) -> Model:
-        joined = lambda parts: np.concatenate(parts) if parts else np.zeros(0)  # noqa: E731
-        vectors = dict(
-            c=joined(self._cost),
-            row_lower=joined(self._row_lower),
-            row_upper=joined(self._row_upper),
-            col_lower=joined(self._lower),
-            col_upper=joined(self._upper),
-            integrality=joined(self._integer),
+        vectors: dict[str, Any] = dict(
+            c=_join(self._cost),
+            row_lower=_join(self._row_lower),
+            row_upper=_join(self._row_upper),
+            col_lower=_join(self._lower),
+            col_upper=_join(self._upper),
+            integrality=_join(self._integer),
             columns=tuple(self._columns),
             rows=tuple(self._rows),
             lazy=tuple(self._lazy),
             terms=tuple(self._terms),
         )
         return replace(self._base, **vectors) if self._base is not None else Model(self.name, offset=0.0, **vectors)
+
+
+def _join(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,9 +1,12 @@
 """A point against its model: bounds, rows and integrality, each one line with its numbers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
 
 TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
@@ -19,14 +22,23 @@ class Check:
     passed: bool
     text: str
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return {"check": self.name, "passed": self.passed, "text": self.text}
 
 
-@np.errstate(invalid="ignore")  # what is not finite breaks what it touches
+@np.errstate(invalid="ignore")  # a value that is not finite violates every row that it is in
 def check_point(model: Model, x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
-    """The point `x`, float64 of shape (columns,), against bounds, rows and integrality, with the
-    largest violation of each."""
+    """Checks a point against bounds, rows and integrality.
+
+    Parameters
+    ----------
+    x : float64 of shape (columns,)
+    tolerance : the largest violation that passes, relative to the numbers in each sum and at least absolute
+
+    Returns
+    -------
+    Three checks, each with the largest violation in its text
+    """
     # Rounding grows with the numbers in a sum, so the tolerance does too.
     scale = np.maximum(1.0, np.abs(x))
     beyond = np.maximum(model.col_lower - x, x - model.col_upper) / scale
@@ -42,7 +54,7 @@ def check_point(model: Model, x: np.ndarray, tolerance: float = TOLERANCE) -> li
 
 
 def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Check]:
-    """The objective of a point against what is said that it is; nothing where nothing is said."""
+    """The objective of a point against the objective that the solver reports; no check if it reports none."""
     if claimed is None:
         return []
     objective = model.objective(x)
@@ -50,7 +62,7 @@ def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Chec
 
 
 def broken(model: Model, x: np.ndarray, tolerance: float = BROKEN) -> str:
-    """What the point breaks of the model, in words; "" where it is a solution."""
+    """Which bounds and rows of the model the point violates, in words; "" if it is a solution."""
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
 
 
@@ -58,10 +70,12 @@ def close(a: float, b: float, tolerance: float = TOLERANCE) -> bool:
     return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
 
-def _largest(name: str, violation: np.ndarray, blocks, count: int, tolerance: float) -> Check:
+def _largest(
+    name: str, violation: np.ndarray, blocks: Sequence[Block | NamedBlock], count: int, tolerance: float
+) -> Check:
     if not len(violation):
         return Check(name, True, "none")
-    violation = np.where(np.isnan(violation), np.inf, violation)  # what is no number keeps nothing
+    violation = np.where(np.isnan(violation), np.inf, violation)  # NaN satisfies no row
     at = int(np.argmax(violation))
     worst = max(0.0, float(violation[at]))
     if worst == 0:

@@ -11,9 +11,10 @@ can still be written, column block by column block, and names are computed, neve
 The names are those of scipy.optimize.milp and HiGHS. A model is always a minimisation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +41,13 @@ class Term:
     def shape(self) -> tuple[int, ...]:
         return np.broadcast_shapes(self.rows.shape, self.columns.shape, self.coef.shape)
 
-    def part(self, begin: int, end: int, by_rows: bool = False):
-        """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in
-        begin .. end; None where there are none."""
+    def part(self, begin: int, end: int, by_rows: bool = False) -> tuple[np.ndarray, ...] | None:
+        """(rows, columns, coefs), flat, of the entries whose column (or row) has a first label in begin .. end.
+
+        None if there are no such entries.
+        """
         size, ndim, split = self.shape, len(self.shape), len(self.rows.places)
-        parts = [
+        parts: list[np.ndarray] = [
             p.reshape((1,) * (ndim - p.ndim) + p.shape) for p in (*self.rows.places, *self.columns.places, self.coef)
         ]
         side, first = (self.rows, 0) if by_rows else (self.columns, split)
@@ -71,9 +74,12 @@ class Term:
 
 @dataclass(frozen=True)
 class Model:
-    """See the module's first lines. Vectors are float64 of shape (columns,) or (rows,), read-only;
-    `integrality` is uint8. `lazy` names the row blocks that are needed, but may be left to the solver until they are
-    violated, `user_cuts` those that no integer point breaks and that only tighten the relaxation."""
+    """A model; the formula stands in the module's first lines.
+
+    Vectors are float64 of shape (columns,) or (rows,) and read-only; `integrality` is uint8. `lazy` names the blocks of
+    rows that the model needs, but that a solver may leave out until they are violated. `user_cuts` names those that
+    no integer point violates: they only tighten the relaxation.
+    """
 
     name: str
     c: np.ndarray
@@ -92,11 +98,11 @@ class Model:
         tuple[str, str], ...
     ] = ()  # of these, the blocks of rows that no build makes again: (name, family)
     terms: tuple[Term, ...] = field(default=(), repr=False)
-    matrix: object = field(default=None, repr=False)  # the csc_array of a model read from a file
-    problem: object = field(default=None, repr=False, compare=False)  # what it was built from
+    matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
+    problem: Any = field(default=None, repr=False, compare=False)  # what it was built from
     maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):
             array.setflags(write=False)
 
@@ -113,7 +119,7 @@ class Model:
         return self.matrix.nnz if self.matrix is not None else sum(term.nnz for term in self.terms)
 
     @cached_property
-    def A(self):
+    def A(self) -> Any:
         """The constraint matrix, scipy.sparse.csc_array of shape (rows, columns)."""
         if self.matrix is not None:
             return self.matrix
@@ -124,15 +130,15 @@ class Model:
         parts = [part for _, _, part in self.column_chunks()]
         if len(parts) == 1:
             return parts[0]
-        starts = np.cumsum([0] + [part.nnz for part in parts])
-        indptr = np.concatenate([[0]] + [part.indptr[1:] + at for part, at in zip(parts, starts)])
+        starts = np.cumsum(np.array([0] + [part.nnz for part in parts]))
+        indptr = np.concatenate([np.zeros(1, np.int64)] + [part.indptr[1:] + at for part, at in zip(parts, starts)])
         indices = np.concatenate([part.indices for part in parts])
         data = np.concatenate([part.data for part in parts])
         if starts[-1] < 2**31:  # scipy wants both index arrays of one type
             indptr = indptr.astype(np.int32)
         return sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols))
 
-    def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, object]]:
+    def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
         """(begin, end, csc_array of columns begin .. end) over all columns, in order.
 
         Each chunk lies within one block and holds about `most` nonzeros, or one first label.
@@ -147,7 +153,9 @@ class Model:
                 part.sort_indices()
                 yield begin, end, part
 
-    def row_chunks(self, most: int = CHUNK, blocks=None) -> Iterator[tuple[int, int, object]]:
+    def row_chunks(
+        self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
+    ) -> Iterator[tuple[int, int, Any]]:
         """(begin, end, csr_array of rows begin .. end) over all rows, or those of `blocks`, in order, as
         `column_chunks`."""
         whole = self.matrix.tocsr() if self.matrix is not None else None
@@ -183,9 +191,11 @@ class Model:
         return float(self.c @ x + self.offset)
 
 
-def _pieces(block: Block, terms, most: int, by_rows: bool):
+def _pieces(
+    block: Block | NamedBlock, terms: list[Term], most: int, by_rows: bool
+) -> Iterator[tuple[int, int, tuple[np.ndarray, ...]]]:
     """(begin, end, (rows, columns, coefs)): the terms of one block, cut along its first axis."""
-    labels = block.shape[0] if block.axes else 1
+    labels = block.shape[0] if block.shape else 1
     inner = block.size // labels
     step = max(1, int(labels * most / max(most, sum(term.nnz for term in terms))))
     for begin in range(0, labels, step):
@@ -196,7 +206,7 @@ def _pieces(block: Block, terms, most: int, by_rows: bool):
         yield block.start + begin * inner, block.start + end * inner, joined
 
 
-def _sparse(coefs, rows, columns, shape):
+def _sparse(coefs: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Any:
     import scipy.sparse as sp
 
     entries = sp.coo_array((coefs, (rows, columns)), shape=shape)

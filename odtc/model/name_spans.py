@@ -3,7 +3,9 @@
 A solution file has millions of lines; as Python strings they cost more than the solver's own reading.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -28,7 +30,7 @@ class Words:
     ends: np.ndarray
 
     @classmethod
-    def of(cls, texts) -> "Words":
+    def of(cls, texts: Sequence[str]) -> "Words":
         joined = "".join(texts)
         packed = texts if joined.isascii() else [text.encode("utf-8") for text in texts]
         lengths = np.fromiter(map(len, packed), np.int64, len(texts))
@@ -41,12 +43,12 @@ class Words:
     def __getitem__(self, at: int) -> str:
         return bytes(self.buffer[self.starts[at] : self.ends[at]]).decode("utf-8", "replace")
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         data = self.buffer.tobytes()
         for start, end in zip(self.starts.tolist(), self.ends.tolist()):
             yield data[start:end].decode("utf-8", "replace")
 
-    def take(self, which) -> "Words":
+    def take(self, which: slice | np.ndarray) -> "Words":
         return Words(self.buffer, self.starts[which], self.ends[which])
 
     def line(self, at: int) -> int:
@@ -102,7 +104,7 @@ class Words:
             fitting = fitting[lengths[fitting] > at]
         return values, np.flatnonzero(other)
 
-    def places(self, stem: str, axes, mark: str = "_") -> np.ndarray:
+    def places(self, stem: str, axes: Sequence[tuple[int, int, int]], mark: str = "_") -> np.ndarray:
         """The place of each name `<stem><mark><label><mark><label>...` in C order, int64 of shape
         (words,), -1 for a word that is none. `axes` holds (digits, first label, size) of each label."""
         width = len(stem) + sum(len(mark) + digits for digits, _, _ in axes)
@@ -133,7 +135,7 @@ class Words:
             found[part[good]] = place[good]
         return found
 
-    def _refuse(self, at: int, what: str):
+    def _refuse(self, at: int, what: str) -> NoReturn:
         word = self[at]
         raise SolutionError(
             f"expected a number as the value of each of {what}, got {word[:60]!r} in line {self.line(at)}; "
@@ -171,7 +173,7 @@ def table(data: bytes, begin: int, end: int | None, width: int, what: str) -> li
 
 
 def split(data: bytes, begin: int = 0, end: int | None = None) -> Words:
-    """All words of data[begin:end]; what parts them is any byte up to the blank."""
+    """All words of data[begin:end]; any byte up to the blank (32) separates them."""
     buffer = np.frombuffer(data, np.uint8)
     blank = buffer[begin:end] <= BLANK
     if not len(blank):

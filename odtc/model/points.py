@@ -1,20 +1,22 @@
 """Points of a model: values by name as a vector over its columns, and a vector as one array per block."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from odtc.errors import SolutionError
-from odtc.model.blocks import SLACK
+from odtc.model.blocks import SLACK, Block, NamedBlock
 from odtc.model.name_spans import Words
 
 
-def split_point(blocks, x: np.ndarray) -> dict[str, np.ndarray]:
+def split_point(blocks: Sequence[Block | NamedBlock], x: np.ndarray) -> dict[str, np.ndarray]:
     """A point as one array per block of columns, in the block's shape."""
     return {block.name: x[block.start : block.stop].reshape(block.shape) for block in blocks}
 
 
-def name_list(blocks) -> list[str]:
+def name_list(blocks: Sequence[Block | NamedBlock]) -> list[str]:
     """All names of these blocks, in order."""
-    names = []
+    names: list[str] = []
     for block in blocks:
         table = block.names()
         packed = np.ascontiguousarray(table).view(f"S{table.shape[1]}").ravel()
@@ -22,11 +24,23 @@ def name_list(blocks) -> list[str]:
     return names
 
 
-def align(blocks, names, values: np.ndarray) -> np.ndarray:
-    """The point that these name-value pairs give, float64 of shape (columns,); absent names are 0.
+def align(blocks: Sequence[Block | NamedBlock], names: Words | Sequence[str] | None, values: np.ndarray) -> np.ndarray:
+    """The point that these pairs of names and values describe; absent names are 0.
 
-    `names` are Words or texts; None where the values are those of all columns, in their order.
-    Raises SolutionError for a name that is no column of the model, or that comes twice.
+    Parameters
+    ----------
+    blocks : the blocks of columns of the model, in order
+    names : the name of each value; None if the values are those of all columns, in their order
+    values : float64 of shape (names,)
+
+    Returns
+    -------
+    float64 of shape (columns,)
+
+    Raises
+    ------
+    SolutionError
+        If a name is no column of the model, or comes twice.
     """
     size = blocks[-1].stop if blocks else 0
     if names is None:
@@ -41,11 +55,26 @@ def align(blocks, names, values: np.ndarray) -> np.ndarray:
 
 
 def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: int) -> np.ndarray:
-    """The point with these values at these places, 0 elsewhere; place -1 is a name that is no column.
+    """The point with these values at these places, 0 elsewhere.
 
-    Raises SolutionError for such a name, unless it is of a slack that a solver added to a range, for
-    a place that comes twice, and for another number of values where there are no names.
+    Parameters
+    ----------
+    places : int64 of shape (values,); -1 for a name that is no column
+    names : the name of each value, for messages; None if the file has no names
+    values : float64 of shape (values,)
+    size : the number of columns
+
+    Returns
+    -------
+    float64 of shape (size,)
+
+    Raises
+    ------
+    SolutionError
+        If a name is no column (and no slack that a solver added to a range), if a place comes twice, or if there are
+        no names and not `size` values.
     """
+    columns = Words.of([]) if names is None else names
     if names is None and len(values) != size:
         raise SolutionError(
             f"expected {size} values, one for each column of the model, got {len(values)}; the solution belongs to "
@@ -53,20 +82,20 @@ def point_at(places: np.ndarray, names: Words | None, values: np.ndarray, size: 
         )
     foreign = np.flatnonzero(places < 0)
     for at in foreign.tolist():
-        if not SLACK.match(names[at]):
+        if not SLACK.match(columns[at]):
             raise SolutionError(
-                f"column {names[at][:60]!r} of the solution is not in the model; it belongs to another one"
+                f"column {columns[at][:60]!r} of the solution is not in the model; it belongs to another one"
             )
     if len(foreign):
         keep = places >= 0
-        names, places, values = names.take(keep), places[keep], np.asarray(values)[keep]
+        columns, places, values = columns.take(keep), places[keep], np.asarray(values)[keep]
     seen = np.zeros(size, bool)
     seen[places] = True
     if np.count_nonzero(seen) < len(places):
         order = np.argsort(places, kind="stable")
         at = int(order[1:][places[order[1:]] == places[order[:-1]]].min())
         raise SolutionError(
-            f"column {names[at][:60]!r} comes twice in the solution, the second time in line {names.line(at)}"
+            f"column {columns[at][:60]!r} comes twice in the solution, the second time in line {columns.line(at)}"
         )
     x = np.zeros(size)
     x[places] = values

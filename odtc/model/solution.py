@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class Options:
     seed: int = 0
     gap: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for key, value, fits, wanted in (
             ("--time-limit", self.time_limit, self.time_limit is None or 0 < self.time_limit < 1e9, "seconds above 0"),
             ("--threads", self.threads, self.threads is None or 1 <= self.threads <= 1024, "a whole number from 1"),
@@ -91,9 +92,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Racer:
-    """One solver's part in a race: how it ended, with what, after how many seconds, and what of the
-    result it `gave`: "proof", or "incumbent" and "bound", or nothing. Of one that was stopped and handed
-    in nothing, `objective` and `bound` are the last that it said."""
+    """One solver's part in a race: how it ended, with what objective and bound, after how many seconds.
+
+    `gave` holds its share of the result: "proof", or "incumbent" and "bound", or nothing. If a solver was stopped
+    before it handed in a result, `objective` and `bound` are the last that its log reported.
+    """
 
     name: str
     solver: str
@@ -108,11 +111,11 @@ class Racer:
     def won(self) -> bool:
         return bool(self.gave)
 
-    def to_json(self) -> dict:
+    def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"termination": str(self.termination), "won": self.won, "gave": list(self.gave)}
 
     @classmethod
-    def from_json(cls, facts: dict) -> "Racer":
+    def from_json(cls, facts: dict[str, Any]) -> "Racer":
         """Raises KeyError, TypeError or ValueError for facts of another kind."""
         facts = {key: value for key, value in facts.items() if key != "won"}
         return cls(**facts | {"termination": Termination(facts["termination"]), "gave": tuple(facts["gave"])})
@@ -120,11 +123,14 @@ class Racer:
 
 @dataclass(frozen=True)
 class Solution:
-    """`x` is float64 of shape (columns,), or None; `objective` is c·x + offset computed from it,
-    `claimed` what the solver said it is; `bound` is a lower bound (minimisation). `history` holds
-    (seconds, incumbent, bound) at every change; `start` says what became of a MIP start. `seconds` is
-    wall time; `cpu_seconds` is what the solver itself used, its process's start not counted, None
-    where it was not measured (a program, a thread of this process, or one that had to be ended)."""
+    """The result of a solver, whose objective was computed again from its point.
+
+    `x` is float64 of shape (columns,), or None. `objective` is c·x + offset of `x`; `claimed` is the objective that the
+    solver reported; `bound` is a lower bound (every model is a minimisation). `history` holds (seconds, incumbent,
+    bound) at every change. `start` says what became of a MIP start. `seconds` is wall time. `cpu_seconds` is the time
+    of the solver itself without the start of its process; None if it was not measured (a program, a thread of this
+    process, or a process that had to be ended).
+    """
 
     x: np.ndarray | None = field(repr=False)
     termination: Termination

@@ -5,7 +5,6 @@ the blocks of columns; the data file itself is only named, with its fingerprint.
 no machine names: the same input gives the same bytes.
 """
 
-import base64
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from odtc.base import packing
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
 from odtc.data.cost_matrix import cost_matrix
@@ -375,11 +375,11 @@ def _problem(facts: dict) -> Problem:
 
 
 def _pack(array: np.ndarray) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes(), 6)).decode("ascii")
+    return packing.pack(np.ascontiguousarray(array).tobytes())
 
 
 def _unpack(text: str, dtype) -> np.ndarray:
     try:
-        return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype)
+        return np.frombuffer(packing.unpack(text), dtype)
     except (ValueError, zlib.error):
         raise ValueError(f"expected packed numbers, got the text {said(text)}") from None

@@ -248,7 +248,8 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
         ("--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"),
         ("--select", "balanced"),
         ("--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
-        ("--encoding", "oblique:pool=5"),
+        # So many seconds that the search ends by its restarts: what it finds then does not hang on the machine's speed.
+        ("--encoding", "oblique:pool=5,seconds=600"),
     ],
 )
 def test_the_command_on_the_page_makes_the_run_again(tmp_path, words):

@@ -6,7 +6,6 @@ or a node above it where the path stops. With a path come those that stop at a n
 a tree of columns whose needless branch nodes are dropped is a tree of columns again.
 """
 
-import base64
 import json
 import zlib
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, read_object, said, why
 from odtc.base.json_schema import validate as fit_shape
+from odtc.base.packing import pack, unpack
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
 from odtc.errors import ChoiceError, OdtcError
@@ -54,15 +54,13 @@ class ColumnPool:
 
     def to_text(self) -> str:
         facts = {"splits": [tests.tolist() for tests in self.splits], "columns": self.columns, "cover": self.cover}
-        return MARK + base64.b64encode(zlib.compress(json.dumps(facts, separators=(",", ":")).encode(), 6)).decode(
-            "ascii"
-        )
+        return MARK + pack(json.dumps(facts, separators=(",", ":")).encode())
 
     @classmethod
     def from_text(cls, text: str, depth: int, tail: int, encoded: Encoded) -> "ColumnPool":
         """The pool of a manifest; raises ChoiceError for one that is damaged."""
         try:
-            facts = json.loads(zlib.decompress(base64.b64decode(text.removeprefix(MARK))))
+            facts = json.loads(unpack(text.removeprefix(MARK)))
             fit_shape(facts, POOL | {"cover": [WHOLE]})
             pool = cls._from_json(facts)
             pool._expect_whole(depth, tail, range(encoded.n_tests))

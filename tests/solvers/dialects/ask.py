@@ -196,7 +196,7 @@ def main() -> None:
             print(path.name, *(f"{name}: {said[name][path.name]}" for name in found), sep="\n    ")
         return
     lines = [
-        "# What each solver made of each file of traps/; `python -m tests.solvers.dialects.ask` writes it, no hand does.",
+        "# What each solver made of each file of traps/. Written by `python -m tests.solvers.dialects.ask`.",
         "",
         "[versions]",
     ]

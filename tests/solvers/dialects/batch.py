@@ -1,6 +1,7 @@
 """Many model files by one driver of odtc in one process: `python -m tests.solvers.dialects.batch NAME`.
 
-The jobs come as JSON on stdin. A job is [folder, the driver's arguments…]; its output goes to folder/log, and a line on stdout says that it ended.
+The jobs come as JSON on stdin. A job is [folder, the driver's arguments…]; its output goes to folder/log, and a line
+on stdout says that it ended.
 """
 
 import json
