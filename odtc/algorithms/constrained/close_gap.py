@@ -1,14 +1,14 @@
-"""Closes the gap that multipliers leave, for one root test and one subset of columns: lists of subtrees, and their joins.
+"""Closes the gap that multipliers leave, for one root test and one subset of columns: lists of subtrees, joined.
 
 A feasible tree that costs at most UB - 1 has μ · (uses - bound) ≤ 0, so its weighted cost is at most
 
     Λ = scale (UB - 1) + m · bound,
 
-and that of each side of its root at most Λ less the least of the other side. Both sides are listed up to that limit, and
-all pairs of the two lists are looked at. Of two subtrees that use the same of every constraint only the cheaper is kept,
-and with one constraint only those that no other dominates; this holds because all that is left to keep is a sum. A tree
-that must keep more (`accepts`) is looked for among all of them. Weighted costs may be negative: a list is cut only by
-what the other side costs at least, never by Λ alone.
+and that of each side of its root at most Λ less the least of the other side. Both sides are listed up to that limit,
+and all pairs of the two lists are looked at. Of two subtrees that use the same of every constraint only the cheaper
+is kept, and with one constraint only those that no other dominates; this holds because all that is left to keep is a
+sum. A tree that must keep more (`accepts`) is looked for among all of them. Weighted costs may be negative: a list is
+cut only by what the other side costs at least, never by Λ alone.
 """
 
 from collections.abc import Callable
@@ -163,8 +163,8 @@ class GapCloser:
         return _stacked(parts)
 
     def _leaves(self, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(weight float64 (labels, leaves), vector float64 (labels, leaves, 1 + constraints)) of counts (kinds, leaves)."""
-        tables, problem, counts = self.tables, self.tables.problem, self.tables.counts
+        """(weight (labels, leaves), vector (labels, leaves, 1 + constraints)), float64, of counts (kinds, leaves)."""
+        problem, counts = self.tables.problem, self.tables.counts
         weight = self.weights.label @ count + self.weights.leaf[:, None]
         if len(problem.measures):
             barred = ((counts.measures @ count)[:, None, :] < problem.least[:, :, None]).any(axis=0)

@@ -118,8 +118,8 @@ class ConstrainedProblem:
 def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
     """How multipliers are held: `scale`, a power of two, and the largest of each, int64 (constraints,), in that scale.
 
-    With μ = m / scale the weighted cost of a row, scale · cost + Σ_r m_r uses_r, is whole; it is chosen so fine that the
-    sum over all rows is still exact in float64.
+    With μ = m / scale the weighted cost of a row, scale · cost + Σ_r m_r uses_r, is whole; it is chosen so fine that
+    the sum over all rows is still exact in float64.
 
     Raises
     ------

@@ -274,7 +274,7 @@ class ConstrainedSearch:
                 return
 
     def _look(self, root: int, subset: int, weights: Weights, cuts: Cuts | None) -> float:
-        """Traces the cheapest tree of a case, offers it with its best labels, and adds its cut; returns its weighted cost."""
+        """Traces the cheapest tree of a case, offers it with its best labels, adds its cut; returns its weight."""
         structure, value = trace(self.tables, root, weights, self._tests(subset))
         if structure is None:
             return value

@@ -1,20 +1,20 @@
 """One Lagrangian pass: for a root test and all subsets of columns at once, the cheapest tree by weighted costs.
 
-At multipliers μ a leaf with rows S costs leaf(S) = min_l Σ_{i in S} (cost_il + Σ_r μ_r uses_ril), +∞ if no label is allowed
-there. Below a path p of answers,
+At multipliers μ a leaf with rows S costs leaf(S) = min_l Σ_{i in S} (cost_il + Σ_r μ_r uses_ril), +∞ if no label is
+allowed there. Below a path p of answers,
 
-    best[t, g, c] = min(leaf(p, g = t),  price + min over tests h of column c of leaf(p, g = t, h = 1) + leaf(p, g = t, h = 0))
-    W[p, C]       = min(leaf(p),  price + min over tests g of C of Σ_t min over columns c of C of best[t, g, c])
+    best[t, g, c] = min(leaf(p, g = t),  price + min over tests h of column c of Σ_u leaf(p, g = t, h = u))
+    W[p, C]       = min(leaf(p),         price + min over tests g of C of Σ_t min over columns c of C of best[t, g, c])
 
-is exact for all subtrees of depth 2 over the columns C; deeper subtrees are the same one level up. Costs are held relative
-to those of label 0, which sum to the same over the leaves of every tree. All numbers are whole, in units of 1 / scale.
+is exact for all subtrees of depth 2 over the columns C; deeper subtrees are the same one level up. Costs are held
+relative to those of label 0, which sum to the same over the leaves of every tree. All numbers are whole, in units of
+1 / scale.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.algorithms.constrained.count_tensors import Counts
 
 Path = tuple[tuple[int, int], ...]
@@ -116,8 +116,8 @@ class Pass:
     # What may be: leaves by their rows, tests by their place.
 
     def _forbidden(self, path: Path, pairs, total, tests) -> list:
-        """Per label None, or (alone bool, single bool (2, T), leaves bool (3, T, T)) that may not be such leaves; the pairs of
-        answers are (1, 1), (1, 0) and (0, 0)."""
+        """Per label None, or (alone, single (2, T), leaves (3, T, T)), bool: what may not be such a leaf; the pairs
+        of answers are (1, 1), (1, 0) and (0, 0)."""
         if not len(self.problem.measures):
             return [None] * self.problem.n_labels
         keep = tests is None and self.counts.stored and len(path) < 2
@@ -151,7 +151,7 @@ class Pass:
     # Tables below a path.
 
     def leaf(self, count: np.ndarray, weights: Weights) -> tuple[float, int]:
-        """(weighted cost, label) of the best leaf of rows with these counts, float64 (kinds,); (inf, -1) if none may be."""
+        """(weighted cost, label) of the best leaf of rows with these counts; (inf, -1) if none may be."""
         value = weights.label @ count + weights.leaf
         value[~self.labels_of(count)] = np.inf
         k = int(value.argmin())
@@ -257,7 +257,7 @@ class Pass:
     # Values of subtrees.
 
     def subtrees(self, path: Path, depth: int, weights: Weights, segments: Segments) -> np.ndarray:
-        """float64 (subsets,): the weighted cost of the best subtree of this depth below a path, over the columns of each subset."""
+        """float64 (subsets,): the weighted cost of the best subtree of this depth below a path, over each subset."""
         if depth == 0:
             return np.full(segments.size, self.leaf(self.singles(path)[1], weights)[0])
         if depth == 1:

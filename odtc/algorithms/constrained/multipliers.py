@@ -1,8 +1,11 @@
 """Which multipliers to try next, by cutting planes (Kelley 1960).
 
-Every tree met is a cut: for all μ ≥ 0,  θ(μ) = min over trees of cost + μ · (uses - bound)  ≤  cost_t + μ · (uses_t - bound).
-The next multipliers maximise the least of the cuts met so far, within a box. With one constraint that is an intersection of
-lines; with two whose uses are opposite (a difference bounded on both sides) it is one line with a sign.
+Every tree met is a cut: for all μ ≥ 0,
+
+    θ(μ) = min over trees of cost + μ · (uses - bound)  ≤  cost_t + μ · (uses_t - bound).
+
+The next multipliers maximise the least of the cuts met so far, within a box. With one constraint that is an
+intersection of lines.
 """
 
 import numpy as np

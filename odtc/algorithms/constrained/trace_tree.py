@@ -1,8 +1,9 @@
 """The tree that a Lagrangian pass found, and its cheapest feasible labels.
 
-A tree is a heap of tests, int32 (2^(depth + 1),), -1 where nothing is asked, and its leaves: the places where it predicts,
-each with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen anew: of all labellings
-that keep the additive constraints the cheapest, found leaf by leaf, where of two that use the same only the cheaper is kept.
+A tree is a heap of tests, int32 (2^(depth + 1),), -1 where nothing is asked, and its leaves: the places where it
+predicts, each with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen anew: of
+all labellings that keep the additive constraints the cheapest, found leaf by leaf, where of two that use the same
+only the cheaper is kept.
 """
 
 from dataclasses import dataclass
@@ -39,8 +40,8 @@ class Labelled:
 
 
 def trace(tables: Pass, root: int, weights: Weights, tests: np.ndarray) -> tuple[Structure | None, float]:
-    """(the cheapest tree by weighted cost with this root, and only these tests below it, its weighted cost); (None, inf)
-    if no such tree is allowed."""
+    """(the cheapest tree by weighted cost with this root, and only these tests below it, its weighted cost); (None,
+    inf) if no such tree is allowed."""
     problem = tables.problem
     test, leaves = np.full(2 ** (problem.depth + 1), -1, np.int32), {}
     test[1] = root

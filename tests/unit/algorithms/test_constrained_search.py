@@ -19,7 +19,7 @@ def seeds():
 
 @pytest.mark.parametrize("seed", seeds())
 def test_the_optimum_is_that_of_trying_every_tree(seed):
-    """Single constraints and several, budgets, leaf rows, places of tests, weights, costs, many classes; depth 1 to 3."""
+    """Every sort of constraint, alone and together, weights, costs, many classes; depth 1 to 3."""
     problem, asked = random_problem(seed)
     want, found = cheapest_feasible(problem, asked), search(problem)
     assert found.cost == want and found.proved and found.infeasible == (want is None)
@@ -32,13 +32,8 @@ def test_a_search_that_is_stopped_anywhere_has_a_valid_bound(seed):
     problem, asked = random_problem(seed)
     want = cheapest_feasible(problem, asked)
     for moments in (1, 2, 5, 9, 17):
-        left = [moments]
-
-        def tick():
-            left[0] -= 1
-            return left[0] < 0
-
-        found = search(problem, tick)
+        ticks = iter([False] * moments)
+        found = search(problem, lambda ticks=ticks: next(ticks, True))
         assert found.bound <= (problem.most_cost + 1 if want is None else want)
         assert found.cost is None or (want is not None and found.cost >= want)
         assert not found.infeasible or want is None
