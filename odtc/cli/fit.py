@@ -141,6 +141,11 @@ def fit(
             learnt = pipeline.learn(problem, labelled, deadline.after(began, limit))
             artifacts.forget_solution(stem)
             return learnt, stem, []
+        if not (format or keep or pool is not None) and pipeline.searches(problem, solver, cuts):
+            with console.live("odtc", None, []) as (progress, _):
+                done = pipeline.searched(problem, labelled, deadline.after(began, limit), start, progress)
+            artifacts.forget_solution(stem)
+            return done, stem, []
         loops, rounds = pipeline.loop_of(problem), pipeline.separates(cuts)
         if keep and not (loops or rounds):
             raise ChoiceError(

@@ -371,6 +371,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(problem.module, "tree"):
             done = pipeline.learn(problem, time_limit=left)
             return done.tree, done.solution
+        if pipeline.searches(problem, self.solver, self.cuts):
+            done = pipeline.searched(problem, time_limit=left, start_from=self.start)
+            return done.tree, done.solution
         ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(left), left)
         last, solution = None, pipeline.out_of_time(ready)
         if ready.model is not None:

@@ -11,7 +11,14 @@ from math import comb
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
-from odtc.formulations.dpflow import interval_model, path_constraints, paths_and_resources, resources, size_estimate
+from odtc.formulations.dpflow import (
+    constrained,
+    interval_model,
+    path_constraints,
+    paths_and_resources,
+    resources,
+    size_estimate,
+)
 from odtc.problem.constraints.constraint import CONSTRAINTS
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.formulation import FORMULATIONS
@@ -35,11 +42,25 @@ def rough(number: float) -> str:
     return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.2g}"
 
 
-def choose(n_tests: int, depth: int, constraints: tuple[str, ...] = (), encoded: Encoded | None = None) -> Choice:
-    """By the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
+def choose(
+    n_tests: int,
+    depth: int,
+    constraints: tuple[str, ...] = (),
+    encoded: Encoded | None = None,
+    fitting: bool = False,
+) -> Choice:
+    """Where a tree is fitted under constraints, the search of dpflow if it is not too long.
+
+    Else by the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
     every constraint, where there are kinds of them (by name) that dpflow does not take. On
     data (`encoded`) with many thresholds by the search over intervals of them."""
     dpflow = FORMULATIONS.get("dpflow")
+    if fitting and constraints and (work := constrained.sums(n_tests, depth)) <= constrained.MOST_SUMS:
+        return Choice(
+            "dpflow",
+            f"dpflow searches for the tree under constraints itself, with about {rough(work)} sums a pass at depth "
+            f"{depth} over {n_tests} tests; --model flowoct grows with the rows instead",
+        )
     remembers = any(CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in dpflow.KEEPS for name in constraints)
     asked = {name for name in constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS} if remembers else set()
     if others := [name for name in constraints if name not in (*dpflow.KEEPS, *asked)]:

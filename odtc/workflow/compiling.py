@@ -74,7 +74,7 @@ def start(
     tree cannot be made to keep the constraints. Raises ChoiceError, TreeError."""
     problem = model.problem
     heap = known_tree(problem, name) if heap is None else heap
-    if heap is not None and not _is_file(name):
+    if heap is not None and not is_tree_file(name):
         heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
         heap = constraint.mended(problem, heap)
     if heap is None:
@@ -87,7 +87,7 @@ def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
     """The tree that a start begins from, which needs no model; the words are those of `start`."""
     if name in (None, "none"):
         return None
-    if not _is_file(name):
+    if not is_tree_file(name):
         heap = grow(
             str(name),
             problem.encoded,
@@ -109,7 +109,8 @@ def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
     return heap
 
 
-def _is_file(name: str | Path | None) -> bool:
+def is_tree_file(name: str | Path | None) -> bool:
+    """Whether a start is a TREE.json, not the name of a heuristic."""
     return str(name).endswith(".json")
 
 
@@ -156,7 +157,7 @@ def prepare(
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
     """The tree as one of the formulation's, and one that keeps the constraints; None where there is none."""
-    if heap is None or _is_file(name):
+    if heap is None or is_tree_file(name):
         return heap
     try:
         heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)

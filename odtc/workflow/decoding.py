@@ -77,7 +77,7 @@ def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float |
         heap = problem.module.tree(problem)
     paid = problem.module.objective(problem, heap)
     solution = Solution(None, Termination.UNKNOWN, paid, None, time.monotonic() - began, problem.module.NAME)
-    return _without_model(problem, heap, solution, labelled)
+    return without_model(problem, heap, solution, labelled)
 
 
 def unfinished(ready: Prepared, labelled: Dataset | None = None) -> "Fit":
@@ -88,7 +88,7 @@ def unfinished(ready: Prepared, labelled: Dataset | None = None) -> "Fit":
         raise NoSolutionError(no_solution_text(solution))
     paid = ready.problem.module.objective(ready.problem, ready.known)
     note = "the time limit came in the compile, so no solver ran: the tree is that of the start"
-    return _without_model(
+    return without_model(
         ready.problem, ready.known, floored(ready.problem, replace(solution, objective=paid, message=note)), labelled
     )
 
@@ -109,10 +109,10 @@ def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "
         seconds,
         COMPILER,
     )
-    return _without_model(problem, heap, solution, None)
+    return without_model(problem, heap, solution, None)
 
 
-def _without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
+def without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
     if proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
     tree, dataset = heap.to_tree(problem.encoded), problem.encoded.dataset

@@ -24,6 +24,7 @@ from odtc.workflow.messages import COMPILER, no_solution_text
 from odtc.workflow.posing import pose, test_rows
 from odtc.workflow.results import Decoded, Fit, model_facts, settled_objective
 from odtc.workflow.row_selection.selection import iterated, rounds_of
+from odtc.workflow.searching import searched, searches
 from odtc.workflow.solving import loop_of, run, solve
 
 # The steps of a run, each by its name.
@@ -49,6 +50,8 @@ __all__ = [
     "pricing",
     "relaxations",
     "run",
+    "searched",
+    "searches",
     "separates",
     "settled",
     "settled_objective",
@@ -157,6 +160,8 @@ def fit(
     left = deadline.after(began, time_limit)
     if hasattr(problem.module, "tree"):
         return learn(problem, labelled, left)
+    if searches(problem, solver, cuts):
+        return searched(problem, labelled, left, start_from, progress)
     ready = prepare(problem, cuts, start_from, relaxations(left, progress, log), left)
     if ready.model is None:
         return unfinished(ready, labelled)

@@ -50,9 +50,8 @@ def pose(
         encoded = encode(dataset, encoding)
     if model == "auto":
         with deadline.within(deadline.after(began, time_limit)):
-            choice = choose(
-                encoded.n_tests, depth, tuple(constraint.parse(text, encoded).name for text in constraints), encoded
-            )
+            names = tuple(constraint.parse(text, encoded).name for text in constraints)
+            choice = choose(encoded.n_tests, depth, names, encoded, fitting)
         model = choice.formulation
         settings = _settings(model, fitting, params, keys)
     if class_weight is not None or cost is not None:

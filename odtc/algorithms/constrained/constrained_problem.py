@@ -143,3 +143,40 @@ def fixed_point(problem: ConstrainedProblem) -> tuple[int, np.ndarray]:
         if 2 * (2.0**bits * max(1, problem.most_cost) + float((most * sums).sum())) < EXACT and (most >= 1).all():
             return 2**bits, most.astype(np.int64)
     raise TooLarge("costs and uses are too large for whole numbers below 2^52")
+
+
+def leaves_of(problem: ConstrainedProblem, test: np.ndarray) -> np.ndarray:
+    """int64 (rows,): the place on the heap where each row ends."""
+    node = np.ones(len(problem.X), int)
+    for _ in range(problem.depth):
+        asked = test[node]
+        node = np.where(asked >= 0, 2 * node + problem.X[np.arange(len(node)), np.maximum(asked, 0)], node)
+    return node
+
+
+def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> int:
+    """What a tree costs, by sending every row down."""
+    node = leaves_of(problem, test)
+    return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
+
+
+def keeps(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> bool:
+    """Whether a tree is feasible, by sending every row down."""
+    node, asking = leaves_of(problem, test), np.flatnonzero(test >= 0)
+    at, rows = label[node], np.arange(len(node))
+    places = np.unique(node)
+    uses = problem.uses[:, rows, at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
+    uses = uses + problem.branch_uses * len(asking)
+    held = np.array([problem.measures[:, node == place].sum(axis=1) for place in places])
+    columns = np.isin(np.arange(problem.subsets.shape[1]), problem.column[test[asking]])
+    return bool(
+        (uses <= problem.bound).all()
+        and (held >= problem.least[:, label[places]].T).all()
+        and (problem.subsets | ~columns).all(axis=1).any()
+        and all(problem.allowed[int(t).bit_length() - 1, test[t]] for t in asking)
+        and (
+            problem.below is None
+            or all(problem.below[test[t >> up], test[t]] for t in asking.tolist() for up in range(1, t.bit_length()))
+        )
+        and (problem.accepts is None or problem.accepts(test, label))
+    )

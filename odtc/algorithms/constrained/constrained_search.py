@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from odtc.algorithms.constrained.close_gap import GapCloser
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of, fixed_point, keeps
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
@@ -131,6 +131,10 @@ class ConstrainedSearch:
             if len(subsets):
                 self._cases[root] = Cases(subsets)
 
+    def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
+        """Another clock and another listener, for the run that comes."""
+        self._tick, self.progress = tick, progress
+
     # What is known.
 
     @property
@@ -158,6 +162,14 @@ class ConstrainedSearch:
         self.upper, self.best = int(cost), (test.copy(), label.copy())
         self._tell()
         return True
+
+    def start(self, test: np.ndarray, label: np.ndarray) -> bool:
+        """A tree to start from, in the terms of the problem; False if it is not feasible, or costs no less."""
+        if not keeps(self.original, test, label):
+            return False
+        place = np.argsort(self.order)
+        mine = np.where(test >= 0, place[np.maximum(test, 0)], -1).astype(np.int32)
+        return self.offer(mine, label.astype(np.int32), cost_of(self.original, test, label))
 
     # The search.
 
@@ -373,15 +385,6 @@ def search(
 ) -> Found:
     """Searches a problem to the end, or until `tick` says stop; the words are those of `ConstrainedSearch`."""
     return ConstrainedSearch(problem, tick, progress).run()
-
-
-def cost_of(problem: ConstrainedProblem, test: np.ndarray, label: np.ndarray) -> int:
-    """What a tree costs, by sending every row down."""
-    node = np.ones(len(problem.X), int)
-    for _ in range(problem.depth):
-        asked = test[node]
-        node = np.where(asked >= 0, 2 * node + problem.X[np.arange(len(node)), np.maximum(asked, 0)], node)
-    return int(problem.cost[np.arange(len(node)), label[node]].sum()) + problem.branch_cost * int((test >= 0).sum())
 
 
 def _sorted(problem: ConstrainedProblem, order: np.ndarray) -> ConstrainedProblem:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.formulations.dpflow import constrained
 from odtc.formulations.dpflow.forms import form, states
 from odtc.formulations.dpflow.resources import kinds
 from odtc.model.milp import Model
@@ -107,6 +108,16 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point; of one in intervals, or of a proof, the compiler's, whose cost is what the file proves."""
     return form(problem).decode(problem, point)
+
+
+def searches(problem: Problem) -> bool:
+    """Whether `fit` needs no solver: constraints that the compiler's own search heeds."""
+    return constrained.searches(problem)
+
+
+def search(problem: Problem, start: HeapTree | None, progress) -> constrained.Searched:
+    """The best tree that keeps the constraints and a bound, until the deadline of this context."""
+    return constrained.search(problem, start, progress)
 
 
 def notes(problem: Problem) -> dict:

@@ -52,7 +52,7 @@ def groups(encoded: Encoded, text: str) -> Groups:
             f"expected groups that the manifest knows "
             f"({', '.join(known.text for known in encoded.groups) or 'none'}), got {text!r}"
         )
-    of, names = _members(dataset, text)
+    of, names = members(dataset, text)
     weight = np.zeros((encoded.n_rows, len(names)))
     np.add.at(weight, (encoded.row_of, of), dataset.weight)
     heavy = weight.sum(axis=0) > 0
@@ -69,8 +69,13 @@ def carrying(encoded: Encoded, texts) -> Encoded:
     return replace(encoded, groups=tuple(found.values())) if found else encoded
 
 
-def _members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
-    """(group int (data rows,), names)"""
+def regrouped(encoded: Encoded, texts) -> Encoded:
+    """The encoding with the groups of these texts counted anew, after its rows have changed."""
+    return carrying(replace(encoded, groups=()), texts)
+
+
+def members(dataset: Dataset, text: str) -> tuple[np.ndarray, list[str]]:
+    """(group int (data rows,), names) of the groups of a text; the errors are those of `groups`."""
     columns = {
         feature.name: (feature, X)
         for features, cells in ((dataset.features, dataset.X), (dataset.aside, dataset.aside_X))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, cost_of, search
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of, keeps
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, search
 from tests.unit.algorithms.every_tree import cheapest_feasible, random_problem
 
 SEEDS = range(0, 300, 10)  # a tenth of the proof; ODTC_ALL_CELLS=1 tries them all
@@ -25,6 +25,7 @@ def test_the_optimum_is_that_of_trying_every_tree(seed):
     assert found.cost == want and found.proved and found.infeasible == (want is None)
     if want is not None:
         assert found.bound == want == cost_of(problem, found.test, found.label)
+        assert keeps(problem, found.test, found.label)
 
 
 @pytest.mark.parametrize("seed", range(0, 40))

@@ -6,6 +6,7 @@ in which all nodes branch takes its other form.
 
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "branch_nodes"
@@ -34,3 +35,7 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return with_at_most(encoded, heap, given.bound)
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    return Terms(nodes=int(given.bound))

@@ -8,6 +8,7 @@ import numpy as np
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
 from odtc.problem.constraints.on_features import HINT, NEEDS, asked, of_label, single  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "features"
@@ -52,3 +53,7 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 def _group(problem, model) -> np.ndarray:
     """The number, from 0, of the column of the data that each test, or each scale, is of."""
     return np.unique(of_label(problem, model), return_inverse=True)[1]
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    return Terms(groups=(groups(encoded), int(given.bound)))

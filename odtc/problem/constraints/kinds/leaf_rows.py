@@ -13,6 +13,7 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
 from odtc.problem.constraints.constraint import Constraint, count_bound
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
 from odtc.problem.roles import Need, Role, columns, node_axis, nodes, route_of
 from odtc.trees.heap_tree import HeapTree, with_least
 
@@ -82,3 +83,8 @@ def _add(m, cells, z, i, t, coef) -> None:
     else:
         for k in range(z.axes[2].size):
             m.add(cells, z[i, t, k], coef)
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    least = np.full(len(encoded.classes), given.bound)
+    return Terms(measures=((encoded.copies, least),)) if given.bound > 1 else Terms()

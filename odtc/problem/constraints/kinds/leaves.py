@@ -2,6 +2,7 @@
 
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "leaves"
@@ -30,3 +31,7 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return with_at_most(encoded, heap, given.bound - 1)
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    return Terms(nodes=int(given.bound) - 1)

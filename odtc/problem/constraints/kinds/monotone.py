@@ -26,6 +26,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     values,
 )
 from odtc.problem.constraints.rates import counting, klass
+from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"
@@ -88,3 +89,8 @@ def _neighbours(encoded, given: Constraint) -> np.ndarray:
     row = np.flatnonzero(~lacking)[first]
     follows = alike[row[1:]] == alike[row[:-1]]
     return np.stack([row[:-1][follows], row[1:][follows]], axis=1)
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    """There is a line for each two neighbours: too many for multipliers."""
+    return Terms(checked=True)

@@ -4,6 +4,7 @@ import numpy as np
 
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
 from odtc.problem.roles import Need, Role
 from odtc.trees.heap_tree import HeapTree
 
@@ -49,3 +50,7 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
             encoded, heap, [np.flatnonzero(heap.test == f) for f in np.unique(heap.test[heap.test >= 0])]
         )
     return heap
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    return Terms(groups=(groups(encoded), int(given.bound)))

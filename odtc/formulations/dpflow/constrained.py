@@ -1,0 +1,92 @@
+"""dpflow under constraints without a solver: the constrained search (odtc.algorithms.constrained) proves the tree.
+
+`odtc fit` asks it where constraints are given; `odtc build` writes the program of all subtrees instead.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.base import deadline
+from odtc.problem.constraints.search_terms import SearchProblem, search_problem
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+MOST_SUMS = 4e11  # of one pass over all roots: some minutes
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search has come to.
+
+    Attributes
+    ----------
+    heap : HeapTree or None
+        The best tree met that keeps the constraints.
+    bound : float
+        No such tree has a lower objective.
+    infeasible : bool
+        Whether it is proved that there is no such tree.
+    open_cases, n_cases : int
+        Roots with subsets of columns that are not settled, of all.
+    """
+
+    heap: HeapTree | None
+    bound: float
+    infeasible: bool
+    open_cases: int
+    n_cases: int
+
+
+def sums(n_tests: int, depth: int) -> float:
+    """About how many sums one pass over all roots takes."""
+    return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
+
+
+def searches(problem: Problem) -> bool:
+    """Whether the search takes a problem: one with constraints, and no parameter that asks for another program."""
+    params = problem.params
+    plain = params.fix and not params.proof and params.tail == "auto" and params.intervals == "auto"
+    if not (problem.constraints and plain and sums(problem.encoded.n_tests, problem.topology.depth) <= MOST_SUMS):
+        return False
+    if "constrained search" not in problem.memo:
+        try:
+            posed = search_problem(problem)
+            problem.memo["constrained search"] = ConstrainedSearch(posed.arrays), posed
+        except TooLarge:
+            problem.memo["constrained search"] = None
+    return problem.memo["constrained search"] is not None
+
+
+def search(
+    problem: Problem,
+    start: HeapTree | None = None,
+    progress: Callable[[float, float | None], None] = lambda bound, cost: None,
+) -> Searched:
+    """Searches until the end, or until the deadline of this context (odtc.base.deadline).
+
+    Parameters
+    ----------
+    problem : Problem
+        One that `searches`.
+    start : HeapTree or None
+        A tree that keeps the constraints.
+    progress : Callable
+        Told of (bound, objective of the best tree or None) when one of them changes.
+    """
+    posed: SearchProblem = problem.memo["constrained search"][1]
+    left = deadline.left()
+    end = None if left is None else time.monotonic() + left
+
+    def told(bound: int, cost: int | None) -> None:
+        progress(bound * posed.unit, None if cost is None else cost * posed.unit)
+
+    engine = problem.memo["constrained search"][0]
+    engine.watch(lambda: end is not None and time.monotonic() > end, told)
+    if start is not None and start.beyond is None:
+        engine.start(start.test, start.label)
+    found = engine.run()
+    heap = None if found.test is None else posed.tree(found.test, found.label)
+    return Searched(heap, found.bound * posed.unit, found.infeasible, found.open_cases, found.n_cases)

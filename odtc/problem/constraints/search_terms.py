@@ -1,0 +1,229 @@
+"""A problem with constraints in the terms of the constrained search (odtc.algorithms.constrained).
+
+A kind of constraint says how the search can heed it by `terms(encoded, given) -> Terms`. Without that function a kind
+is told by its `answers` (sums over the predictions) or its `bars` (places of tests); a kind that has none of these is
+relaxed, and its `value` is asked of every tree that the search would take.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from math import comb, lcm
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.data.encoding import Encoded
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.groups import members, regrouped
+from odtc.problem.constraints.on_predictions import lines
+from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, settle
+
+MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
+MOST_SUBSETS = 20_000  # of columns
+MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
+
+
+def terms_of(encoded: Encoded, given: Constraint) -> Terms:
+    """The terms of one constraint."""
+    module = given.module
+    if hasattr(module, "terms"):
+        return module.terms(encoded, given)
+    if hasattr(module, "answers"):
+        found = tuple((line.coef, line.upper) for line in lines(encoded, given))
+        return Terms(lines=found) if len(found) <= MOST_LINES else Terms(checked=True)
+    if hasattr(module, "bars"):
+        root, once, under = module.bars(encoded, given)
+        return Terms(
+            levels=lambda depth: np.vstack([~root, *[np.ones((1, len(root)), bool)] * (depth - 1)]),
+            below=~(once[:, None] & under[None, :]) if once.any() else None,
+        )
+    return Terms(checked=True)
+
+
+@dataclass(frozen=True)
+class SearchProblem:
+    """A problem as the search takes it.
+
+    Attributes
+    ----------
+    arrays : ConstrainedProblem
+    unit : float
+        One whole unit of cost is so much of the objective.
+    problem : Problem
+    """
+
+    arrays: ConstrainedProblem
+    unit: float
+    problem: Problem
+
+    def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
+        """The settled tree of a heap of tests and labels."""
+        return settle(test, self.problem.encoded, label)
+
+    def cost(self, heap: HeapTree) -> int:
+        """What a tree costs in whole units."""
+        return round(self.problem.module.objective(self.problem, heap) / self.unit)
+
+
+def search_problem(problem: Problem) -> SearchProblem:
+    """The problem in whole numbers.
+
+    Raises
+    ------
+    TooLarge
+        If weights, prices or bounds are no fractions of small denominators.
+    """
+    encoded = refined(problem.encoded, problem.constraints)
+    each = [(given, terms_of(encoded, given)) for given in problem.constraints]
+    found = [terms for _, terms in each]
+    depth, K = problem.topology.depth, len(encoded.classes)
+    uses, bound, branch_uses, leaf_uses = _additive(encoded, found)
+    measures = [measure for terms in found for measure in terms.measures]
+    levels = [terms.levels(depth) for terms in found if terms.levels and depth]
+    below = [terms.below for terms in found if terms.below is not None]
+    column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
+    checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
+    lam = Fraction(str(getattr(problem.params, "lambda_", 0.0)))
+    loss, scale = whole(encoded.loss)
+    price = 1 - lam
+    arrays = ConstrainedProblem(
+        X=encoded.X,
+        cost=loss * price.numerator * (lam.denominator // price.denominator),
+        depth=depth,
+        uses=uses,
+        bound=bound,
+        branch_cost=scale * int(lam * lam.denominator),
+        branch_uses=branch_uses,
+        leaf_uses=leaf_uses,
+        measures=np.array([measure for measure, _ in measures], np.int64).reshape(len(measures), encoded.n_rows),
+        least=np.array([least for _, least in measures], float).reshape(len(measures), K),
+        column=column,
+        allowed=np.logical_and.reduce(levels) if levels else None,
+        below=np.logical_and.reduce(below) if below else None,
+        subsets=subsets,
+        accepts=accepting(problem, checked) if checked else None,
+    )
+    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem)
+
+
+def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
+    """Whether a tree, as heaps of tests and labels, keeps these constraints."""
+
+    def accepts(test, label):
+        heap = settle(test, problem.encoded, label)
+        return all(given.holds(given.module.value(problem.encoded, given, heap)) for given in checked)
+
+    return accepts
+
+
+def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
+    """The encoding in which rows of data of different groups are different rows, so that few kinds of rows are left."""
+    texts = [text for given in constraints for text in getattr(given.module, "compared", lambda given: ())(given)]
+    if not texts or encoded.dataset is None:
+        return encoded
+    of = [members(encoded.dataset, text)[0] for text in dict.fromkeys(texts)]
+    _, first, row_of = np.unique(np.stack([encoded.row_of, *of]), axis=1, return_index=True, return_inverse=True)
+    row_of, source = row_of.reshape(-1), encoded.row_of[first]
+    finer = replace(
+        encoded,
+        X=encoded.X[source],
+        y=encoded.y[source],
+        weight=np.bincount(row_of, encoded.dataset.weight, len(first)),
+        copies=np.bincount(row_of, minlength=len(first)),
+        row_of=row_of,
+    )
+    return regrouped(finer, texts)
+
+
+def _additive(encoded: Encoded, found: list[Terms]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(uses, bound, branch uses, leaf uses) of all sums, whole."""
+    n, K = encoded.n_rows, len(encoded.classes)
+    uses, bound, branch, leaf = [], [], [], []
+    for terms in found:
+        for coef, upper in terms.lines:
+            values, scale = whole(coef)
+            uses.append(values)
+            bound.append(int(np.floor(upper * scale + 1e-9 * max(1.0, abs(upper * scale)))))
+            branch.append(0)
+            leaf.append(np.zeros(K, np.int64))
+        for most, nodes, labels in (
+            *(((terms.nodes, 1, np.zeros(K, np.int64)),) if terms.nodes is not None else ()),
+            *((most, 0, np.eye(K, dtype=np.int64)[k]) for k, most in terms.leaves),
+        ):
+            uses.append(np.zeros((n, K), np.int64))
+            bound.append(most)
+            branch.append(nodes)
+            leaf.append(labels)
+    R = len(bound)
+    return (
+        np.array(uses, np.int64).reshape(R, n, K),
+        np.array(bound, np.int64),
+        np.array(branch, np.int64),
+        np.array(leaf, np.int64).reshape(R, K),
+    )
+
+
+def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """(int64 of the same shape, scale): the values times the least scale that makes them whole.
+
+    Raises
+    ------
+    TooLarge
+        If there is no such scale of a moderate size.
+    """
+    parts = [Fraction(value).limit_denominator(MOST_DENOMINATOR) for value in np.unique(values).tolist()]
+    scale = lcm(*(part.denominator for part in parts)) if parts else 1
+    if scale <= MOST_DENOMINATOR:
+        found = np.rint(values * scale)
+        if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
+            return found.astype(np.int64), scale
+    raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
+
+
+def subsets_of(
+    found: list[Terms], n_tests: int, depth: int
+) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
+    """(column int (tests,), subsets bool (subsets, columns), the terms that no subset heeds).
+
+    Of several kinds of groups the first that makes few subsets is heeded; sets that are apart cut these subsets.
+    """
+    column, subsets, relaxed = None, None, []
+    for terms in sorted((terms for terms in found if terms.groups), key=lambda terms: int(terms.groups[0].max())):
+        group, most = terms.groups
+        m = int(group.max()) + 1
+        if most >= min(m, 2**depth - 1):
+            continue
+        if column is not None and (column == group).all():
+            subsets = subsets if subsets[0].sum() <= most else _of_size(m, most)
+        elif column is None and comb(m, most) <= MOST_SUBSETS:
+            column, subsets = group, _of_size(m, most)
+        else:
+            relaxed.append(terms)
+    apart = [pair for terms in found for pair in terms.apart]
+    if not apart:
+        return column, subsets, relaxed
+    if column is None:  # columns by what they are apart from
+        _, column = np.unique(np.array([side for pair in apart for side in pair]).T, axis=0, return_inverse=True)
+        column = column.reshape(-1)
+        subsets = np.ones((1, int(column.max()) + 1), bool)
+    for terms in found:
+        # A set that cuts through a group of tests cannot be told by these subsets.
+        if any((np.bincount(column, side) % np.bincount(column)).any() for pair in terms.apart for side in pair):
+            relaxed.append(terms)
+    for one, other in (pair for terms in found if not any(terms is late for late in relaxed) for pair in terms.apart):
+        both = [np.bincount(column, side, subsets.shape[1]) > 0 for side in (one, other)]
+        meet = (subsets & both[0]).any(axis=1) & (subsets & both[1]).any(axis=1)
+        subsets = np.unique(np.concatenate([subsets[~meet], *(subsets[meet] & ~side for side in both)]), axis=0)
+    return column, subsets, relaxed
+
+
+def _of_size(m: int, most: int) -> np.ndarray:
+    """bool (subsets, m): all subsets of this size."""
+    chosen = np.array(list(combinations(range(m), most)), int).reshape(-1, most)
+    subsets = np.zeros((len(chosen), m), bool)
+    np.put_along_axis(subsets, chosen, True, axis=1)
+    return subsets

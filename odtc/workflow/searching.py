@@ -1,0 +1,64 @@
+"""A problem to its proved tree without a model: the own search of a formulation (odtc.problem.formulation)."""
+
+import time
+
+from odtc.base import deadline
+from odtc.data.dataset import Dataset
+from odtc.errors import NoSolutionError
+from odtc.model.solution import Progress, Solution, Termination
+from odtc.problem.constraints import constraint
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow.compiling import is_tree_file, known_tree
+from odtc.workflow.decoding import without_model
+from odtc.workflow.messages import COMPILER, no_solution_text
+from odtc.workflow.results import Fit
+
+
+def searches(problem: Problem, solver: str = "highs", cuts=None) -> bool:
+    """Whether the formulation's own search takes a problem, and nothing asks for a solver of one's own or for cuts."""
+    able = getattr(problem.module, "searches", None)
+    return solver == "highs" and cuts in (None, "none") and able is not None and able(problem)
+
+
+def searched(
+    problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None, start_from="cart", progress=None
+) -> Fit:
+    """The tree of the formulation's own search: proved, or with its bound if the time limit came first.
+
+    Raises
+    ------
+    NoSolutionError
+        If no tree keeps the constraints, or none was met in time.
+    """
+    began = time.monotonic()
+
+    def tell(bound: float, objective: float | None) -> None:
+        if progress is not None:
+            progress(Progress(time.monotonic() - began, objective, bound, None))
+
+    known = start_of(problem, start_from)
+    with deadline.within(deadline.after(began, time_limit)):
+        found = problem.module.search(problem, known, tell)
+    heap = found.heap if found.heap is not None else known
+    paid = None if heap is None else problem.module.objective(problem, heap)
+    seconds = time.monotonic() - began
+    ended, bound = Termination.TIME_LIMIT, found.bound
+    if found.infeasible:
+        ended, bound = Termination.INFEASIBLE, None
+    elif paid is not None and bound >= paid - 1e-9 * max(1.0, abs(paid)):
+        ended, bound = Termination.OPTIMAL, paid
+    elif time_limit is None or seconds < time_limit:
+        ended = Termination.UNKNOWN  # lists of subtrees were too long
+    solution = Solution(None, ended, paid, bound, seconds, COMPILER)
+    if found.infeasible or heap is None:
+        raise NoSolutionError(no_solution_text(solution, constraints=tuple(map(str, problem.constraints))))
+    return without_model(problem, heap, solution, labelled)
+
+
+def start_of(problem: Problem, name) -> HeapTree | None:
+    """A tree that keeps the constraints, of the heuristic or the file of this name; None if it cannot be mended."""
+    if name in (None, "none"):
+        return None
+    heap = known_tree(problem, name)
+    return heap if is_tree_file(name) else constraint.mended(problem, heap)
