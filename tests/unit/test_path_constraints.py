@@ -20,6 +20,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import find_solver, version
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
+from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 from tests.exhaustive import least_losses
 from tests.laws.problems import problems
@@ -32,7 +33,7 @@ dpflow = FORMULATIONS.get("dpflow")
 )
 def test_budgets_of_published_data(name, text, right, shared_data):
     """One-hot, depth 3 (issue 5)."""
-    fitted = odtc.fit(shared_data / f"{name}.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=(text,))
+    fitted = by_a_solver(shared_data / f"{name}.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=(text,))
     assert (
         fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["train_correct"] == right
     )
@@ -45,7 +46,7 @@ def test_budgets_of_published_data(name, text, right, shared_data):
 def test_the_same_file_in_several_solvers(solver, text, params):
     if version(find_solver(solver)) is None:
         pytest.skip(f"{solver} is not on this machine")
-    fitted = odtc.fit(
+    fitted = by_a_solver(
         MONKS / "monks-3.csv", "dpflow", 2, encoding="onehot", solver=solver, constraints=(text,), params=params
     )
     encoded = fitted.model.problem.encoded
@@ -136,7 +137,7 @@ def test_paths_that_are_barred_leave_a_linear_program():
     """Of where a column may be asked too: no whole number, and no column says which node asks."""
     for text in ("forbid_root[a5]", "require_root[a1,a2]", "not_below[a1,a2]", "not_below[a4,a4]"):
         free, bound = (
-            odtc.fit(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=texts)
+            by_a_solver(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=texts)
             for texts in ((), (text, "leaf_rows >= 2"))
         )
         assert not bound.model.integrality.any() and {block.role for block in bound.model.columns} == {"stop", "arc"}
@@ -145,7 +146,7 @@ def test_paths_that_are_barred_leave_a_linear_program():
             and bound.facts["termination"] == "optimal"
             and bound.facts["objective"] >= free.facts["objective"]
         )
-        whole = odtc.fit(
+        whole = by_a_solver(
             MONKS / "monks-1.csv",
             "dpflow",
             3,
@@ -160,7 +161,7 @@ def test_paths_that_are_barred_leave_a_linear_program():
 def test_an_incumbent_makes_the_file_smaller_not_the_optimum():
     sizes, values = [], []
     for fix in (True, False):
-        fitted = odtc.fit(
+        fitted = by_a_solver(
             MONKS / "monks-2.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("tests <= 4",), fix=fix
         )
         assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
@@ -190,11 +191,11 @@ def test_what_it_cannot_say_is_refused_in_a_sentence():
 def test_all_pairs_of_columns_by_hand():
     """The budget of two columns is the best of the trees over each two columns."""
     data = odtc.read(MONKS / "monks-1.csv")
-    fitted = odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=("features <= 2",))
+    fitted = by_a_solver(data, "dpflow", 3, encoding="onehot", threads=1, constraints=("features <= 2",))
     best = []
     for two in combinations(range(len(data.features)), 2):
         part = odtc.Dataset(
             "part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight
         )
-        best.append(odtc.fit(part, "dpflow", 3, encoding="onehot", threads=1).facts["objective"])
+        best.append(by_a_solver(part, "dpflow", 3, encoding="onehot", threads=1).facts["objective"])
     assert fitted.facts["objective"] == min(best)

@@ -13,6 +13,7 @@ from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from tests.arrays import assert_point_of, optimum
+from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 from tests.laws.problems import heaps, problems, texts
 
@@ -78,7 +79,7 @@ def test_two_columns_and_a_recall_on_real_data():
     data, recall = odtc.read(MONKS / "monks-2.csv"), "recall[1] >= 0.6"
     data = odtc.Dataset("part", data.X[:, :4], data.y, data.features[:4], data.classes, data.weight)
     keys = {"encoding": "onehot", "threads": 1}
-    fitted = odtc.fit(data, "dpflow", 2, constraints=("features <= 2", recall), **keys)
+    fitted = by_a_solver(data, "dpflow", 2, constraints=("features <= 2", recall), **keys)
     best = []
     for place in range(len(data.features)):
         for other in range(place):
@@ -87,7 +88,7 @@ def test_two_columns_and_a_recall_on_real_data():
                 "part", data.X[:, two], data.y, tuple(data.features[j] for j in two), data.classes, data.weight
             )
             try:
-                best.append(odtc.fit(part, "dpflow", 2, constraints=(recall,), **keys).facts["objective"])
+                best.append(by_a_solver(part, "dpflow", 2, constraints=(recall,), **keys).facts["objective"])
             except odtc.OdtcError:  # no tree over these two
                 continue
     assert (

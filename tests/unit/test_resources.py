@@ -18,6 +18,7 @@ from odtc.trees.heap_tree import blank, settle
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 from odtc.workflow.near_optimal import near_optimal
+from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 from tests.exhaustive import cheapest, least_losses
@@ -121,7 +122,7 @@ def test_branch_nodes_of_real_data(tmp_path, shared_data):
     """balance-scale, depth 3: fewer branch nodes than 7; the file from the manifest alone."""
     data = shared_data / "balance-scale.csv"
     fitted = [
-        odtc.fit(data, "dpflow", 3, encoding="onehot", threads=1, constraints=(f"branch_nodes <= {most}",))
+        by_a_solver(data, "dpflow", 3, encoding="onehot", threads=1, constraints=(f"branch_nodes <= {most}",))
         for most in (2, 3, 5)
     ]
     assert all(one.facts["verified"] and one.facts["termination"] == "optimal" for one in fitted)
@@ -137,7 +138,7 @@ def test_branch_nodes_of_real_data(tmp_path, shared_data):
 
 def test_known_optimum_under_recall(shared_data):
     """balance-scale, depth 3: 12 of the 49 rows of class B right, and 433 in all (issue 5)."""
-    fitted = odtc.fit(
+    fitted = by_a_solver(
         shared_data / "balance-scale.csv", "auto", 3, encoding="onehot", threads=1, constraints=("recall[B] >= 0.2448",)
     )
     assert fitted.facts["model"] == "dpflow" and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
@@ -148,7 +149,7 @@ def test_known_optimum_under_recall(shared_data):
 def test_the_file_means_the_same_to_others(solver, shared_data):
     if version(find_solver(solver)) is None:
         pytest.skip(f"{solver} is not on this machine")
-    fitted = odtc.fit(
+    fitted = by_a_solver(
         shared_data / "balance-scale.csv",
         "dpflow",
         3,
@@ -163,7 +164,7 @@ def test_a_fair_tree_of_real_data_is_proved():
     """The two models know nothing of each other, but for the data."""
     words = {"depth": 2, "encoding": "thresholds:bins=2", "threads": 1}
     words["constraints"] = ("statistical_parity[group=a2,positive=1] <= 0.1", "recall[1] >= 0.4")
-    fitted = [odtc.fit("examples/monks/monks-1.csv", model, **words) for model in ("dpflow", "flowoct")]
+    fitted = [by_a_solver("examples/monks/monks-1.csv", model, **words) for model in ("dpflow", "flowoct")]
     assert all(one.facts["verified"] and one.facts["termination"] == "optimal" for one in fitted)
     assert fitted[0].facts["objective"] == pytest.approx(fitted[1].facts["objective"])
 
@@ -249,7 +250,7 @@ def test_a_sum_that_is_bounded_on_both_sides_is_two_rows_of_a_file(tmp_path, fix
     assert (model.row_lower[ends] == model.row_upper[ends]).all()
     write_model(model, tmp_path / "d.mps", "mps")
     heap = model.problem.module.decode(model.problem, model.split(odtc.solve(model).x))
-    peer = odtc.fit(
+    peer = by_a_solver(
         tmp_path / "d.csv",
         "flowoct",
         2,

@@ -1,0 +1,13 @@
+"""A fit by way of the model and a solver, also where the compiler's own search would take the problem."""
+
+from odtc.workflow import pipeline
+
+
+def by_a_solver(
+    data, model="flowoct", depth=2, *, solver="highs", start_from="cart", threads=1, time_limit=None, **keys
+):
+    """The Fit of a model; the words are those of `odtc.fit`."""
+    problem = pipeline.pose(data, model, depth, **keys)
+    ready = pipeline.prepare(problem, None, start_from)
+    last, solution = pipeline.run(ready.model, solver, start=ready.point, threads=threads, time_limit=time_limit)
+    return pipeline.finish(last, solution)

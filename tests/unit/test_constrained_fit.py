@@ -1,0 +1,88 @@
+"""Trees under constraints by the compiler's own search: proved on real tables, equal to the models."""
+
+import pytest
+
+import odtc
+from odtc.errors import NoSolutionError
+from tests.by_a_solver import by_a_solver
+from tests.command_line import MONKS
+
+GERMAN = {"encoding": "auto:bins=8", "reading": {"aside": ("personal_status_sex",)}}
+BUDGET = ("features <= 3", "leaf_rows >= 20")
+SEX = "group=personal_status_sex:A92,positive=1"
+
+
+@pytest.mark.parametrize(
+    ("depth", "constraints", "errors"),
+    [
+        (2, ("recall[2] >= 0.6",), 299),
+        (3, ("recall[2] >= 0.6",), 255),
+        (3, ("recall[2] >= 0.7", f"statistical_parity[{SEX}] <= 0.05"), 277),
+    ],
+)
+def test_german_credit_is_proved(shared_data, depth, constraints, errors):
+    """The optima of CONSTRAINTS.md, found there by another program."""
+    fitted = odtc.fit(shared_data / "german-credit.csv", "auto", depth, constraints=(*constraints, *BUDGET), **GERMAN)
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
+    assert fitted.facts["objective"] == fitted.facts["bound"] == errors
+
+
+def test_no_tree_is_proved_too(shared_data):
+    with pytest.raises(NoSolutionError, match="recall"):
+        odtc.fit(
+            shared_data / "german-credit.csv",
+            "auto",
+            2,
+            constraints=("recall[2] >= 0.6", "precision[2] >= 0.6", *BUDGET),
+            **GERMAN,
+        )
+
+
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        ("recall[1] >= 0.8", "features <= 2"),
+        ("statistical_parity[group=a1,positive=1] <= 0.05",),
+        ("leaf_rows >= 10", "branch_nodes <= 2"),
+        ("forbid_root[a5]", "precision[1] >= 0.9"),
+        ("not_below[a1,a2]", "equal_opportunity[group=a3,positive=1] <= 0.1"),
+        ("tests <= 2", "accuracy >= 0.6"),
+        ("leaves <= 3", "false_negative_rate[1] <= 0.3", "false_positive_rate[1] <= 0.5"),
+    ],
+)
+@pytest.mark.parametrize("lambda_", [0.25])
+def test_it_is_the_optimum_of_the_mip(constraints, lambda_):
+    """FlowOCT with the same constraints, by HiGHS, on a quarter of the rows."""
+    data = odtc.read(MONKS / "monks-1.csv")
+    data = odtc.Dataset("part", data.X[::4], data.y[::4], data.features, data.classes, data.weight[::4])
+    words = {"encoding": "onehot", "constraints": constraints, "lambda_": lambda_}
+    fitted = odtc.fit(data, "dpflow", 2, **words)
+    other = by_a_solver(data, "flowoct", 2, **words)
+    assert fitted.facts["termination"] == other.facts["termination"] == "optimal"
+    assert fitted.facts["verified"] and fitted.facts["objective"] == pytest.approx(other.facts["objective"])
+
+
+def test_class_weights_and_costs_are_whole_units():
+    for words in ({"class_weight": "balanced"}, {"class_weight": {"0": 1, "1": 2.5}}):
+        words |= {"encoding": "onehot", "constraints": ("features <= 2", "recall[1] >= 0.7")}
+        data = odtc.read(MONKS / "monks-3.csv")
+        data = odtc.Dataset("part", data.X[::4], data.y[::4], data.features, data.classes, data.weight[::4])
+        fitted = odtc.fit(data, "dpflow", 2, **words)
+        other = by_a_solver(data, "flowoct", 2, **words)
+        assert fitted.facts["solver"] == "odtc" and fitted.facts["termination"] == "optimal"
+        assert fitted.facts["objective"] == pytest.approx(other.facts["objective"])
+
+
+def test_the_estimator_takes_it():
+    from odtc import OptimalTreeClassifier
+
+    data = odtc.read(MONKS / "monks-2.csv")
+    tree = OptimalTreeClassifier(model="auto", max_depth=2, constraints=("features <= 1",)).fit(data.X, data.y)
+    assert len({split.feature for split in tree.tree_.splits()} if hasattr(tree.tree_, "splits") else {0}) <= 1
+
+
+def test_a_time_limit_leaves_a_tree_and_a_bound(shared_data):
+    fitted = odtc.fit(
+        shared_data / "german-credit.csv", "auto", 3, constraints=("recall[2] >= 0.5",), time_limit=0.05, **GERMAN
+    )
+    assert fitted.facts["verified"] and 0 <= fitted.facts["bound"] <= fitted.facts["objective"]
