@@ -52,9 +52,9 @@ def test_no_tree_is_proved_too(shared_data):
 )
 @pytest.mark.parametrize("lambda_", [0.25])
 def test_it_is_the_optimum_of_the_mip(constraints, lambda_):
-    """FlowOCT with the same constraints, by HiGHS, on a quarter of the rows."""
+    """FlowOCT with the same constraints, by HiGHS, on an eighth of the rows."""
     data = odtc.read(MONKS / "monks-1.csv")
-    data = odtc.Dataset("part", data.X[::4], data.y[::4], data.features, data.classes, data.weight[::4])
+    data = odtc.Dataset("part", data.X[::8], data.y[::8], data.features, data.classes, data.weight[::8])
     words = {"encoding": "onehot", "constraints": constraints, "lambda_": lambda_}
     fitted = odtc.fit(data, "dpflow", 2, **words)
     other = by_a_solver(data, "flowoct", 2, **words)
@@ -66,7 +66,7 @@ def test_class_weights_and_costs_are_whole_units():
     for words in ({"class_weight": "balanced"}, {"class_weight": {"0": 1, "1": 2.5}}):
         words |= {"encoding": "onehot", "constraints": ("features <= 2", "recall[1] >= 0.7")}
         data = odtc.read(MONKS / "monks-3.csv")
-        data = odtc.Dataset("part", data.X[::4], data.y[::4], data.features, data.classes, data.weight[::4])
+        data = odtc.Dataset("part", data.X[::8], data.y[::8], data.features, data.classes, data.weight[::8])
         fitted = odtc.fit(data, "dpflow", 2, **words)
         other = by_a_solver(data, "flowoct", 2, **words)
         assert fitted.facts["solver"] == "odtc" and fitted.facts["termination"] == "optimal"

@@ -441,6 +441,8 @@ def test_a_constraint_that_only_the_selected_rows_keep_is_told(tmp_path):
         "convex_hull",
         "--constraint",
         "recall[yes] >= 0.3",
+        "--format",
+        "mps",
         "-o",
         "m",
     ]
