@@ -1,4 +1,4 @@
-"""CPU seconds to build FlowOCT for kr-vs-kp at depth 3, 4 and 5, beside the peer's (PEERS §4e).
+"""CPU seconds to build FlowOCT for kr-vs-kp at depth 3, 4 and 5, beside the peer's.
 
     python -m benchmarks.build [--data kr-vs-kp.csv] [--rounds 5] [--depths 3,4,5]
 
@@ -22,7 +22,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
 
-# CPU seconds of odtlearn 1.1.0's build (FlowOCT, python-mip CBC), PEERS §4e; depth 4 only as wall time there.
+# CPU seconds of odtlearn 1.1.0's build (FlowOCT, python-mip CBC); depth 4 only as wall time there.
 PEER = {3: 20.3, 5: 85.9}
 FORMS = {"default": {}, "bottom=flow": {"bottom": "flow"}, "literal": {"literal": True}}
 

@@ -8,7 +8,7 @@ One line of JSON a cell (set, depth, seed, model and limits), appended when it i
 not run again, so a stopped run goes on; the tables of what is there of the cells asked for are printed at the
 end (--table: at once). The rows that a selection keeps stay beside the file, in a folder of its name. 75 % of the
 complete rows train, drawn by class with the seed (scikit-learn's train_test_split), the others test. Numbers that
-stand for categories are numbers, as in the paper (OBLIQUE.md).
+stand for categories are numbers, as in the paper.
 
 Fixed before the first run, for all sets alike: of each model's grid the point with the best mean accuracy over 3
 folds of the training rows (odtc.evaluation.cross_validation.deal, seed of the split; of equals the first; a fold

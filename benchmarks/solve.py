@@ -3,7 +3,7 @@
     python -m benchmarks.solve [--limit 120] [--data DIR] [--peers DIR] [--only monks-1,…]
 
 One-hot of every column, λ = 0, start from CART; the peer's LP files (odtlearn's model of the same paper,
-PEERS §4b) are solved as they are, in the same run. CPU seconds are those of the solver's process.
+benchmarks/RESULTS.md) are solved as they are, in the same run. CPU seconds are those of the solver's process.
 Data are looked for in $ODTC_DATA or ../shared/data, the peer's files in ../shared/peers.
 """
 
@@ -17,7 +17,7 @@ from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.workflow import pipeline
 
-# Data set, optimal training errors (PEERS §4a), the peer's file.
+# Data set, optimal training errors (three dynamic programs agree), the peer's file.
 CELLS = [
     ("monks-1", 22, "monk1"),
     ("monks-2", 57, "monk2"),

@@ -7,9 +7,9 @@
                                 "usercuts" and "lazycons", named in the model's `user_cuts` and
                                 `lazy`; raises ModelError with the line
 
-All stay in the subset that every solver reads alike (FORMATS §5): minimise, bounds of every
+All stay in the subset that every solver reads alike (docs/background/file-formats.md): minimise, bounds of every
 column, the objective's constant as a fixed column, no ranges, names of letters, digits and _.
-They read more: whatever has one meaning (FORMATS §2, §3), and refuse what solvers read in
+They read more: whatever has one meaning (docs/background/file-formats.md), and refuse what solvers read in
 different ways.
 
 Lines are made as tables of bytes, one fixed width a table: gathering rows of a table is what
@@ -46,7 +46,7 @@ def write_model(model, path, format: str = "mps", cuts: bool = False) -> Path:
     """Writes the model; a path that ends in .gz is compressed. Returns the path.
 
     With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
-    some solvers know (FORMATS §6); without, they are rows like all others. Raises ModelError for
+    some solvers know (docs/background/file-formats.md); without, they are rows like all others. Raises ModelError for
     what the format cannot say, a constant of the objective among it, OutputError where the file
     cannot be written.
     """

@@ -1,7 +1,7 @@
 """MPS as tables of bytes: the sections in file order, for the free and the fixed form.
 
 Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wider where names
-are longer, so that readers that guess the form guess right (FORMATS §2).
+are longer, so that readers that guess the form guess right (docs/background/file-formats.md).
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def write(model: Model, stream, row_names: np.ndarray, column_names, title: str,
     rows = np.vstack([_padded(text_table(["obj"]), row_names.shape[1]), _padded(row_names, 3)])
     stream.write(title.encode("ascii"))
     # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
-    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (FORMATS §6).
+    # LAZYCONS: in the other order CPLEX and Xpress refuse the file (docs/background/file-formats.md).
     stream.write(b"ROWS\n N  obj\n")
     cards = lines(" ", kind.view(np.uint8)[:, None], "  ", rows[1:], "\n")
     for section, blocks in row_sections(model, cuts):
@@ -80,7 +80,7 @@ def _write_bounds(model, stream, column_names, begin, end):
     lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
     low, up = np.isfinite(lower), np.isfinite(upper)
     fixed, free = low & (lower == upper), ~low & ~up
-    # A negative upper bound needs a lower one before it; a whole column gets both (FORMATS §2).
+    # A negative upper bound needs a lower one before it; a whole column gets both (docs/background/file-formats.md).
     needs_low = ~fixed & ~free & (~low | (lower != 0) | (model.integrality[begin:end] == 1))
     needs_up = ~fixed & ~free
     first = np.where(fixed, b"FX", np.where(free, b"FR", np.where(low, b"LO", b"MI")))

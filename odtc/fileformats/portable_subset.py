@@ -1,4 +1,4 @@
-"""A model as every solver reads it alike (FORMATS §5), and whether a file already says it so.
+"""A model as every solver reads it alike (docs/background/file-formats.md), and whether a file already says it so.
 
 A file that odtc did not write may hold what solvers read in different ways: OBJSENSE, a constant
 of the objective, whole columns without bounds, and more (tests/solvers/dialects shows them). A solver is
@@ -16,7 +16,7 @@ from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
 
-# What no reader of MPS or LP takes for anything but a name (FORMATS §2, §3); CBC loses longer names in LP.
+# A text that every reader of MPS and LP takes for a name (docs/background/file-formats.md). CBC loses longer names in LP.
 NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
 WORDS = {
     "obj",
@@ -63,7 +63,9 @@ CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t
 
 
 def portable(model: Model) -> Model:
-    """The same columns in the same order in the subset of FORMATS §5: a range as two rows, rows without
+    """The same columns in the same order in the portable subset (docs/background/file-formats.md).
+
+    A range becomes two rows, rows without
     a side left out, no constant in the objective, whole bounds of whole columns (GLPK 5.0 refuses others),
     names of letters and digits. The model itself where it is in the subset. A point of the one is a
     point of the other, at a cost that is less by `model.offset`."""

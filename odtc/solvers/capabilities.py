@@ -1,6 +1,6 @@
 """What one solver reads and writes, where that differs: each flag with the reason it exists.
 
-Files stay in the subset that all read alike (FORMATS §5), so most solvers need no flag but the
+Files stay in the subset that all read alike (docs/background/file-formats.md), so most solvers need no flag but the
 form of their starts. What a dialect cannot say is said by the command, never dropped.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Dialect:
     """`reads` are the model formats, best first; `gzip` whether it reads them as .gz; `start` the point
     format of its MIP starts (None: it takes none), always complete ones; `cuts` whether USERCUTS and
-    LAZYCONS sections mean to it what they say (FORMATS §6); `duals` whether its solutions of an LP hold
-    duals; `limit` what it does not do without a licence."""
+    LAZYCONS sections mean to it what they say (docs/background/file-formats.md); `duals` whether its
+    solutions of an LP hold duals; `limit` what it does not do without a licence."""
 
     reads: tuple[str, ...] = ("mps", "lp", "fixed-mps")
     gzip: bool = True

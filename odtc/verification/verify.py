@@ -46,7 +46,7 @@ def verify(
             or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
         )
     )
-    # FORMULATIONS §9: better than the solver's objective is a note, worse is an error.
+    # docs/background/laws.md: better than the solver's objective is a note, worse is an error.
     worse = paid > objective and not close(paid, objective)
     note = (
         " (better: the incumbent withheld flow, or the model that was solved has rows of its own)"

@@ -1,4 +1,4 @@
-"""The command line as a user meets it (DESIGN §6): every command, its JSON, its exit codes, its files."""
+"""The command line as a user meets it (docs/background): every command, its JSON, its exit codes, its files."""
 
 import csv
 import gzip

@@ -163,7 +163,7 @@ def test_any_solver_proves_the_file(solver):
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
 
 
-# All midpoints (STRENGTH 2.4; pima-diabetes at depth 3 by pycontree): rows right.
+# All midpoints (docs/background/strength.md; pima-diabetes at depth 3 by pycontree): rows right.
 KNOWN = [
     ("iris", 2, 144),
     ("iris", 3, 149),

@@ -1,6 +1,6 @@
 """Known optimal training errors, by HiGHS from the arrays: published data where it is at hand, else ours.
 
-Data: one-hot of every column, λ = 0, incomplete rows dropped (PEERS §4a; three dynamic programs agree).
+Data: one-hot of every column, λ = 0, incomplete rows dropped (three dynamic programs agree).
 Complete enumerations stand for it everywhere, judged by exhaustive search.
 """
 

@@ -1,4 +1,4 @@
-"""Free MPS, aligned, with the model's own names (FORMATS §5)."""
+"""Free MPS, aligned, with the model's own names (docs/background/file-formats.md)."""
 
 from odtc.fileformats import mps_reader, mps_writer
 from odtc.fileformats.model_files import name_table

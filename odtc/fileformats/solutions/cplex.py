@@ -1,6 +1,6 @@
 """The XML files of CPLEX, solution (.sol) and start (.mst).
 
-CPLEX manual, "SOL file format" and "MST file format"; FORMATS §7, §9.
+CPLEX manual, "SOL file format" and "MST file format"; docs/background/file-formats.md.
 """
 
 import re

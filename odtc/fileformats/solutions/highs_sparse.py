@@ -1,6 +1,7 @@
 """The sparse solution file of HiGHS (style 4): only what is not 0. It is read by `highs`.
 
-HiGHS documentation, "writeSolution"; FORMATS §7: `name value index` under a negative number of columns.
+HiGHS documentation, "writeSolution"; docs/background/file-formats.md.
+Lines `name value index` follow a negative number of columns.
 """
 
 import numpy as np

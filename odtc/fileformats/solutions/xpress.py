@@ -41,7 +41,7 @@ def read(data: bytes) -> RawPoint:
             f"expected lines 'C name value', got {kinds[at][:60]!r} first in line {kinds.line(at)}; write one "
             f"solution only"
         )
-    # It names every column, those at 0 too (FORMATS §9), so that fewer are a file with a part missing.
+    # It names every column, those at 0 too (docs/background/file-formats.md): fewer names mean that a part is missing.
     return RawPoint(NAME, names, values.numbers("the columns"), n_columns=len(names))
 
 

@@ -1,6 +1,6 @@
 """COPT (Cardinal Optimizer): copt_cmd, or the package coptpy.
 
-What it prints: COPT reference manual, "Optimization log"; FORMATS §9, §10.
+What it prints: COPT reference manual, "Optimization log"; docs/background/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
 """GLPK: glpsol, its command line.
 
-What it prints: GLPK source, glpapi09.c and glpapi06.c; FORMATS §9, §10.
+What it prints: GLPK source, glpapi09.c and glpapi06.c; docs/background/file-formats.md.
 """
 
 import re

@@ -1,6 +1,6 @@
 """HiGHS by its command line: the program `highs`, or the one inside the package highsbox.
 
-HiGHS documentation, "Executable"; FORMATS §9, §10.
+HiGHS documentation, "Executable"; docs/background/file-formats.md.
 """
 
 import importlib.util

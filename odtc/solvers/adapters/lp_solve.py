@@ -1,6 +1,6 @@
 """lp_solve 5.5: its command line, whose standard output is log and solution at once.
 
-What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; FORMATS §9, §10.
+What it prints: lp_solve reference, "lp_solve.htm" and "solve.htm"; docs/background/file-formats.md.
 """
 
 import re
@@ -11,7 +11,8 @@ from odtc.solvers.capabilities import Dialect
 
 NAME = "lp_solve"
 SUMMARY = "by its command line; MIP and LP, one thread, no starts, no .gz"
-# It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect (FORMATS §7). As GLPK it
+# It reads LP files in another dialect only, no .gz, and a guess of a basis has no effect
+# (docs/background/file-formats.md). As GLPK it
 # refuses fixed MPS with a number of more than 12 characters.
 DIALECT = Dialect(reads=("mps",), gzip=False)
 PROGRAMS = ("lp_solve",)

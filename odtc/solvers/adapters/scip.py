@@ -1,6 +1,6 @@
 """SCIP: its command line, or the shell inside the library of pyscipopt.
 
-What it prints: SCIP documentation, SCIPprintStatus; FORMATS §9, §10.
+What it prints: SCIP documentation, SCIPprintStatus; docs/background/file-formats.md.
 """
 
 import re

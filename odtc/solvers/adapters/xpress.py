@@ -1,6 +1,6 @@
 """FICO Xpress: its console, or the package xpress.
 
-What it prints: Xpress Optimizer reference manual, "Console output"; FORMATS §9, §10.
+What it prints: Xpress Optimizer reference manual, "Console output"; docs/background/file-formats.md.
 """
 
 import re
