@@ -16,7 +16,7 @@ from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
 
-# A text that every reader of MPS and LP takes for a name (docs/background/file-formats.md). CBC loses longer names in LP.
+# What every reader of MPS and LP takes for a name (docs/background/file-formats.md); CBC loses longer names in LP.
 NAME = re.compile(r"(?:(?![eE]\d)[A-Za-z_][A-Za-z0-9_]{0,59}(?:\n(?=.)|\Z))++")
 WORDS = {
     "obj",
@@ -65,10 +65,10 @@ CUT_SECTIONS = re.compile(rb"^(USERCUTS|LAZYCONS|User Cuts|Lazy Constraints)[ \t
 def portable(model: Model) -> Model:
     """The same columns in the same order in the portable subset (docs/background/file-formats.md).
 
-    A range becomes two rows, rows without
-    a side left out, no constant in the objective, whole bounds of whole columns (GLPK 5.0 refuses others),
-    names of letters and digits. The model itself where it is in the subset. A point of the one is a
-    point of the other, at a cost that is less by `model.offset`."""
+    A range becomes two rows, and rows without a side are left out. The objective has no constant, the bounds of integer
+    columns are whole (GLPK 5.0 refuses others), names are letters and digits. A model that is in the subset is
+    returned itself. A point of one model is a point of the other, at a cost that is less by `model.offset`.
+    """
     return _made_so(model)[0]
 
 
