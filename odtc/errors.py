@@ -65,7 +65,10 @@ class TimeLimitReached(OdtcError):
 
 
 class NoSolutionError(OdtcError):
+    """`outcome` is what is known of the run (odtc.workflow.results.Unsolved), None if nothing is."""
+
     exit_code = 3
+    outcome = None
 
 
 class OutputError(OdtcError):

@@ -6,21 +6,9 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import (
-    Aside,
-    Categorical,
-    Constraints,
-    Json,
-    Missing,
-    Numeric,
-    Seed,
-    SolverName,
-    Target,
-    Weights,
-    names,
-    reading,
-)
+from odtc.cli.options import READING, Json, Part, names, takes
 from odtc.errors import ChoiceError
+from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 bench = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
@@ -30,7 +18,24 @@ TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="
 
 
 @bench.command()
+@takes(
+    Part(
+        ModelSpec,
+        only=("start", "encoding", "constraints"),
+        changed={
+            "start": {"help": "See `odtc list starts`; a peer's model gets none."},
+            "encoding": {"default": "onehot"},
+        },
+    ),
+    READING,
+    Part(
+        SolvingSpec,
+        only=("time_limit", "threads", "seed", "solver"),
+        changed={"time_limit": {"default": 60.0, "help": "Wall seconds a solve."}, "threads": {"default": 1}},
+    ),
+)
 def models(
+    spec,
     data: Annotated[
         str | None,
         typer.Option(
@@ -58,26 +63,9 @@ def models(
             help="Models of others for the same data, named …DATA_dDEPTH.lp (.mps, .gz), solved in the same run.",
         ),
     ] = None,
-    solver: SolverName = "highs",
-    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S", help="Wall seconds a solve.")] = 60,
     lp_limit: Annotated[
         float, typer.Option("--lp-limit", metavar="S", help="Wall seconds a root relaxation (HiGHS).")
     ] = 20,
-    threads: Annotated[int, typer.Option("--threads")] = 1,
-    seed: Seed = 0,
-    start: Annotated[
-        str, typer.Option("--start", metavar="NAME|none", help="See `odtc list starts`; a peer's model gets none.")
-    ] = "cart",
-    encoding: Annotated[
-        str, typer.Option("--encoding", metavar="NAME[:KEY=VALUE,…]", help="See `odtc list encodings`.")
-    ] = "onehot",
-    target: Target = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    missing: Missing = "drop",
-    weights: Weights = None,
-    aside: Aside = None,
-    constraint: Constraints = [],
     results: Annotated[
         Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")
     ] = Path("bench-models.jsonl"),
@@ -89,22 +77,18 @@ def models(
     from odtc.evaluation import benchmark as study
     from odtc.evaluation.benchmark_table import markdown
     from odtc.heuristics.heuristic import HEURISTICS
-    from odtc.model.solution import Options
     from odtc.problem.formulation import FORMULATIONS
     from odtc.solvers.solver import installed
 
     chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
     files = study.found_data(names(data))
-    how = reading(target, categorical, numeric, missing, weights, aside)
-    Options(time_limit=lp_limit)
-    settings = study.Settings(
-        solver, Options(time_limit, threads, seed), lp_limit, encoding, start, how, tuple(constraint)
-    )
-    installed(solver)
-    if start != "none":
-        HEURISTICS.get(start.partition(":")[0].strip())
-    ENCODINGS.parse(encoding)
-    if peer_files and constraint:
+    SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
+    settings = study.Settings(spec, lp_limit)
+    installed(spec.solving.solver)
+    if spec.model.start != "none":
+        HEURISTICS.get(spec.model.start.partition(":")[0].strip())
+    ENCODINGS.parse(spec.model.encoding)
+    if peer_files and spec.model.constraints:
         raise ChoiceError(
             "--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out "
             "one of the two"

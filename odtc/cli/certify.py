@@ -1,40 +1,20 @@
 """`odtc certify`: the best tree with few numbers by which anyone can check it; `verify --certificate` does."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import (
-    Aside,
-    Categorical,
-    ClassWeight,
-    Cost,
-    DataFile,
-    Depth,
-    Encoding,
-    Json,
-    Missing,
-    Numeric,
-    Target,
-    Weights,
-    reading,
-)
+from odtc.cli.options import READING, DataFile, Json, Part, takes
+from odtc.workflow.specification import ModelSpec
 
 
+@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost")), READING)
 def certify(
     data: DataFile,
-    depth: Depth = 2,
-    target: Target = None,
-    encoding: Encoding = "auto",
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    missing: Missing = "drop",
-    weights: Weights = None,
-    aside: Aside = None,
-    class_weight: ClassWeight = None,
-    cost: Cost = None,
+    spec,
     lambda_: Annotated[
         float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")
     ] = 0.0,
@@ -52,18 +32,11 @@ def certify(
     from odtc.formulations.dpflow.write_certificate import certify as prove
     from odtc.verification.certificate import SUFFIX, check
     from odtc.verification.coverage import words
-    from odtc.workflow import pipeline
+    from odtc.workflow.decoding import proved
+    from odtc.workflow.posing import pose_run
 
-    problem = pipeline.pose(
-        data,
-        "dpflow",
-        depth,
-        encoding=encoding,
-        params={"lambda": lambda_},
-        class_weight=class_weight,
-        cost=cost,
-        reading=reading(target, categorical, numeric, missing, weights, aside),
-    )
+    spec = replace(spec.with_model(model="dpflow", params={"lambda": lambda_}), fitting=False)
+    problem, depth = pose_run(spec, data), spec.model.depth
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
     for file in (path, tree):
@@ -71,7 +44,7 @@ def certify(
     began = time.monotonic()
     facts = prove(problem)
     proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
-    done = pipeline.settled(problem, problem.module.optimal(problem), proof.objective, time.monotonic() - began)
+    done = proved(problem, problem.module.optimal(problem), proof.objective, time.monotonic() - began)
     console.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
@@ -93,7 +66,7 @@ def certify(
         f"no tree of depth {depth} over these {proof.n_tests} tests costs less than {proof.objective:.10g}; "
         f"{words(proof.n_splits, proof.left_out)}"
     )
-    print(f"{tree}  {tree.stat().st_size:,} bytes: {done.facts['train_correct']} of {done.facts['n_rows']} rows right")
+    print(f"{tree}  {tree.stat().st_size:,} bytes: {done.training.train_correct} of {done.size.n_rows} rows right")
     print(
         f"{path}  {path.stat().st_size:,} bytes, {proof.n_targets:,} targets; check it with `odtc verify "
         f"--certificate {path}`"

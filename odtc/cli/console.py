@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 
 def say(text: str) -> None:
@@ -25,20 +24,6 @@ def csv_column(title: str, cells: list[str]) -> str:
     return text.getvalue()
 
 
-def say_dropped(dataset) -> None:
-    """How many rows of the data file are not in the data set, and why."""
-    if dataset.n_dropped:
-        say(f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {why_dropped(dataset)}")
-
-
-def why_dropped(dataset) -> str:
-    """Why rows were left out; which of them --missing separate would keep."""
-    incomplete = dataset.n_dropped - dataset.n_unlabelled
-    words = [f"{incomplete} with missing cells (--missing separate keeps them)"] if incomplete else []
-    words += [f"{dataset.n_unlabelled} without a label or a weight"] if dataset.n_unlabelled else []
-    return ", ".join(words)
-
-
 def on_one_line(text: str) -> str:
     """The text with what is no sign to print escaped, so that it stays in its cell of a table."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
@@ -50,107 +35,102 @@ def proof(solution) -> str:
     return f", bound {solution.bound:.10g}, gap {100 * solution.gap:.2f} %"
 
 
-def refuse_no_solution(facts, solution, files, as_json, quiet: bool = False) -> None:
-    """Raises NoSolutionError, and prints what there is to say first, unless another result will be printed."""
-    from odtc.errors import NoSolutionError
-    from odtc.workflow import pipeline, run_facts
-
-    facts = facts | run_facts.solve_facts(solution) | {"files": [str(f) for f in files]}
-    if quiet:
-        pass
-    elif as_json:
-        print_json(facts)
-    else:
-        print_race(facts)
-    raise NoSolutionError(
-        pipeline.no_solution_text(
-            solution, facts["model"] is not None, facts.get("constraints", ()), "selection" in facts
-        )
-    )
+def print_no_solution(problem, files, as_json: bool) -> None:
+    """What is known of a run without a tree, before its NoSolutionError is said."""
+    facts = problem.outcome.to_json() | {"files": [str(path) for path in files]}
+    print_json(facts) if as_json else print_race(facts)
 
 
-def print_tree_result(tree, decoded, facts, as_json) -> None:
-    from odtc.trees.rendering import render_tree
-
+def print_tree_result(done, facts: dict, as_json: bool) -> None:
+    """The tree of a Fit with its figures; `facts` are these as JSON, with the files. Raises SolutionError if a check
+    failed, after all was said."""
     if as_json:
         print_json(facts)
     else:
-        sys.stdout.write(render_tree(tree))
-        print()
-        proved = {"optimal": _optimal(facts["gap"]), "unknown": "not proved"}.get(
-            facts["termination"], facts["termination"].replace("_", " ")
-        )
-        proved = proved if decoded.verified else "NOT VERIFIED"
-        bound = f", bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" if facts["bound"] is not None else ""
-        seconds = f", {facts['seconds']:.2f} s" if facts["seconds"] is not None else ""
-        nodes = f", {facts['nodes']} nodes" if facts["nodes"] is not None else ""
-        print(f"{proved}: objective {facts['objective']:.10g}{bound}{nodes}{seconds}, {facts['solver']}")
+        _print_tree(done)
         print_race(facts)
-        of_all = "all_rows" in facts
-        weighted = "train_weighted_accuracy" in facts
-        ours, theirs = (
-            f", by weight {100 * facts[key]:.2f} %" if weighted else ""
-            for key in ("train_weighted_accuracy", "cart_train_weighted_accuracy")
-        )
-        print(
-            f"{'selected' if of_all else 'training'}  {facts['train_correct']} of {facts['n_rows']} "
-            f"{'rows ' * weighted}right ({100 * facts['train_accuracy']:.2f} %{ours}), "
-            f"CART {facts['cart_train_correct']} ({100 * facts['cart_train_accuracy']:.2f} %{theirs})"
-        )
-        if facts["cost"] is not None:
-            print(
-                f"loss      {facts['loss']:.10g}, CART {facts['cart_loss']:.10g}; balanced accuracy "
-                f"{100 * facts['train_balanced_accuracy']:.2f} %"
-            )
-        if of_all:
-            _print_all_rows(facts)
-        if facts.get("test_accuracy") is not None:
-            print(
-                f"test      {100 * facts['test_accuracy']:.2f} % of {facts['n_test_rows']} rows right, "
-                f"CART {100 * facts['cart_test_accuracy']:.2f} %"
-                + (f" ({facts['n_test_rows_dropped']} more have missing cells)" if facts["n_test_rows_dropped"] else "")
-            )
-        print(f"verified  {sum(c.passed for c in decoded.checks)} of {len(decoded.checks)} checks passed")
+        _print_figures(done)
+        print(f"verified  {sum(c.passed for c in done.decoded.checks)} of {len(done.decoded.checks)} checks passed")
         if facts["files"]:
             say(f"wrote {', '.join(facts['files'])}")
-    say_note(decoded.solution)
-    refuse_failed(decoded)
+    say_note(done.solution)
+    refuse_failed(done.decoded)
 
 
-def _print_all_rows(facts) -> None:
+def _print_tree(done) -> None:
+    """The tree, and what is proved of it."""
+    from odtc.trees.rendering import render_tree
+
+    sys.stdout.write(render_tree(done.tree))
+    print()
+    proof, words = done.proof, {"optimal": _optimal(done.proof.gap), "unknown": "not proved"}
+    proved = words.get(proof.termination, proof.termination.replace("_", " ")) if done.verified else "NOT VERIFIED"
+    bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
+    seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
+    nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
+    print(f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}")
+
+
+def _print_figures(done) -> None:
+    """How the tree does on its rows, and on those of --test, beside CART."""
+    size, training, cart, test = done.size, done.training, done.cart_training, done.test
+    weighted = training.train_weighted_accuracy is not None
+    shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
+    ours, theirs = (f", by weight {100 * share:.2f} %" if weighted else "" for share in shares)
+    print(
+        f"{'selected' if done.all_rows else 'training'}  {training.train_correct} of {size.n_rows} "
+        f"{'rows ' * weighted}right ({100 * training.train_accuracy:.2f} %{ours}), "
+        f"CART {cart.cart_train_correct} ({100 * cart.cart_train_accuracy:.2f} %{theirs})"
+    )
+    if size.cost is not None:
+        print(
+            f"loss      {training.loss:.10g}, CART {cart.cart_loss:.10g}; balanced accuracy "
+            f"{100 * training.train_balanced_accuracy:.2f} %"
+        )
+    if done.all_rows:
+        _print_all_rows(done)
+    if test is not None and test.test_accuracy is not None:
+        print(
+            f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} rows right, "
+            f"CART {100 * test.cart_test_accuracy:.2f} %"
+            + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
+        )
+
+
+def _print_all_rows(done) -> None:
     """The figures of all rows that those of the tree were selected from."""
-    every, cart = facts["all_rows"], facts["cart_all_rows"]
+    every, cart, training, costs = done.all_rows, done.cart_all_rows, done.training, done.size.cost is not None
     ours, theirs = (
-        f", by weight {100 * one['weighted_accuracy']:.2f} %" if one["weighted_accuracy"] is not None else ""
+        f", by weight {100 * one.weighted_accuracy:.2f} %" if one.weighted_accuracy is not None else ""
         for one in (every, cart)
     )
     print(
-        f"all rows  {every['correct']} of {every['n_rows']} right ({100 * every['accuracy']:.2f} %{ours}), "
-        f"CART of the selected rows {cart['correct']} ({100 * cart['accuracy']:.2f} %{theirs})"
+        f"all rows  {every.correct} of {every.n_rows} right ({100 * every.accuracy:.2f} %{ours}), "
+        f"CART of the selected rows {cart.correct} ({100 * cart.accuracy:.2f} %{theirs})"
     )
-    if facts["cost"] is not None:
+    if costs:
         print(
-            f"          loss {every['loss']:.10g}, CART {cart['loss']:.10g}; balanced accuracy "
-            f"{100 * every['balanced_accuracy']:.2f} %"
+            f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
+            f"{100 * every.balanced_accuracy:.2f} %"
         )
-    if every["relabelled"]:
+    if every.relabelled:
         print(
-            f"          {every['relabelled']} of {facts['n_leaves']} leaves predict what loses least of all their "
+            f"          {every.relabelled} of {training.n_leaves} leaves predict what loses least of all their "
             f"rows, not of the selected"
         )
-    if heavy := facts["selection"].get("n_heavy"):
+    if heavy := done.selection.get("n_heavy"):
         say(
             f"note: {heavy} of the selected rows weigh as much as all errors of the first tree, so that they stay "
             f"right: objective, loss and constraints of the "
             "selected rows are by these weights, those of all rows are not"
         )
-    if facts["cost"] is None and every["accuracy"] < facts["train_accuracy"]:
+    if not costs and every.accuracy < training.train_accuracy:
         say(
-            f"note: {100 - 100 * facts['train_accuracy']:.2f} % of the selected rows are wrong, but "
-            f"{100 - 100 * every['accuracy']:.2f} % of all: "
+            f"note: {100 - 100 * training.train_accuracy:.2f} % of the selected rows are wrong, but "
+            f"{100 - 100 * every.accuracy:.2f} % of all: "
             "behind a wrong row that was selected others may stand that were not; select more of them, or train on all"
         )
-    for broken in every["breaks"]:
+    for broken in every.breaks:
         say(f"note: the constraint is kept on the selected rows only: {broken}")
 
 
@@ -236,98 +216,66 @@ def counted(total: int, what: str):
     yield tell
 
 
-@contextmanager
-def _log_files(paths, files: list):
-    """Binary streams, which become files also where solvers contradict each other: as evidence."""
-    from contextlib import ExitStack
+class ConsoleReporter:
+    """A Reporter (odtc.workflow.reporting) on stderr: sentences, and a live line while the solver runs."""
 
-    from odtc.base.atomic_write import new_file
-    from odtc.errors import ContradictionError
+    def say(self, sentence: str) -> None:
+        say(sentence)
 
-    crossed = None
-    with ExitStack() as stack:
-        streams = [stack.enter_context(new_file(path)) for path in paths]
-        files.extend(paths)
-        try:
-            yield streams
-        except ContradictionError as problem:
-            crossed = problem
-    if crossed is not None:
-        raise crossed
+    @contextmanager
+    def solving(self, solver):
+        from odtc.workflow.solving import Hearing
+
+        with live(solver.label) as progress:
+            # The log of a race is each solver's own.
+            yield Hearing(progress, None if solver.racers else say_own, hear_racer if solver.racers else None)
 
 
-@contextmanager
-def race_logs(stem, names, files: list):
-    """What hears the logs of the solvers of a race, each in its STEM.NAME.log (nowhere for stem None);
-    None where there is no race."""
-    if not names:
-        yield None
-        return
-    with _log_files([Path(f"{stem}.{name}.log") for name in names] if stem is not None else [], files) as streams:
-        heard = dict(zip(names, streams))
-
-        def hear(name: str, text: str) -> None:
-            _say_own(text, f"{name}: ")
-            if name in heard:
-                heard[name].write(text.encode("utf-8"))
-
-        yield hear
-
-
-def _say_own(text: str, whose: str = "") -> None:
+def say_own(text: str, whose: str = "") -> None:
     """Says a line of a log that is odtc's own: what it did with the model, before the solver's words."""
     if text.startswith("odtc: "):
         say(whose + text.rstrip())
 
 
+def hear_racer(name: str, text: str) -> None:
+    """`say_own` of one solver of a race."""
+    say_own(text, f"{name}: ")
+
+
 @contextmanager
-def live(solver: str, stem, files: list, racers=()):
-    """(progress, log): a live line on stderr where it is a terminal, and the log in STEM.log. The
-    rounds of a loop, and the lines of the log that are odtc's own, are lines that stay, on any stderr."""
-    from contextlib import ExitStack
+def live(solver: str):
+    """A function that takes Progress: a live line on stderr if it is a terminal. The rounds of a loop are lines that
+    stay, on any stderr."""
+    if not sys.stderr.isatty():
+        yield lambda progress: say(str(progress.round)) if progress.round else None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
 
-    with ExitStack() as stack:
-        stream = None
-        if stem is not None:
-            (stream,) = stack.enter_context(_log_files([Path(f"{stem}.log")], files))
+    began, last = time.monotonic(), [None]
 
-        def log(text: str) -> None:
-            if not racers:
-                _say_own(text)
-            if stream is not None:
-                stream.write(text.encode("utf-8"))
-                stream.flush()  # who follows it sees what the solver says now
+    def line() -> Text:
+        said = last[0]
+        words = [solver, f"{time.monotonic() - began:.1f} s"]
+        if said is not None:
+            # Before its first relaxation is solved a solver's bound says nothing.
+            known = said.gap is not None and said.gap < 10
+            show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
+            words += [
+                f"incumbent {show(said.incumbent)}",
+                f"bound {show(said.bound) if known else '-'}",
+                f"gap {f'{100 * said.gap:.2f} %' if known else '-'}",
+                f"nodes {show(said.nodes)}",
+            ]
+        return Text("  ".join(words))
 
-        if not sys.stderr.isatty():
-            yield (lambda progress: say(str(progress.round)) if progress.round else None), log
-            return
-        from rich.console import Console
-        from rich.live import Live
-        from rich.text import Text
+    console = Console(stderr=True)
 
-        began, last = time.monotonic(), [None]
+    def take(progress) -> None:
+        last[0] = progress
+        if progress.round:
+            console.print(Text(str(progress.round)))
 
-        def line() -> Text:
-            said = last[0]
-            words = [solver, f"{time.monotonic() - began:.1f} s"]
-            if said is not None:
-                # Before its first relaxation is solved a solver's bound says nothing.
-                known = said.gap is not None and said.gap < 10
-                show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
-                words += [
-                    f"incumbent {show(said.incumbent)}",
-                    f"bound {show(said.bound) if known else '-'}",
-                    f"gap {f'{100 * said.gap:.2f} %' if known else '-'}",
-                    f"nodes {show(said.nodes)}",
-                ]
-            return Text("  ".join(words))
-
-        console = Console(stderr=True)
-        stack.enter_context(Live(get_renderable=line, console=console, refresh_per_second=4, transient=True))
-
-        def take(progress) -> None:
-            last[0] = progress
-            if progress.round:
-                console.print(Text(str(progress.round)))
-
-        yield take, log
+    with Live(get_renderable=line, console=console, refresh_per_second=4, transient=True):
+        yield take

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from odtc.cli import certify, console
-from odtc.cli.build import write_tree
 from odtc.cli.options import (
     Json,
     ManifestFile,
@@ -29,18 +28,18 @@ def decode(
 ) -> None:
     """Turn a solution file into a tree, checked."""
     from odtc.base.atomic_write import require_writable
-    from odtc.workflow import artifacts, pipeline
+    from odtc.workflow import artifacts
+    from odtc.workflow.decoding import finish
 
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
     target = o or Path(f"{artifacts.stem_of(solution_file)}.tree.json")
     require_writable(target, solution_file, opened.path, log)
-    if not solution.has_solution:
-        console.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
+    _expect_solution(model, solution, as_json)
     dataset, note = artifacts.selected_data(opened, data)
     if note:
         console.say(f"note: {note}")
-    done = pipeline.finish(model, solution, dataset=dataset)
-    written = write_tree(done.decoded, target)
+    done = finish(model, solution, dataset=dataset)
+    written = [str(artifacts.write_tree(done.tree, target))] if done.verified else []
     facts = (
         artifacts.selection_facts(opened)
         | done.facts
@@ -50,7 +49,7 @@ def decode(
             "files": written,
         }
     )
-    console.print_tree_result(done.tree, done.decoded, facts, as_json)
+    console.print_tree_result(done, facts, as_json)
 
 
 def verify(
@@ -65,7 +64,8 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
-    from odtc.workflow import artifacts, pipeline
+    from odtc.workflow import artifacts
+    from odtc.workflow.decoding import finish
 
     if (solution_file is None) == (certificate is None):
         raise ChoiceError(
@@ -76,10 +76,9 @@ def verify(
         certify.verify_certificate(certificate, data, as_json)
         return
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
-    if not solution.has_solution:
-        console.refuse_no_solution(pipeline.model_facts(model.problem, model), solution, [], as_json)
+    _expect_solution(model, solution, as_json)
     dataset, note = artifacts.original_data(opened, data)
-    done = pipeline.finish(model, solution, dataset=dataset)
+    done = finish(model, solution, dataset=dataset)
     decoded = done.decoded
     if as_json:
         console.print_json(
@@ -97,3 +96,14 @@ def verify(
     if note:
         console.say(note)
     console.refuse_failed(decoded)
+
+
+def _expect_solution(model, solution, as_json: bool) -> None:
+    """Prints what is known, and raises NoSolutionError, if a solution file holds no point."""
+    from odtc.workflow.decoding import no_solution
+    from odtc.workflow.results import Unsolved
+
+    if not solution.has_solution:
+        problem = no_solution(Unsolved(model.problem, model, solution))
+        console.print_no_solution(problem, [], as_json)
+        raise problem

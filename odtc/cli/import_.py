@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Categorical, Json, Missing, Numeric, Target, Weights, reading
+from odtc.cli.options import Json, Part, takes
+from odtc.workflow.specification import ReadingSpec
 
 
+@takes(Part(ReadingSpec, leave=("aside",)))
 def import_(
     file: Annotated[
         Path,
@@ -22,11 +24,7 @@ def import_(
         Path,
         typer.Option("--data", metavar="DATA", help="The rows that its leaves count; its columns are found by name."),
     ],
-    target: Target = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    missing: Missing = "drop",
-    weights: Weights = None,
+    spec,
     trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
     o: Annotated[
         Path | None, typer.Option("-o", metavar="TREE.json", help="By default FILE.tree.json in this folder.")
@@ -41,19 +39,19 @@ def import_(
     from odtc.data.reading import read
     from odtc.trees.importing import import_tree, read_foreign
     from odtc.trees.rendering import render_tree
-    from odtc.workflow import run_facts
+    from odtc.workflow.run_facts import TreeFacts
 
     path = o or Path(f"{file.name.removesuffix(file.suffix).removesuffix('.tree')}.tree.json")
     require_writable(path, file, data)
     source = read_foreign(file, trust)
-    dataset = read(data, **reading(target, categorical, numeric, missing, weights))
+    dataset = read(data, **spec.reading.keywords)
     tree = import_tree(source, dataset)
     write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     facts = {
         "data": dataset.name,
         "n_rows": dataset.n_rows,
         "n_rows_dropped": dataset.n_dropped,
-        **run_facts.tree_facts(tree, unit_cost(len(tree.classes))),
+        **TreeFacts.of(tree, unit_cost(len(tree.classes))).to_json(),
         "tree": str(path),
         "files": [str(path)],
     }

@@ -1,12 +1,9 @@
 """`odtc fit --pool K --within E`, and `odtc show` of what it wrote: the trees that are nearly as good."""
 
-import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from odtc.cli import console
 from odtc.errors import ChoiceError
 
 PoolSize = Annotated[
@@ -16,34 +13,6 @@ Within = Annotated[
     float | None,
     typer.Option("--within", metavar="E", help="Of the pool, only trees whose objective is at most E above the best."),
 ]
-
-
-def expect_pool(problem, most: int | None, within: float | None) -> None:
-    """Raises ChoiceError where the options ask for a pool that there cannot be."""
-    from odtc.workflow import near_optimal
-
-    if most is not None:
-        near_optimal.expect_pool(problem, most, within)
-    elif within is not None:
-        raise ChoiceError("--within bounds the trees of a pool; expected --pool K beside it")
-
-
-def write_pool(problem, most: int | None, within: float | None, left: float | None, stem: str) -> list[str]:
-    """Finds the trees that the options ask for in the seconds that are left, and writes STEM.pool.json; the path."""
-    from odtc.base.atomic_write import write_text
-    from odtc.workflow.near_optimal import SUFFIX, near_optimal
-
-    if most is None:
-        return []
-    path = Path(f"{stem}{SUFFIX}")
-    found = near_optimal(problem, most, within, left)
-    if not found.complete:
-        console.say(f"the pool has {found.words}")
-    if not found.trees:
-        path.unlink(missing_ok=True)  # an older one would pass for it
-        return []
-    write_text(path, json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
-    return [str(path)]
 
 
 def show_pool(pool, number: int | None) -> str | None:

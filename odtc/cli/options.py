@@ -1,10 +1,25 @@
-"""The options that stand on several commands of the command line, defined once, and what their words mean."""
+"""The options of the command line: those of a run are derived from its specification, the others are defined here once
+if several commands have them."""
 
+import functools
+import inspect
 import os
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, default_of, fields_by_name, flag_of
+from odtc.errors import ChoiceError
+from odtc.workflow.specification import (
+    SHORT_CONSTRAINTS,
+    ModelSpec,
+    ReadingSpec,
+    RunSpec,
+    SolvingSpec,
+    short_constraint,
+)
 
 
 def completing(kind: str):
@@ -25,38 +40,6 @@ def among(*words: str):
 
 
 DataFile = Annotated[Path, typer.Argument(metavar="DATA", help="CSV, TSV (also .gz), Parquet or ARFF.")]
-ModelName = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        metavar="NAME|auto",
-        help="Formulation; see `odtc list models`. auto: by the size of the data.",
-        autocompletion=completing("models"),
-    ),
-]
-Depth = Annotated[int, typer.Option("--depth", help="Depth of the tree.")]
-Target = Annotated[str | None, typer.Option("--target", help="Column to predict; by default the last one.")]
-Params = Annotated[
-    list[str], typer.Option("-p", metavar="KEY=VALUE", help="Parameter of the formulation; see `odtc info MODEL`.")
-]
-Encoding = Annotated[
-    str,
-    typer.Option(
-        "--encoding",
-        metavar="NAME[:KEY=VALUE,…]",
-        help="See `odtc list encodings`.",
-        autocompletion=completing("encodings"),
-    ),
-]
-Cuts = Annotated[
-    str | None,
-    typer.Option(
-        "--cuts",
-        metavar="A,B|all|none",
-        help="Cut families; see `odtc list cuts`. A:rounds=N separates at the root relaxation.",
-        autocompletion=completing("cuts"),
-    ),
-]
 Pricing = Annotated[
     str | None,
     typer.Option(
@@ -65,86 +48,8 @@ Pricing = Annotated[
         help="Write the pricing problem of a leaf, too, at the duals of the columns so far (--model cg).",
     ),
 ]
-Start = Annotated[
-    str,
-    typer.Option(
-        "--start",
-        metavar="NAME|none|TREE.json",
-        help="MIP start; see `odtc list starts`.",
-        autocompletion=completing("starts"),
-    ),
-]
-Categorical = Annotated[str | None, typer.Option("--categorical", metavar="A,B", help="Columns to take as categories.")]
-Numeric = Annotated[str | None, typer.Option("--numeric", metavar="A,B", help="Columns to take as numbers.")]
-Missing = Annotated[
-    str,
-    typer.Option(
-        "--missing",
-        metavar="drop|error|separate",
-        help="What to do with missing cells.",
-        autocompletion=among("drop", "error", "separate"),
-    ),
-]
-Weights = Annotated[str | None, typer.Option("--weights", metavar="COL", help="Column of row weights.")]
-Aside = Annotated[
-    str | None, typer.Option("--aside", metavar="A,B", help="Columns that no test asks, but constraints may name.")
-]
-ClassWeight = Annotated[
-    str | None,
-    typer.Option(
-        "--class-weight",
-        metavar="balanced|CLASS=W,…",
-        help="What an error on a row of each class costs.",
-        autocompletion=among("balanced"),
-    ),
-]
-Constraints = Annotated[
-    list[str],
-    typer.Option(
-        "--constraint",
-        metavar="'NAME[…] OP NUMBER'",
-        help="What the tree must keep, as 'leaf_rows >= 5'; see `odtc list constraints`.",
-        autocompletion=completing("constraints"),
-    ),
-]
-MinLeafRows = Annotated[int | None, typer.Option("--min-leaf-rows", metavar="N", help="Short for 'leaf_rows >= N'.")]
-MaxBranchNodes = Annotated[
-    int | None, typer.Option("--max-branch-nodes", metavar="N", help="Short for 'branch_nodes <= N'.")
-]
-MaxFeatures = Annotated[int | None, typer.Option("--max-features", metavar="N", help="Short for 'features <= N'.")]
-Cost = Annotated[
-    str | None,
-    typer.Option("--cost", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", help="What each wrong prediction costs."),
-]
-Select = Annotated[
-    str | None,
-    typer.Option(
-        "--select",
-        metavar="NAME[:KEY=VALUE,…]",
-        help="Train on selected rows; see `odtc list selections`.",
-        autocompletion=completing("selections"),
-    ),
-]
 Stem = Annotated[
     str | None, typer.Option("-o", metavar="STEM", help="Stem of the files; by default data, model and depth.")
-]
-SolverName = Annotated[
-    str,
-    typer.Option(
-        "--solver",
-        metavar="NAME[,NAME…]",
-        help="See `odtc list solvers`; several run side by side, and the first proof ends it.",
-        autocompletion=completing("solvers"),
-    ),
-]
-SolverTemplate = Annotated[
-    Path | None,
-    typer.Option(
-        "--solver-template", metavar="FILE.toml", help="A solver that odtc does not know; see examples/my-solver."
-    ),
-]
-ProgramFile = Annotated[
-    str | None, typer.Option("--program", metavar="FILE", help="The solver's executable, where it is not on PATH.")
 ]
 DialectName = Annotated[
     str | None,
@@ -155,15 +60,6 @@ DialectName = Annotated[
         autocompletion=completing("solvers"),
     ),
 ]
-TimeLimit = Annotated[
-    float | None,
-    typer.Option(
-        "--time-limit", metavar="S", help="Wall seconds, what the compiler takes among them; by default none."
-    ),
-]
-Threads = Annotated[int | None, typer.Option("--threads", help="By default the solver's choice.")]
-Seed = Annotated[int, typer.Option("--seed")]
-Gap = Annotated[float, typer.Option("--gap", help="Absolute and relative gap at which to stop.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 ManifestFile = Annotated[
     Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")
@@ -178,6 +74,114 @@ Templates = Annotated[
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 
 
+@dataclass(frozen=True)
+class Part:
+    """The options of a specification's fields that a command has: those of `only`, by default all but `leave`. With
+    `short` also the short options for constraints; `changed` is the default or the help of a field, where the command
+    has its own: {"time_limit": {"default": 60.0}}."""
+
+    of: type
+    only: tuple[str, ...] = ()
+    leave: tuple[str, ...] = ()
+    short: bool = False
+    changed: dict = field(default_factory=dict)
+
+    @property
+    def fields(self) -> dict:
+        """The fields that are options of the command, by name."""
+        return {
+            name: one
+            for name, one in fields_by_name(self.of).items()
+            if name not in self.leave and (not self.only or name in self.only)
+        }
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """The parameters of a function of typer, one an option."""
+        found = []
+        for name, one in self.fields.items():
+            default = self.changed.get(name, {}).get("default", written_default(one))
+            found.append(_parameter(name, default, _option(one, self.changed.get(name, {}).get("help"))))
+            if name == "constraints" and self.short:
+                for word, (_, help) in SHORT_CONSTRAINTS.items():
+                    option = typer.Option(f"--{word.replace('_', '-')}", metavar="N", help=help)
+                    found.append(_parameter(word, None, Annotated[int | None, option]))
+        return found
+
+    def taken(self, given: dict):
+        """The specification of the values that were given; takes them out of `given`."""
+        values = {name: _value(one, given.pop(name)) for name, one in self.fields.items()}
+        numbers = {word: given.pop(word) for word in SHORT_CONSTRAINTS} if self.short else {}
+        short = [short_constraint(word, number) for word, number in numbers.items() if number is not None]
+        if short:
+            values["constraints"] = (*values["constraints"], *short)
+        return self.of(**values)
+
+
+def takes(*parts: Part):
+    """Gives a command the options of specifications: its parameter `spec` is a RunSpec of their values."""
+
+    def wrap(function):
+        @functools.wraps(function)
+        def command(**given):
+            records = {type(one): one for one in (part.taken(given) for part in parts)}
+            spec = RunSpec(*(records.get(cls, cls()) for cls in (ReadingSpec, ModelSpec, SolvingSpec)))
+            return function(spec=spec, **given)
+
+        parameters = []
+        for parameter in inspect.signature(function).parameters.values():
+            options = [one for part in parts for one in part.parameters()] if parameter.name == "spec" else [parameter]
+            parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in options]
+        command.__signature__ = inspect.Signature(parameters)
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+        del command.__wrapped__
+        return command
+
+    return wrap
+
+
+def written_default(one):
+    """The default of a field as the command line has it: nothing for no names, an empty list for what may come several
+    times."""
+    form = one.metadata.get("form")
+    return None if form == NAMES else [] if form in (REPEATED, PAIRS) else default_of(one)
+
+
+def _option(one, help: str | None = None):
+    form, completes = one.metadata.get("form"), one.metadata.get("completes")
+    kind = {NAMES: str | None, REPEATED: list[str], PAIRS: list[str]}.get(form, one.metadata.get("type", one.type))
+    complete = among(*completes) if isinstance(completes, tuple) else completing(completes) if completes else None
+    metavar, help = one.metadata["metavar"], help or one.metadata["help"]
+    return Annotated[kind, typer.Option(flag_of(one), metavar=metavar, help=help, autocompletion=complete)]
+
+
+def _parameter(name: str, default, annotation) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _value(one, given):
+    """What was written as the value of a field."""
+    form = one.metadata.get("form")
+    if form == NAMES:
+        return names(given)
+    if form == REPEATED:
+        return tuple(given)
+    return pairs(given) if form == PAIRS else given
+
+
+def pairs(given: list[str]) -> dict[str, str]:
+    """The KEY=VALUE of -p; raises ChoiceError."""
+    found = {}
+    for pair in given:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
+        found[key] = value
+    return found
+
+
+READING, MODEL, SOLVING = Part(ReadingSpec), Part(ModelSpec, short=True), Part(SolvingSpec)
+
+
 def names(text: str | None) -> tuple[str, ...]:
     """Names between commas; one that holds a comma itself stands in double quotes, as in CSV."""
     import csv
@@ -186,16 +190,10 @@ def names(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in cells if name.strip())
 
 
-def reading(target, categorical, numeric, missing, weights, aside=None) -> dict:
-    """The options that say how a data file is read, as the keywords of `odtc.read`."""
-    return {
-        "target": target,
-        "categorical": names(categorical),
-        "numeric": names(numeric),
-        "missing": missing,
-        "weights": weights,
-        "aside": names(aside),
-    }
+def stem_of(problem, o: str | None, suffix: str = "") -> str:
+    """The stem that -o names, without the model file's own suffix; in a folder, or without -o, the
+    data's name with model and depth."""
+    return stem_named(o, f"{problem.encoded.name}_{problem.formulation}_d{problem.topology.depth}", suffix)
 
 
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:

@@ -1,25 +1,21 @@
-"""`odtc solve`: one solver, or several side by side, on a model's file; and who solves, for `odtc fit` too."""
+"""`odtc solve`: one solver, or several side by side, on a model's file."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Gap, Json, ProgramFile, Seed, SolverName, SolverTemplate, Threads, TimeLimit, among
-from odtc.errors import ChoiceError
+from odtc.cli.options import SOLVING, Json, among, takes
+from odtc.errors import ChoiceError, NoSolutionError
 
 
+@takes(SOLVING)
 def solve(
     model_file: Annotated[Path, typer.Argument(metavar="STEM.mps", help="A model file: MPS or LP, also .gz.")],
-    solver: SolverName = "highs",
-    solver_template: SolverTemplate = None,
-    program: ProgramFile = None,
-    time_limit: TimeLimit = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    gap: Gap = 0.0,
+    spec,
     start: Annotated[
         Path | None,
         typer.Option(
@@ -44,47 +40,44 @@ def solve(
     Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
     """
     from odtc.base.atomic_write import require_writable
-    from odtc.model.solution import Options
     from odtc.solvers import portfolio_members
-    from odtc.workflow import artifacts, pipeline, run_facts
+    from odtc.workflow import artifacts, solving
     from odtc.workflow.manifest import SUFFIX
+    from odtc.workflow.messages import no_solution_text
+    from odtc.workflow.reporting import listening
+    from odtc.workflow.run_facts import SolveFacts
+    from odtc.workflow.sinks import open_logs
 
-    options = Options(time_limit, threads, seed, gap)
+    how = spec.solving
     target = o or Path(f"{artifacts.stem_of(model_file)}.sol")
     if script or dry_run:
-        _plan(script, _with_template(solver, solver_template), model_file, options, start, target, program)
+        _plan(script, how, model_file, start, target)
         return
-    solver, label, racers = who_solves(solver, solver_template, program, threads)
+    solver = solving.choose_solver(how)
+    for note in solver.notes:
+        console.say(note)
     require_writable(target, model_file, start, f"{artifacts.stem_of(model_file)}{SUFFIX}")
-    opened = artifacts.open_model(model_file, start, portfolio_members.solver_names(solver))
+    opened = artifacts.open_model(model_file, start, portfolio_members.solver_names(how.named_solver))
     written: list[Path] = []
     stem = target.with_suffix("") if target.suffix == ".sol" else None
-    with (
-        console.live(label, stem, written, racers) as (progress, log),
-        console.race_logs(stem, racers, written) as logs,
-    ):
-        hear = (lambda said: progress(artifacts.in_own_sense(opened.model, said))) if progress else None
-        solution = pipeline.solve(
-            opened.model,
-            solver,
-            start=opened.start,
-            progress=hear,
-            log=log,
-            logs=logs,
-            path=model_file,
-            program=program,
-            time_limit=time_limit,
-            threads=threads,
-            seed=seed,
-            gap=gap,
-        )
-    written += artifacts.write_solution(opened.model, solution, options, target)
+    logs = open_logs(stem, solver.racers, written)
+    with listening(console.ConsoleReporter().solving(solver), logs) as hearing:
+        show = hearing.progress
+        hearing = replace(hearing, progress=lambda said: show(artifacts.in_own_sense(opened.model, said)))
+        solution = solving.solve_model(opened.model, how, opened.start, model_file, hearing)
+    written += artifacts.write_solution(opened.model, solution, how, target)
     solution = artifacts.in_own_sense(opened.model, solution)
     facts = (
-        opened.facts | run_facts.solve_facts(solution) | {"sense": "maximize" if opened.model.maximised else "minimize"}
+        opened.facts
+        | SolveFacts.of(solution).to_json()
+        | {"sense": "maximize" if opened.model.maximised else "minimize"}
     )
     if not solution.has_solution:
-        console.refuse_no_solution(opened.facts, solution, written, as_json)
+        no_tree = facts | {"files": [str(path) for path in written]}
+        console.print_json(no_tree) if as_json else console.print_race(no_tree)
+        raise NoSolutionError(
+            no_solution_text(solution, facts["model"] is not None, facts.get("constraints", ()), "selection" in facts)
+        )
     console.say_note(solution)
     facts |= {"files": [str(f) for f in written]}
     if as_json:
@@ -99,54 +92,19 @@ def solve(
     print(f"{target}  (odtc decode {shlex.quote(str(target))})")
 
 
-def who_solves(solver: str, template, program, threads) -> tuple[str, str, tuple[str, ...]]:
-    """The solver, or solvers between commas, with a template's; its name in words; and the names of
-    those in a race. Says who is left out of one."""
-    from odtc.solvers import portfolio_members
-    from odtc.solvers.solver import find_solver, installed
-
-    solver = _with_template(solver, template)
-    if not portfolio_members.is_race(solver):
-        module = find_solver(solver)
-        if program is not None:
-            if hasattr(module, "run"):
-                raise ChoiceError(
-                    f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such "
-                    f"as highs-cli"
-                )
-            installed(solver, program)
-        return solver, module.NAME, ()
-    portfolio_members.refuse_program(program)
-    field = portfolio_members.line_up(solver, threads)
-    for note in field.notes:
-        console.say(note)
-    return solver, ", ".join(field.names), field.names
-
-
-def _with_template(solver: str, template: Path | None) -> str:
-    """The solver that a template describes instead of another, or beside those of a race."""
-    if template is None:
-        return solver
-    if template.suffix != ".toml":
-        raise ChoiceError(
-            f"--solver-template: expected a file that ends in .toml, got {str(template)!r}; see examples/my-solver"
-        )
-    return f"{solver},{template}" if "," in solver else str(template)
-
-
-def _plan(kind, solver, model_file, options, start, target, program) -> None:
+def _plan(kind, spec, model_file, start, target) -> None:
     """The commands that would be run, or a job script beside the model, instead of a run."""
     from odtc.base.atomic_write import write_text
     from odtc.solvers import job_script, portfolio_members
     from odtc.solvers.solver import find_solver
     from odtc.workflow import artifacts
 
-    names = portfolio_members.solver_names(solver)
+    options, program, names = spec.options, spec.program, portfolio_members.solver_names(spec.named_solver)
     modules = [find_solver(name) for name in names]
     if kind:
         job_script.check_kind(kind)
         if len(names) > 1:
-            raise ChoiceError(f"--script: expected one solver, got {solver}; write a job for each")
+            raise ChoiceError(f"--script: expected one solver, got {spec.named_solver}; write a job for each")
         modules = [find_solver(getattr(module, "ELSEWHERE", names[0])) for module in modules]
     opened = artifacts.open_model(model_file, start, names)
     for module in modules:

@@ -5,32 +5,21 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import (
-    Aside,
-    Categorical,
-    ClassWeight,
-    Constraints,
-    Cost,
-    DataFile,
-    Encoding,
-    Json,
-    Missing,
-    Numeric,
-    Seed,
-    SolverName,
-    Stem,
-    Target,
-    Weights,
-    among,
-    completing,
-    reading,
-    stem_named,
-)
+from odtc.cli.options import READING, DataFile, Json, Part, Stem, among, completing, stem_named, takes
 from odtc.errors import ChoiceError
+from odtc.workflow.specification import ModelSpec, SolvingSpec
+
+EACH_FIT = "Wall seconds of each fit; by default none."
 
 
+@takes(
+    Part(ModelSpec, only=("encoding", "class_weight", "cost", "constraints")),
+    READING,
+    Part(SolvingSpec, only=("time_limit", "seed", "solver"), changed={"time_limit": {"help": EACH_FIT}}),
+)
 def tune(
     data: DataFile,
+    spec,
     model: Annotated[
         str,
         typer.Option(
@@ -64,21 +53,6 @@ def tune(
         ),
     ] = "best",
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")] = 1,
-    time_limit: Annotated[
-        float | None, typer.Option("--time-limit", metavar="S", help="Wall seconds of each fit; by default none.")
-    ] = None,
-    solver: SolverName = "highs",
-    seed: Seed = 0,
-    encoding: Encoding = "auto",
-    target: Target = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    missing: Missing = "drop",
-    weights: Weights = None,
-    aside: Aside = None,
-    class_weight: ClassWeight = None,
-    cost: Cost = None,
-    constraint: Constraints = [],
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
@@ -89,8 +63,9 @@ def tune(
     from odtc.base.atomic_write import write_text
     from odtc.data.reading import read
     from odtc.evaluation import cross_validation
-    from odtc.model.solution import Options
-    from odtc.workflow import artifacts
+    from odtc.workflow.messages import dropped_text
+    from odtc.workflow.run import run
+    from odtc.workflow.sinks import FileSink
 
     if not jobs:
         raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
@@ -100,21 +75,10 @@ def tune(
         _params(p),
         _whole(min_leaf_rows, "--min-leaf-rows") or (None,),
     )
-    Options(time_limit, 1, seed)
-    options = {
-        "solver": solver,
-        "time_limit": time_limit,
-        "threads": 1,
-        "seed": seed,
-        "class_weight": class_weight,
-        "cost": cost,
-        "constraints": tuple(constraint),
-    }
-    dataset = read(data, **reading(target, categorical, numeric, missing, weights, aside))
-    if dataset.n_dropped:
-        console.say(
-            f"dropped {dataset.n_dropped} of {dataset.n_dropped + dataset.n_rows} rows: {console.why_dropped(dataset)}"
-        )
+    spec, seed = spec.with_solving(threads=1), spec.solving.seed
+    dataset = read(data, **spec.reading.keywords)
+    if words := dropped_text(dataset):
+        console.say(words)
     stem = stem_named(o, f"{dataset.name}_tuned")
     fold = cross_validation.deal(dataset.y, folds, seed)
     (
@@ -122,26 +86,12 @@ def tune(
         cross_validation.best([_any(settings[0])], rule),
     )  # a bad word is said before the work
     with console.counted(len(settings) * folds, "fits") as done:
-        found = cross_validation.run(
-            dataset,
-            settings,
-            fold,
-            jobs,
-            encoding,
-            lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}"),
-            **options,
-        )
+        tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
+        found = cross_validation.run(dataset, settings, fold, spec, jobs, tell)
     results = cross_validation.summed(settings, found, score)
     chosen = cross_validation.best(results, rule)
-    fitted = cross_validation.fit_all(dataset, settings[chosen], encoding, **options)
-    written = []
-    if fitted.model is not None:
-        written += [
-            *artifacts.write_build(fitted.model, stem, None),
-            *artifacts.write_solution(fitted.model, fitted.solution, Options(time_limit, 1, seed), f"{stem}.sol"),
-        ]
-    else:
-        artifacts.forget_solution(stem)
+    sink = FileSink(lambda problem: stem, log=False)
+    fitted = run(settings[chosen].of(spec), dataset, sink=sink)
     facts = {
         "schema": cross_validation.SCHEMA,
         "data": dataset.name,
@@ -154,14 +104,14 @@ def tune(
         "results": [result.to_json() for result in results],
     }
     write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
-    write_text(f"{stem}.tree.json", json.dumps(fitted.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-    written += [f"{stem}.tune.json", f"{stem}.tree.json"]
+    written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
+    files = {"tree": sink.tree, "files": [*map(str, written)]}
     if as_json:
-        console.print_json(facts | {"fit": fitted.facts, "tree": f"{stem}.tree.json", "files": [*map(str, written)]})
+        console.print_json(facts | {"fit": fitted.to_json()} | files)
         return
     _print(results, chosen, score, folds)
     print()
-    console.print_tree_result(fitted.tree, fitted.decoded, fitted.facts | {"files": [*map(str, written)]}, False)
+    console.print_tree_result(fitted, fitted.to_json() | files, False)
 
 
 def _print(results, chosen: int, score: str, folds: int) -> None:

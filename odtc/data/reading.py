@@ -8,6 +8,7 @@ messages count the rows of data from 1, the header not among them.
 import gzip
 import hashlib
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,10 @@ from odtc.base.registry import Registry, did_you_mean
 from odtc.data import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of
+from odtc.data.reading_spec import POLICIES, ReadingSpec
 from odtc.errors import ChoiceError, DataError
 
 READERS = Registry("reader", "odtc.data.readers", ("csv", "parquet", "arff"), ("NAME", "SUFFIXES", "SUMMARY", "read"))
-POLICIES = ("drop", "error", "separate")
 
 
 def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:
@@ -31,15 +32,16 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
     what is wrong with the file, ChoiceError for an option that is.
     """
     _check_policy(missing)
+    how = ReadingSpec(target, categorical, numeric, missing, weights, aside)
     if hasattr(path, "columns") and hasattr(path, "shape"):
-        return from_frame(table_of(path), name or "data", target, categorical, numeric, missing, weights, None, aside)
+        return from_frame(table_of(path), name or "data", how)
     try:
         path = Path(path)
     except TypeError:
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
     frame = _load(path)
     source = {"path": str(path), "sha256": fingerprint(path)}
-    return from_frame(frame, name or _stem(path), target, categorical, numeric, missing, weights, source, aside)
+    return from_frame(frame, name or _stem(path), how, source)
 
 
 def fingerprint(path) -> str:
@@ -51,31 +53,23 @@ def fingerprint(path) -> str:
         raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}") from None
 
 
-def from_frame(
-    frame: pl.DataFrame,
-    name,
-    target=None,
-    categorical=(),
-    numeric=(),
-    missing="drop",
-    weights=None,
-    source=None,
-    aside=(),
-) -> Dataset:
+def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source=None) -> Dataset:
     """The Dataset of a polars frame.
 
-    `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
+    Of `how`, `categorical` and `numeric` name columns whose type is not to be guessed; `weights` names a
     column of numbers >= 0, which is then no feature; `aside` names columns that are none either, but
     that constraints may speak of. `missing` is "drop" (rows with a missing
     cell are left out and counted), "error", or "separate" (a missing feature stays, as NaN; a
     row without target or weight is still left out). `source` holds path and sha256 of a file.
     """
+    how = how or ReadingSpec()
+    missing, weights = how.missing, how.weights
     _check_policy(missing)
     source = source or {"path": None, "sha256": None}
     place = repr(source["path"] or name)
     check_names(frame.columns, place)
-    categorical, numeric, aside = _listed(categorical), _listed(numeric), _listed(aside)
-    target = _check_columns(frame, place, target, categorical, numeric, weights, aside)
+    categorical, numeric, aside = _listed(how.categorical), _listed(how.numeric), _listed(how.aside)
+    target = _check_columns(frame, place, how.target, categorical, numeric, weights, aside)
     names = [n for n in frame.columns if n not in (target, weights)]
     if not set(names) - set(aside):
         raise DataError(f"expected at least one feature column beside the target {target!r} in {place}, got none")
@@ -119,9 +113,7 @@ def from_frame(
         missing=missing,
         n_dropped=int(frame.height - keep.sum()),
         n_unlabelled=int(_incomplete(columns, [target] + ([weights] if weights else [])).any(axis=1).sum()),
-        source=source
-        | {"weights": weights, "categorical": list(categorical), "numeric": list(numeric)}
-        | ({"aside": aside} if aside else {}),
+        source=source | replace(how, categorical=categorical, numeric=numeric, aside=aside).to_source(),
         aside=tuple(feature for feature in features if feature.name in aside),
         aside_X=aside_X,
     )

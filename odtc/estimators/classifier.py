@@ -1,6 +1,5 @@
 """`OptimalTreeClassifier`: the compiler in the manners of scikit-learn, with the proof beside the tree."""
 
-import time
 import warnings
 from dataclasses import replace
 from numbers import Integral
@@ -17,17 +16,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from odtc.base import deadline
 from odtc.base.text import show_number
 from odtc.data import frames
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import NoSolutionError, SolverError
+from odtc.errors import SolverError
 from odtc.estimators import parameters
 from odtc.model.solution import Solution, Termination
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow import pipeline
+from odtc.workflow.run import run
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 
 class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
@@ -129,7 +128,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         """
         parameters.expect(self)
         share = self.min_weight_fraction_leaf
-        options = {"time_limit": self.time_limit, "threads": self.threads, "seed": self._seed(), "gap": self.gap}
+        solving = SolvingSpec(self.time_limit, self.threads, self._seed(), self.gap, self.solver)
         if y is None:
             raise ValueError("OptimalTreeClassifier requires y to be passed, but the target y is None")
         X, self.features_ = self._learnt(X)
@@ -147,9 +146,10 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         )
         dataset = self._dataset(X, codes, weight)
         cost = self._cost(dataset)
-        began = time.monotonic()
-        problem = self._pose(dataset, cost)
-        tree, solution = _leaf_alone(dataset, cost) if problem is None else self._solved(problem, options, began)
+        if self._leaf_alone_is_best(dataset):
+            problem, (tree, solution) = None, _leaf_alone(dataset, cost)
+        else:
+            problem, tree, solution = self._run(RunSpec(model=self._model_spec(cost), solving=solving), dataset)
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
             total = np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class
@@ -346,64 +346,36 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             else np.zeros((1, 1))
         )
 
-    def _pose(self, dataset: Dataset, cost: np.ndarray):
-        """The problem, None where every tree is a leaf: no depth, one class, or nothing to tell rows apart by."""
+    def _leaf_alone_is_best(self, dataset: Dataset) -> bool:
+        """Whether every tree is a leaf: no depth, one class, or nothing to tell rows apart by."""
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
-        if self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all():
-            return None
+        return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
+
+    def _model_spec(self, cost: np.ndarray) -> ModelSpec:
         given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
-        kept = given + ((f"leaf_rows >= {self.min_samples_leaf}",) if self.min_samples_leaf > 1 else ())
-        return pipeline.pose(
-            dataset,
-            self.model,
-            int(self.max_depth),
-            encoding=self.encoding,
+        if self.min_samples_leaf > 1:
+            given += (short_constraint("min_leaf_rows", self.min_samples_leaf),)
+        return ModelSpec(
+            model=self.model,
+            depth=int(self.max_depth),
             params=self.params,
-            fitting=True,
+            encoding=self.encoding,
+            cuts=self.cuts,
+            start=self.start,
             cost=cost,
-            constraints=kept,
-            time_limit=self.time_limit,
+            constraints=given,
         )
 
-    def _solved(self, problem, options: dict, began: float) -> tuple[Tree, Solution]:
-        """The tree of the problem, and what was proved of it; the time limit began at this moment."""
-        left = deadline.after(began, self.time_limit)
-        if hasattr(problem.module, "tree"):
-            done = pipeline.learn(problem, time_limit=left)
-            return done.tree, done.solution
-        if pipeline.searches(problem, self.solver, self.cuts):
-            done = pipeline.searched(problem, time_limit=left, start_from=self.start)
-            return done.tree, done.solution
-        ready = pipeline.prepare(problem, self.cuts, self.start, pipeline.relaxations(left), left)
-        last, solution = None, pipeline.out_of_time(ready)
-        if ready.model is not None:
-            last, solution = pipeline.run(
-                ready.model, self.solver, start=ready.point, **options | {"time_limit": ready.left}
+    def _run(self, spec: RunSpec, dataset: Dataset):
+        """(problem, tree, what was proved of it) of a run; warns if the time limit came before the proof."""
+        done = run(spec, dataset)
+        if not done.verified:
+            wrong = next(check for check in done.decoded.checks if not check.passed)
+            raise SolverError(
+                f"the solver {self.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
+                f"try another solver"
             )
-        if ready.model is None and ready.known is not None:
-            done = pipeline.unfinished(ready)
-            tree, solution = done.tree, done.solution
-        elif not solution.has_solution and solution.termination == Termination.TIME_LIMIT and ready.begun:
-            heap = ready.begun[0]
-            solution = replace(solution, x=None, objective=problem.module.objective(problem, heap))
-            tree = heap.to_tree(problem.encoded)
-        elif not solution.has_solution:
-            raise NoSolutionError(pipeline.no_solution_text(solution, constraints=tuple(map(str, problem.constraints))))
-        else:
-            done = pipeline.decode(last, solution)
-            if not done.verified:
-                wrong = next(check for check in done.checks if not check.passed)
-                raise SolverError(
-                    f"the solver {self.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
-                    f"try another solver"
-                )
-            facts = pipeline.settled_objective(last, done)
-            solution = replace(
-                done.solution,
-                objective=facts.get("objective", done.solution.objective),
-                bound=facts.get("bound", done.solution.bound),
-            )
-            tree = done.tree
+        solution = replace(done.solution, objective=done.proof.objective, bound=done.proof.bound)
         if solution.termination == Termination.TIME_LIMIT:
             warnings.warn(
                 f"the time limit of {self.time_limit:g} s came before the proof: the tree costs "
@@ -412,7 +384,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return tree, solution
+        return done.problem, done.tree, solution
 
 
 def _impurity(weights: np.ndarray) -> float:

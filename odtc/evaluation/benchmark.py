@@ -13,7 +13,7 @@ import re
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from glob import glob
 from pathlib import Path
@@ -22,19 +22,22 @@ import numpy as np
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
 
 from odtc import __version__
+from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import fingerprint, read
+from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
 from odtc.fileformats.model_files import read_model
-from odtc.model.solution import Options, Solution, Termination
-from odtc.problem.constraints.constraint import parse, posed
+from odtc.model.solution import Solution, Termination
+from odtc.problem.constraints.constraint import parse
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
-from odtc.problem.problem import Problem
 from odtc.solvers.child_process import quick_output
 from odtc.solvers.solver import installed
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
+from odtc.workflow.solving import solve_model
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
 
 SCHEMA = "odtc.evaluation.benchmark.models/1"
 
@@ -103,17 +106,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Settings:
-    """All that holds for every cell of a study; `reading` are keywords of `odtc.read`, `constraints` texts as of
-    odtc.problem.constraints.constraint. The relaxation is solved by HiGHS within `lp_limit` wall seconds, whatever
-    the solver."""
+    """All that holds for every cell of a study: the run that its cells have in common, and `lp_limit`, the wall seconds
+    in which HiGHS solves the relaxation, whatever the solver."""
 
-    solver: str = "highs"
-    options: Options = Options(time_limit=60, threads=1)
+    spec: RunSpec = RunSpec(
+        model=ModelSpec(encoding="onehot"), solving=SolvingSpec(time_limit=60, threads=1), fitting=False
+    )
     lp_limit: float = 20.0
-    encoding: str = "onehot"
-    start: str = "cart"
-    reading: dict = field(default_factory=dict)
-    constraints: tuple[str, ...] = ()
+
+    def of(self, cell: Cell) -> RunSpec:
+        """The run of a cell that is no peer's."""
+        form = cell.form
+        spec = self.spec.with_model(model=form.model, depth=cell.depth, params=dict(form.params))
+        return replace(spec, fitting=form.fit)
 
 
 def found_data(wanted: tuple[str, ...] = ()) -> list[Path]:
@@ -173,22 +178,23 @@ def lay_out(data: list[Path], depths: list[int], forms: list[Form], peers: dict)
 
 def key(cell: Cell, settings: Settings) -> dict:
     """What the figures of a cell depend on."""
-    module, found = installed(settings.solver)
-    whose = {"peer": fingerprint(cell.peer)} if cell.peer else {"encoding": settings.encoding, "start": settings.start}
+    module, found = installed(settings.spec.solving.solver)
+    spec, solving = settings.spec, settings.spec.solving
+    own = {"encoding": spec.model.encoding, "start": spec.model.start}
     return {
         "data": fingerprint(cell.data),
-        "reading": {k: v for k, v in settings.reading.items() if v},
+        "reading": {name: value for name, value in spec.reading.keywords.items() if value},
         "depth": cell.depth,
         "form": cell.what,
-        **whose,
+        **({"peer": fingerprint(cell.peer)} if cell.peer else own),
         "solver": f"{module.NAME} {found}",
-        "time_limit": settings.options.time_limit,
+        "time_limit": solving.time_limit,
         "lp_limit": settings.lp_limit,
-        "threads": settings.options.threads,
-        "seed": settings.options.seed,
-        "gap": settings.options.gap,
+        "threads": solving.threads,
+        "seed": solving.seed,
+        "gap": solving.gap,
         "odtc": code_version(),
-        **({"constraints": list(settings.constraints)} if settings.constraints else {}),
+        **({"constraints": list(spec.model.constraints)} if spec.model.constraints else {}),
     }
 
 
@@ -251,8 +257,8 @@ def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] 
     known = {json.dumps(result["key"], sort_keys=True): result for result in read_results(path)}
     results = []
     for data in dict.fromkeys(cell.data for cell in cells):  # a file that is none is said before hours of work
-        encoded = _encoded(data, settings.encoding, json.dumps(settings.reading))
-        for text in settings.constraints:
+        encoded = _encoded(data, settings.spec.reading, settings.spec.model.encoding)
+        for text in settings.spec.model.constraints:
             parse(text, encoded)
     for number, cell in enumerate(cells, 1):
         own = key(cell, settings)
@@ -273,7 +279,7 @@ def run(cells: list[Cell], settings: Settings, path, say: Callable[[str], None] 
 
 def measure(cell: Cell, settings: Settings) -> dict:
     """The figures of one cell. A model that cannot be built, or a solver that fails, is a result too."""
-    encoded = _encoded(cell.data, settings.encoding, json.dumps(settings.reading))
+    encoded = _encoded(cell.data, settings.spec.reading, settings.spec.model.encoding)
     facts = {
         "data": encoded.name,
         "depth": cell.depth,
@@ -304,27 +310,22 @@ def measure(cell: Cell, settings: Settings) -> dict:
         if cell.peer:
             model, start = read_model(cell.peer), None
         else:
-            defaults = getattr(FORMULATIONS.get(cell.form.model), "FIT_DEFAULTS", {}) if cell.form.fit else {}
-            params = parse_params(cell.form.model, defaults | dict(cell.form.params))
+            spec = settings.of(cell)
+            problem = pipeline.pose_run(spec, _dataset(cell.data, spec.reading))
             began = time.process_time()
-            model = pipeline.compile_model(
-                posed(Problem(encoded, CompleteTree(cell.depth), cell.form.model, params), settings.constraints)
-            )
+            model = pipeline.compile_model(problem, spec.model.cuts)
             model.A  # noqa: B018  assembled here, not in the solver's time
             facts["build_seconds"] = round(time.process_time() - began, 4)
-            begun = pipeline.start(model, settings.start)
+            begun = pipeline.start(model, spec.model.start)
             start = begun[1] if begun else None
         model, solution, cpu = _solved(cell, model, settings, start)
         if solution.termination == Termination.INTERRUPTED:
             raise KeyboardInterrupt
         facts |= {"columns": model.n_cols, "rows": model.n_rows, "nonzeros": model.nnz, **_outcome(solution, cpu)}
         if model.problem is not None and solution.has_solution:
-            decoded = pipeline.decode(model, solution)
-            facts |= {
-                "verified": decoded.verified,
-                "termination": str(decoded.solution.termination),
-                **pipeline.settled_objective(model, decoded),
-            }
+            done = pipeline.finish(model, solution)
+            proof = {key: getattr(done.proof, key) for key in ("termination", "objective", "bound", "gap")}
+            facts |= {"verified": done.verified, **proof}
         return facts | _relaxed(model, settings)
     except OdtcError as problem:
         return facts | {"message": " ".join(str(problem).split())}
@@ -333,19 +334,24 @@ def measure(cell: Cell, settings: Settings) -> dict:
 
 
 @lru_cache(maxsize=16)
-def _encoded(path: Path, scheme: str, reading: str) -> Encoded:
-    return encode(read(path, **json.loads(reading)), scheme)
+def _dataset(path: Path, reading: ReadingSpec) -> Dataset:
+    return read(path, **reading.keywords)
+
+
+@lru_cache(maxsize=16)
+def _encoded(path: Path, reading: ReadingSpec, scheme: str) -> Encoded:
+    return encode(_dataset(path, reading), scheme)
 
 
 def _solved(cell, model, settings: Settings, start):
     """(last model, solution, CPU seconds): those of the solver itself where it says so, else of all its
     processes; for a loop, of its own work too."""
-    options = {name: getattr(settings.options, name) for name in ("time_limit", "threads", "seed", "gap")}
+    solving = settings.spec.solving
     before, own = _children(), time.process_time()
     if cell.form is not None and cell.form.fit:
-        model, solution = pipeline.run(model, settings.solver, start=start, **options)
+        model, solution = pipeline.solve_or_loop(model, solving, start)
         return model, solution, _children() - before + time.process_time() - own
-    solution = pipeline.solve(model, settings.solver, start=start, **options)
+    solution = solve_model(model, solving, start)
     return model, solution, _children() - before if solution.cpu_seconds is None else solution.cpu_seconds
 
 

@@ -15,11 +15,13 @@ from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
-from odtc.workflow import pipeline
+from odtc.workflow.run import run as run_spec
+from odtc.workflow.specification import RunSpec, short_constraint
 
 SCHEMA = "odtc.tune/1"
 SCORES = ("accuracy", "balanced_accuracy")
 RULES = ("best", "1se")
+PLAIN = RunSpec()
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,11 @@ class Setting:
     params: tuple[tuple[str, str], ...] = ()
     min_leaf_rows: int | None = None
 
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        return (f"leaf_rows >= {self.min_leaf_rows}",) if self.min_leaf_rows else ()
+    def of(self, spec: RunSpec) -> RunSpec:
+        """The run of this setting; `spec` has what all settings have in common, constraints among them."""
+        own = (short_constraint("min_leaf_rows", self.min_leaf_rows),) if self.min_leaf_rows else ()
+        constraints = (*spec.model.constraints, *own)
+        return spec.with_model(model=self.model, depth=self.depth, params=dict(self.params), constraints=constraints)
 
     def __str__(self) -> str:
         words = [self.model, f"depth {self.depth}", *(f"{key}={value}" for key, value in self.params)]
@@ -114,17 +118,16 @@ def run(
     dataset: Dataset,
     settings: list[Setting],
     fold: np.ndarray,
+    spec: RunSpec = PLAIN,
     jobs: int = 1,
-    encoding: str = "auto",
     tell: Callable[[Fold], None] | None = None,
-    **options,
 ) -> list[list[Fold]]:
-    """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `options` are
-    the solver's and its limits, as of `odtc.fit`. Raises what a fit does, but for a solver without a tree."""
+    """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
+    settings have in common. Raises what a fit does, but for a solver without a tree."""
     n_folds = int(fold.max()) + 1
     found = [[None] * n_folds for _ in settings]
     tasks = (
-        joblib.delayed(_fitted)(dataset, setting, number, fold, k, encoding, options)
+        joblib.delayed(_fitted)(_part(dataset, fold != k), _part(dataset, fold == k), setting.of(spec), number, k)
         for number, setting in enumerate(settings)
         for k in range(n_folds)
     )
@@ -133,6 +136,11 @@ def run(
         if tell:
             tell(done)
     return found
+
+
+def _part(dataset: Dataset, rows: np.ndarray) -> Dataset:
+    X, y, weight, aside_X = dataset.X[rows], dataset.y[rows], dataset.weight[rows], dataset.aside_X[rows]
+    return replace(dataset, X=X, y=y, weight=weight, aside_X=aside_X)
 
 
 def _results(tasks, jobs: int) -> Iterator[Fold]:
@@ -181,43 +189,12 @@ def best(results: list[Result], rule: str = "best") -> int:
     return min(near, key=lambda place: results[place].n_leaves)
 
 
-def fit_all(
-    dataset: Dataset, setting: Setting, encoding: str = "auto", constraints: tuple[str, ...] = (), **options
-) -> pipeline.Fit:
-    """The setting on all rows, under its own constraints and those of all settings."""
-    return pipeline.fit(
-        dataset,
-        setting.model,
-        setting.depth,
-        encoding=encoding,
-        params=dict(setting.params),
-        constraints=(*constraints, *setting.constraints),
-        **options,
-    )
-
-
-def _fitted(
-    dataset: Dataset, setting: Setting, number: int, fold: np.ndarray, k: int, encoding: str, options: dict
-) -> Fold:
-    train, test = (
-        replace(
-            dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows]
-        )
-        for rows in (fold != k, fold == k)
-    )
+def _fitted(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int) -> Fold:
     try:
-        done = fit_all(train, setting, encoding, **options)
+        done = run_spec(spec, train)
     except NoSolutionError:
         return Fold(number, k, None, None, None, False, None)
     right = done.tree.predict(test.X) == test.y
     of_class = [right[test.y == label].mean() for label in np.unique(test.y)]
-    gap = done.facts["gap"]
-    return Fold(
-        number,
-        k,
-        float(right.mean()),
-        float(np.mean(of_class)),
-        done.tree.n_leaves,
-        gap is not None and float(gap) <= 1e-9,
-        done.facts["seconds"],
-    )
+    accuracies = float(right.mean()), float(np.mean(of_class))
+    return Fold(number, k, *accuracies, done.tree.n_leaves, done.proved, done.proof.seconds)

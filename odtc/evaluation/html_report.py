@@ -12,18 +12,24 @@ from pathlib import Path
 import numpy as np
 
 import odtc
+from odtc.base.spec_fields import plain, quoted
 from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.errors import TreeError
-from odtc.problem.parameters import params_to_json
+from odtc.problem.parameters import params_to_json, parse_params
 from odtc.trees.rendering import Place, places, render_tree
 from odtc.trees.tree import Tree, read_tree
-from odtc.workflow import artifacts, pipeline, run_facts
+from odtc.workflow import artifacts, run_facts
+from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
-from odtc.workflow.run_record import read_options
+from odtc.workflow.posing import default_params, test_rows
+from odtc.workflow.results import Fit
+from odtc.workflow.run_record import read_solving
+from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
 
 ENDINGS = (".tree.json", SUFFIX, ".run.json", ".start.sol", ".sol", ".log", ".mps", ".lp", ".mps.gz", ".lp.gz", ".html")
+LONGEST = 200  # characters of a parameter that a command on a page shows
 WIDTH, HEIGHT, MARGIN = 640, 240, 46  # of the plot of bound and incumbent, in pixels
 
 
@@ -33,9 +39,10 @@ class Run:
 
     name: str
     tree: Tree
-    fit: pipeline.Fit | None = None
+    fit: Fit | None = None
     manifest: dict = field(default_factory=dict)
-    options: dict = field(default_factory=dict)
+    solving: SolvingSpec = SolvingSpec()
+    start: str = "cart"
     note: str = ""  # why the data file was not read, where it was not
     data_path: str = ""  # from the current folder
 
@@ -57,10 +64,10 @@ def open_run(given, data=None) -> Run:
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
         model, solution, manifest = artifacts.open_solution(stem + ".sol", stem + SUFFIX)
         dataset, note = artifacts.original_data(manifest, data)
-        fit = pipeline.finish(model, solution, dataset=dataset)
+        fit = finish(model, solution, dataset=dataset)
         path = manifest.facts["data"].get("path")
         path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
-        return Run(Path(stem).name, fit.tree, fit, manifest.facts, read_options(stem), note, path)
+        return Run(Path(stem).name, fit.tree, fit, manifest.facts, *read_solving(stem), note, path)
     path = next(
         (path for path in (Path(text), Path(stem + ".tree.json")) if path.is_file() and path.suffix == ".json"), None
     )
@@ -123,7 +130,7 @@ def training_score(tree: Tree) -> dict:
 
 def _test_rows(run: Run, test) -> Dataset:
     if run.fit:
-        return pipeline.test_rows(run.fit.model.problem, test)
+        return test_rows(run.fit.model.problem, test)
     return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
 
 
@@ -208,56 +215,49 @@ def commands(run: Run) -> list[str]:
     """The commands that make the run again, from the current folder."""
     if not run.fit:
         return []
-    problem, data = run.fit.model.problem, run.manifest["data"]
-    words = [
-        "odtc",
-        "fit",
-        run.data_path or data["name"],
-        "--model",
-        problem.formulation,
-        "--depth",
-        str(problem.topology.depth),
-        "--target",
-        data["target"],
-    ]
-    words += ["--encoding", problem.encoded.scheme] if problem.encoded.scheme != "auto" else []
-    defaults = params_to_json(problem.module.Params())
-    for key, value in params_to_json(problem.params).items():
-        if value == defaults[key] or len(str(value)) > 200:  # what the run made itself, as the columns of cg
-            continue
-        words += ["-p", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
-    words += ["--missing", data["missing"]] if data["missing"] != "drop" else []
-    for key in ("categorical", "numeric"):
-        words += (
-            [f"--{key}", ",".join(f'"{name}"' if "," in name else name for name in data[key])] if data.get(key) else []
-        )
-    words += ["--select", data["selection"]["scheme"]] if data.get("selection") else []
-    words += ["--aside", ",".join(data["aside"])] if data.get("aside") else []
-    words += ["--weights", data["weights"]] if data.get("weights") else []
-    for given in problem.constraints:
-        words += ["--constraint", str(given)]
-    cuts = run.manifest["model"].get("cuts")
-    words += ["--cuts", ",".join(cuts) or "none"] if cuts is not None else []
-    if run.facts["cost"] is not None:
-        cost, names = run.facts["cost"], run.tree.classes
-        pairs = [
-            f"{names[k]}:{names[c]}={cost[k][c]:.17g}"
-            for k in range(len(names))
-            for c in range(len(names))
-            if k != c and cost[k][c] != 1
-        ]
-        words += ["--cost", ",".join(f'"{pair}"' if "," in pair else pair for pair in pairs)]
-    solver = (run.facts["solver"] or "highs").split()[0].lower()
-    words += ["--solver", solver] if solver != "highs" else []
-    for key, name in (("time_limit", "--time-limit"), ("threads", "--threads")):
-        words += [name, f"{run.options[key]:g}"] if run.options.get(key) is not None else []
-    for key in ("seed", "gap"):
-        words += [f"--{key}", f"{run.options[key]:g}"] if run.options.get(key) else []
+    data = run.data_path or run.manifest["data"]["name"]
     return [
-        shlex.join([*words, "-o", run.name]),
+        shlex.join(run_again(run).command(data, run.name)),
         shlex.join(["odtc", "verify", f"{run.name}.sol"]),
         shlex.join(["odtc", "report", run.name]),
     ]
+
+
+def run_again(run: Run) -> RunSpec:
+    """The specification of `odtc fit` that makes the run again: what is compiled from the manifest, how it was solved
+    from the record of the run (STEM.run.json)."""
+    problem, data = run.fit.problem, {"categorical": [], "numeric": [], "weights": None} | run.manifest["data"]
+    usual = params_to_json(parse_params(problem.formulation, default_params(problem.formulation, fitting=True)))
+    params = {
+        key: value
+        for key, value in params_to_json(problem.params).items()
+        if value != usual[key]
+        and len(str(value)) <= LONGEST  # longer is what the run made itself, as the columns of cg
+    }
+    cuts, selection, size = run.manifest["model"].get("cuts"), data.get("selection"), run.fit.size
+    model = ModelSpec(
+        model=problem.formulation,
+        depth=int(problem.topology.depth),
+        params=params,
+        encoding=problem.encoded.scheme,
+        cuts=None if cuts is None else tuple(cuts),
+        start=run.start,
+        cost=None if size.cost is None else cost_text(size.cost, run.tree.classes),
+        constraints=size.constraints,
+        select=selection["scheme"] if selection else None,
+    )
+    return RunSpec(ReadingSpec.from_manifest(data), model, run.solving)
+
+
+def cost_text(cost: list[list[float]], classes) -> str:
+    """A matrix of costs as `--cost` reads it: the prices that are not 1."""
+    pairs = [
+        f"{classes[true]}:{classes[predicted]}={plain(cost[true][predicted])}"
+        for true in range(len(classes))
+        for predicted in range(len(classes))
+        if true != predicted and cost[true][predicted] != 1
+    ]
+    return ",".join(map(quoted, pairs))
 
 
 def progress_plot(history) -> dict | None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from odtc.errors import ChoiceError
+from odtc.model.options import Options
+
+__all__ = ["NO_POINT", "Options", "Progress", "Racer", "Round", "Solution", "Termination", "gap", "proof"]
 
 
 class Termination(StrEnum):
@@ -67,27 +69,6 @@ class Progress:
     @property
     def gap(self) -> float | None:
         return gap(self.incumbent, self.bound)
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to solve: `time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads`
-    None is the solver's own choice."""
-
-    time_limit: float | None = None
-    threads: int | None = None
-    seed: int = 0
-    gap: float = 0.0
-
-    def __post_init__(self) -> None:
-        for key, value, fits, wanted in (
-            ("--time-limit", self.time_limit, self.time_limit is None or 0 < self.time_limit < 1e9, "seconds above 0"),
-            ("--threads", self.threads, self.threads is None or 1 <= self.threads <= 1024, "a whole number from 1"),
-            ("--seed", self.seed, 0 <= self.seed < 2**31, "a whole number from 0 to 2147483647"),
-            ("--gap", self.gap, 0 <= self.gap < float("inf"), "a number of at least 0"),
-        ):
-            if not fits:
-                raise ChoiceError(f"{key}: expected {wanted}, got {value!r}")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The files of a run: written by one command, opened again by the next."""
 
+import json
 import zlib
 from dataclasses import dataclass, replace
 from glob import escape
@@ -10,6 +11,7 @@ import numpy as np
 from odtc.base.atomic_write import stem_of, write_text
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read
+from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
@@ -20,8 +22,9 @@ from odtc.problem.cuts import cut
 from odtc.solvers.log_parser import Said
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
-from odtc.workflow import run_facts
+from odtc.trees.tree import Tree
 from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
+from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
 
@@ -82,9 +85,15 @@ def _file_word(solver: str) -> str:
     return Path(solver).stem if solver.endswith(".toml") else solver
 
 
-def write_solution(model: Model, solution: Solution, options: Options, path) -> list[Path]:
+def write_tree(tree: Tree, path) -> Path:
+    """Writes STEM.tree.json."""
+    write_text(path, json.dumps(tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+    return Path(path)
+
+
+def write_solution(model: Model, solution: Solution, options: Options, path, start=None) -> list[Path]:
     """The solution file (in the form of HiGHS) and STEM.run.json beside it, in the sense of the model's
-    file; the paths.
+    file; the paths. `start` is the name of the start that was asked for, if it is known.
 
     Where there is no solution, an older file of this name is removed: it would pass for one.
     """
@@ -96,7 +105,7 @@ def write_solution(model: Model, solution: Solution, options: Options, path) -> 
     elif path.is_file():
         path.unlink()
     if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
-        files.append(write_run(solution, options, files[0] if files else None, path.with_suffix("")))
+        files.append(write_run(solution, options, files[0] if files else None, path.with_suffix(""), start))
     return files
 
 
@@ -163,9 +172,8 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
     if Path(stem + SUFFIX).exists():
         manifest = read_manifest(stem + SUFFIX)
         manifest.expect(model, f"there stands in {str(path)!r}")
-        facts = run_facts.model_facts(
-            manifest.problem, model.n_cols, model.n_rows, model.nnz, manifest.facts["data"]["n_rows_dropped"]
-        )
+        size = model.n_cols, model.n_rows, model.nnz
+        facts = ProblemFacts.of(manifest.problem, size, manifest.facts["data"]["n_rows_dropped"]).to_json()
     start_path = start_beside(path, solvers) if start_path is None else start_path
     point = None
     if start_path is not None and str(start_path) != "none":
@@ -240,7 +248,7 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
             "name that one with --data, or build the model again"
         )
     try:
-        how = facts["target"], tuple(facts["categorical"]), tuple(facts["numeric"]), facts["missing"], facts["weights"]
+        how = ReadingSpec.from_manifest(facts)
     except (KeyError, TypeError) as problem:
         raise ManifestError(
             f"the manifest {str(manifest.path)!r} does not say how its data was read ({type(problem).__name__}: "
@@ -248,7 +256,7 @@ def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
             "build the model again"
         ) from None
     try:
-        return reselected(manifest.facts, read(path, *how, aside=tuple(facts.get("aside", ())))), ""
+        return reselected(manifest.facts, read(path, **how.keywords)), ""
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as problem:
         raise ManifestError(
             f"the manifest {str(manifest.path)!r} does not say which rows were selected ({type(problem).__name__}: "

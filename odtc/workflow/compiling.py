@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import read_tree
 from odtc.workflow.rounds import Rounds
-from odtc.workflow.solving import solve
+from odtc.workflow.solving import relaxations
 
 
 def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, rounds: Rounds | None = None) -> Model:
@@ -52,12 +51,6 @@ def pricing(problem: Problem, text: str) -> Model:
     if key != "leaf" or not number.isdigit() or int(number) not in leaves:
         raise ChoiceError(f"--pricing: expected leaf=N with a leaf from {leaves[0]} to {leaves[-1]}, got {text!r}")
     return problem.module.pricing(problem, int(number))
-
-
-def relaxations(time_limit: float | None = None, progress=None, log=None, keep=None) -> Rounds:
-    """Rounds of separation: by the HiGHS that is in this process, on one thread, so that the same data has
-    the same rows."""
-    return Rounds(partial(solve, solver="highs", threads=1, log=log), time_limit, progress, log, keep)
 
 
 def separates(cuts: str | tuple[str, ...] | None) -> bool:
@@ -131,6 +124,13 @@ class Prepared:
         return self.begun[1] if self.begun else None
 
     @property
+    def best_known(self) -> HeapTree | None:
+        """The tree that stands in for a solution; None if there is none, or none that satisfies the constraints."""
+        if self.model is None:
+            return self.known
+        return self.begun[0] if self.begun else None
+
+    @property
     def left(self) -> float | None:
         """Seconds that the solver may take, a moment at least; None without a limit."""
         return deadline.after(self.began, self.time_limit)
@@ -166,14 +166,14 @@ def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
     return constraint.mended(problem, heap)
 
 
-def choose_cuts(text: str | None) -> tuple[str, ...] | str | None:
+def choose_cuts(text: str | tuple[str, ...] | None) -> tuple[str, ...] | str | None:
     """The cut families that `--cuts` names, None (the formulation's own) and "all" as they are; raises
     ChoiceError for an unknown one."""
     if text is None or text == "all":
         return text
     if text == "none":
         return ()
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    names = tuple(name.strip() for name in (text.split(",") if isinstance(text, str) else text) if name.strip())
     for name in names:
         cut.family(name)
     return names

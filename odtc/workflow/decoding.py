@@ -14,11 +14,11 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import floored, proves, verify_filled, verify_tree
 from odtc.verification.verify import verify as run_checks
-from odtc.workflow import run_facts
 from odtc.workflow.compiling import Prepared
-from odtc.workflow.messages import COMPILER, no_solution_text
-from odtc.workflow.results import Decoded, Fit, model_facts, settled_objective, tree_cost, with_figures
+from odtc.workflow.messages import COMPILER, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
+from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import filled, taken
+from odtc.workflow.run_facts import SolveFacts
 
 
 def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> Decoded:
@@ -34,7 +34,7 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
         )
     problem = model.problem
     if not solution.has_solution:
-        raise NoSolutionError(no_solution_text(solution))
+        raise no_solution(Unsolved(problem, model, solution))
     heap = problem.module.decode(problem, model.split(solution.x))
     tree, dataset = heap.to_tree(problem.encoded), _read_anew(problem, dataset)
     checks = run_checks(problem, model, solution, heap, tree, dataset)
@@ -69,7 +69,7 @@ def _decoded(
     return Decoded(heap, tree, checks, solution)
 
 
-def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None) -> "Fit":
+def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None) -> Fit:
     """The tree of a formulation that has no model (CART): checked, and compared with nothing proven. A search ends with
     the time limit."""
     began = time.monotonic()
@@ -80,17 +80,32 @@ def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float |
     return without_model(problem, heap, solution, labelled)
 
 
-def unfinished(ready: Prepared, labelled: Dataset | None = None) -> "Fit":
-    """The tree that was known when the time limit came before there was a model; bounded by what
-    equivalent points leave. Raises NoSolutionError where there was none."""
-    solution = out_of_time(ready)
-    if ready.known is None:
-        raise NoSolutionError(no_solution_text(solution))
-    paid = ready.problem.module.objective(ready.problem, ready.known)
-    note = "the time limit came in the compile, so no solver ran: the tree is that of the start"
-    return without_model(
-        ready.problem, ready.known, floored(ready.problem, replace(solution, objective=paid, message=note)), labelled
-    )
+def unfinished(ready: Prepared, labelled: Dataset | None = None, found: Solution | None = None) -> Fit:
+    """The tree that was known when the time limit came before there was one from a solver; bounded by what equivalent
+    points leave.
+
+    `found` is how a solver ended that had no point; without it the limit came before there was a model. Raises
+    NoSolutionError if no tree was known.
+    """
+    solution = found or out_of_time(ready)
+    heap = ready.best_known
+    if heap is None:
+        raise no_solution(Unsolved(ready.problem, ready.model, solution))
+    paid = ready.problem.module.objective(ready.problem, heap)
+    note = START_INSTEAD if found else NO_SOLVER_RAN
+    message = f"{note}{': ' * bool(solution.message)}{solution.message}"
+    known = replace(solution, objective=paid, claimed=None, message=message)
+    return without_model(ready.problem, heap, floored(ready.problem, known), labelled)
+
+
+def no_solution(outcome: Unsolved) -> NoSolutionError:
+    """The error of a run without a tree; its `outcome` says what is known."""
+    problem, dataset = outcome.problem, outcome.problem.encoded.dataset
+    selected = dataset is not None and dataset.selected is not None
+    constraints = tuple(map(str, problem.constraints))
+    error = NoSolutionError(no_solution_text(outcome.solution, True, constraints, selected))
+    error.outcome = outcome
+    return error
 
 
 def out_of_time(ready: Prepared) -> Solution:
@@ -98,7 +113,7 @@ def out_of_time(ready: Prepared) -> Solution:
     return Solution(None, Termination.TIME_LIMIT, seconds=time.monotonic() - ready.began, solver=COMPILER)
 
 
-def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "Fit":
+def proved(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> Fit:
     """A tree that the compiler has found, with the bound that it has proved."""
     paid = problem.module.objective(problem, heap)
     solution = Solution(
@@ -112,21 +127,17 @@ def settled(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> "
     return without_model(problem, heap, solution, None)
 
 
-def without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> "Fit":
+def without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> Fit:
     if proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
     tree, dataset = heap.to_tree(problem.encoded), problem.encoded.dataset
     decoded = _decoded(problem, heap, tree, verify_tree(problem, heap, tree, dataset), solution, dataset)
-    facts = model_facts(problem) | run_facts.solve_facts(solution) | {"has_solution": True}
-    return with_figures(None, problem, decoded, facts, labelled)
+    return Fit(problem, None, decoded, replace(SolveFacts.of(solution), has_solution=True), dataset, labelled)
 
 
-def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> "Fit":
+def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> Fit:
     """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
     rows `labelled`; `dataset` as in `decode`."""
     dataset = _read_anew(model.problem, dataset)
     decoded = decode(model, solution, dataset)
-    facts = (
-        model_facts(model.problem, model) | run_facts.solve_facts(decoded.solution) | settled_objective(model, decoded)
-    )
-    return with_figures(model, model.problem, decoded, facts, labelled, dataset)
+    return Fit(model.problem, model, decoded, SolveFacts.of(settled(model, decoded)), dataset, labelled)

@@ -1,10 +1,59 @@
-"""Why a run has no tree, and what to do."""
+"""Sentences about a run: what was left out of the data, why there is no start, why there is no tree."""
 
 from collections.abc import Sequence
 
+from odtc.data.column_types import numbers_of
+from odtc.data.dataset import Dataset
 from odtc.model.solution import Solution, Termination
+from odtc.problem.problem import Problem
+from odtc.workflow.specification import RunSpec
 
 COMPILER = "odtc"  # in the place of a solver, where none ran
+START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
+NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
+
+
+def dropped_text(dataset: Dataset) -> str:
+    """How many rows of the data file are not in the data set, and why; "" if none was left out."""
+    if not dataset.n_dropped:
+        return ""
+    return f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {why_dropped(dataset)}"
+
+
+def why_dropped(dataset: Dataset) -> str:
+    """Why rows were left out; which of them --missing separate would keep."""
+    incomplete = dataset.n_dropped - dataset.n_unlabelled
+    words = [f"{incomplete} with missing cells (--missing separate keeps them)"] if incomplete else []
+    words += [f"{dataset.n_unlabelled} without a label or a weight"] if dataset.n_unlabelled else []
+    return ", ".join(words)
+
+
+def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
+    """What is to be known of a problem before it is solved: which formulation "auto" chose, what its parameters are no
+    good for, a target of many numbers; and with `read_here` which rows of the data file are not in it."""
+    notes = []
+    if choice := problem.memo.get("choice"):
+        notes.append(f"--model auto: {choice.why}")
+    notes += getattr(problem.module, "advice", lambda problem: ())(problem)
+    dataset = problem.encoded.dataset
+    measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
+    if measured and any(value != int(value) for value in measured):
+        notes.append(
+            f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "
+            "for few classes put them into ranges, or name another column with --target"
+        )
+    if read_here:
+        whole = dataset if dataset.selected is None else dataset.selected.whole
+        notes.append(dropped_text(whole))
+        if whole is not dataset:
+            notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
+    return [note for note in notes if note]
+
+
+def no_start_text(problem: Problem, name) -> str:
+    """Why a heuristic's tree is no start of the problem."""
+    constraints = "; ".join(map(str, problem.constraints))
+    return f"no start is given: the tree of {name!r} breaks a constraint ({constraints})"
 
 
 def no_solution_text(

@@ -5,16 +5,17 @@ predict what costs least; so no two say the same in other words by a branch node
 (odtc.algorithms.dp.k_best).
 """
 
+import json
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from odtc.algorithms.dp.k_best import Derivations, Found, NoRoom
 from odtc.base import deadline
+from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
-from odtc.formulations.dpflow.program import Program
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank, settle
 from odtc.trees.tree import Branch, Tree
@@ -81,11 +82,35 @@ def expect_pool(problem: Problem, most: int, within: float | None = None) -> Non
         )
 
 
+def expect_pool_options(problem: Problem, most: int | None, within: float | None) -> None:
+    """Raises ChoiceError if the options ask for a pool that there cannot be; `most` is None if they ask for none."""
+    if most is not None:
+        expect_pool(problem, most, within)
+    elif within is not None:
+        raise ChoiceError("--within bounds the trees of a pool; expected --pool K beside it")
+
+
+def write_pool(problem: Problem, most: int, within: float | None, left: float | None, stem: str) -> tuple[list, str]:
+    """Finds the best trees in the seconds that are left, and writes STEM.pool.json; its path in a list, and a sentence
+    if there are more trees than it holds."""
+    path = Path(f"{stem}{SUFFIX}")
+    found = near_optimal(problem, most, within, left)
+    note = "" if found.complete else f"the pool has {found.words}"
+    if not found.trees:
+        path.unlink(missing_ok=True)  # an older one would pass for it
+        return [], note
+    write_text(path, json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
+    return [path], note
+
+
 def near_optimal(problem: Problem, most: int, within: float | None = None, seconds: float | None = None) -> Pool:
     """The best trees of a problem of the model "dpflow", at most `most` of them, and none whose objective
     is more than `within` above the best one; as many as are found in `seconds`, in half of the free memory, or
     until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
     expect_pool(problem, most, within)
+    from odtc.algorithms.dp.k_best import Derivations, NoRoom
+    from odtc.formulations.dpflow.program import Program  # loaded here, as few runs want a pool
+
     trees, values, least, stopped = [], [], 0, ""
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
@@ -129,7 +154,7 @@ def asked(tree: Tree) -> list[str]:
     )
 
 
-def _tree(problem: Problem, best: Derivations, found: Found) -> HeapTree:
+def _tree(problem: Problem, best, found) -> HeapTree:
     test, _ = blank(problem.topology)
     stack = [(1, found)]
     while stack:

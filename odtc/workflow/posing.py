@@ -12,64 +12,83 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading import read, read_rows
 from odtc.errors import DataError
-from odtc.formulations.auto import choose
 from odtc.problem.constraints import constraint
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import selected
+from odtc.workflow.specification import RunSpec
 
 
-def pose(
-    data: Dataset | str | Path,
-    model: str = "flowoct",
-    depth: int = 2,
-    *,
-    encoding: str = "auto",
-    params: dict | None = None,
-    reading: dict | None = None,
-    fitting: bool = False,
-    class_weight=None,
-    cost=None,
-    constraints: tuple[str, ...] = (),
-    select: str | None = None,
-    time_limit: float | None = None,
-    **keys,
-) -> Problem:
-    """Data, a formulation and its parameters as a Problem; the words are those of `build`. The model "auto"
-    is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and for a margin, end
-    within a part of the time limit."""
-    began, topology, choice = time.monotonic(), CompleteTree(depth), None
-    constraints = (constraints,) if isinstance(constraints, str) else constraints
-    settings = _settings(model, fitting, params, keys) if model != "auto" else None  # a bad one is said before the work
-    dataset = data if isinstance(data, Dataset) else read(data, **(reading or {}))
-    if select is not None:
-        dataset = selected(dataset, select, depth)
-    with deadline.within(deadline.after(began, time_limit)):
-        encoded = encode(dataset, encoding)
+def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
+    """The Problem of data, a formulation and keywords: those of `odtc.build`, and `time_limit` as of `pose_run`."""
+    time_limit = keywords.pop("time_limit", None)
+    spec = replace(RunSpec.from_keywords(model, depth, keywords, fitting=False), fitting=fitting)
+    return pose_run(spec.with_solving(time_limit=time_limit), data)
+
+
+def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
+    """The Problem that a specification poses.
+
+    The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and
+    for a margin, end within a part of the time limit.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    data : Dataset or path
+        A path is read as `spec.reading` says.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    DataError, ChoiceError
+        For what is wrong with the data, or with the specification.
+    """
+    began, wanted, choice = time.monotonic(), spec.model, None
+    topology, model = CompleteTree(wanted.depth), wanted.model
+    settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work
+    dataset = data if isinstance(data, Dataset) else read(data, **spec.reading.keywords)
+    if wanted.select is not None:
+        dataset = selected(dataset, wanted.select, wanted.depth)
+    with _part_of_limit(spec, began):
+        encoded = encode(dataset, wanted.encoding)
     if model == "auto":
-        with deadline.within(deadline.after(began, time_limit)):
-            names = tuple(constraint.parse(text, encoded).name for text in constraints)
-            choice = choose(encoded.n_tests, depth, names, encoded, fitting)
+        from odtc.formulations.auto import choose  # it loads dpflow, which other formulations do without
+
+        with _part_of_limit(spec, began):
+            kinds = tuple(constraint.parse(text, encoded).name for text in wanted.constraints)
+            choice = choose(encoded.n_tests, wanted.depth, kinds, encoded, spec.fitting)
         model = choice.formulation
-        settings = _settings(model, fitting, params, keys)
-    if class_weight is not None or cost is not None:
+        settings = _settings(spec, model)
+    if wanted.class_weight is not None or wanted.cost is not None:
         # "balanced" is of all rows, also where some of them are selected: the leaves will hold all.
         counted = encoded if dataset.selected is None else dataset.selected.whole
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
-        encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, class_weight, cost))
-    problem = constraint.posed(Problem(encoded, topology, model, settings), constraints)
-    with deadline.within(deadline.after(began, time_limit)):
+        encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
+    problem = constraint.posed(Problem(encoded, topology, model, settings), wanted.constraints)
+    with _part_of_limit(spec, began):
         problem = getattr(problem.module, "prepared", lambda problem: problem)(problem)
     if choice is not None:
         problem.memo["choice"] = choice
     return problem
 
 
-def _settings(model: str, fitting: bool, params: dict | None, keys: dict):
-    defaults = getattr(FORMULATIONS.get(model), "FIT_DEFAULTS", {}) if fitting else {}
-    return parse_params(model, defaults | (params or {}) | keys)
+def _part_of_limit(spec: RunSpec, began: float):
+    return deadline.within(deadline.after(began, spec.solving.time_limit))
+
+
+def _settings(spec: RunSpec, model: str):
+    return parse_params(model, default_params(model, spec.fitting) | spec.model.params)
+
+
+def default_params(model: str, fitting: bool) -> dict:
+    """The parameters that a formulation changes from its own defaults: those of `odtc fit`, none of `odtc build`."""
+    return getattr(FORMULATIONS.get(model), "FIT_DEFAULTS", {}) if fitting else {}
 
 
 def test_rows(problem: Problem, path) -> Dataset:

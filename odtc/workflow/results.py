@@ -1,6 +1,7 @@
 """What a run hands back: the decoded tree with its checks, and the figures under the keys of `--json`."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from odtc.data.dataset import Dataset
 from odtc.errors import TreeError
@@ -13,8 +14,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
-from odtc.workflow import run_facts
 from odtc.workflow.row_selection.selection import filled
+from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,140 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Fit:
-    """What `fit` hands back; `facts` are the keys of `odtc fit --json`."""
+    """A finished run: the checked tree, what is proved of it, and its figures.
 
-    model: Model
-    solution: Solution
+    Attributes
+    ----------
+    problem : Problem
+    model : Model or None
+        None if there is none: the formulation learns its tree, or the time limit came first.
+    decoded : Decoded
+    proof : SolveFacts
+        How the run ended; objective and bound are the exact cost of the tree if that is within rounding.
+    dataset : Dataset or None
+        The training rows; they remember all rows if they were selected.
+    labelled : Dataset or None
+        Rows to test on.
+
+    The figures are computed when they are first read.
+    """
+
+    problem: Problem
+    model: Model | None
     decoded: Decoded
-    cart: Tree
-    facts: dict
+    proof: SolveFacts
+    dataset: Dataset | None = None
+    labelled: Dataset | None = None
 
     @property
     def tree(self) -> Tree:
         return self.decoded.tree
+
+    @property
+    def solution(self) -> Solution:
+        """As the solver gave it, with no bound below what is known without it."""
+        return self.decoded.solution
+
+    @property
+    def verified(self) -> bool:
+        """Whether every check of the solution and of the tree passed."""
+        return self.decoded.verified
+
+    @property
+    def proved(self) -> bool:
+        """Whether no tree costs less, by the bound."""
+        return self.proof.gap is not None and self.proof.gap <= 1e-9
+
+    @cached_property
+    def size(self) -> ModelFacts:
+        """The problem and the size of its model."""
+        return ModelFacts.of_model(self.problem, self.model)
+
+    @cached_property
+    def _trained(self) -> Tree:
+        """The tree with the rows that it was trained on."""
+        return self.tree if self._selected is None else self.decoded.heap.to_tree(self.problem.encoded)
+
+    @property
+    def _selected(self):
+        return self.dataset.selected if self.dataset is not None else None
+
+    @property
+    def selection(self) -> dict | None:
+        """How the rows were selected; None if it was trained on all."""
+        return self._selected.facts if self._selected is not None else None
+
+    @cached_property
+    def training(self) -> TreeFacts:
+        """The tree on the rows that it was trained on."""
+        return TreeFacts.of(self._trained, self.problem.encoded.cost)
+
+    @cached_property
+    def _greedy(self) -> HeapTree:
+        return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology)
+
+    @cached_property
+    def cart(self) -> Tree:
+        """CART's tree on the same tests at the same depth, with all rows in its leaves."""
+        tree = self._greedy.to_tree(self.problem.encoded)
+        return tree if self._selected is None else filled(tree, self.problem, self._selected.whole)
+
+    @cached_property
+    def cart_training(self) -> CartFacts:
+        """CART on the rows that the tree was trained on."""
+        return CartFacts.of(self.problem, self._greedy)
+
+    @cached_property
+    def all_rows(self) -> AllRowsFacts | None:
+        """The tree on all rows that its own were selected from; None if it was trained on all."""
+        if self._selected is None:
+            return None
+        whole = self._selected.whole
+        rows = RowPredictions(self.problem.encoded, whole, self.tree.predict(whole.X))
+        constraints = constraint.on_answers(self.problem)
+        breaks = [f"{given}: {rows.told(given)}" for given in constraints if not given.holds(rows.value(given))]
+        pairs = zip(self._trained.leaves(), self.tree.leaves())
+        relabelled = sum(one.label != other.label for one, other in pairs)
+        return AllRowsFacts.of(self.tree, self.problem.encoded.cost, breaks=breaks, relabelled=relabelled)
+
+    @cached_property
+    def cart_all_rows(self) -> AllRowsFacts | None:
+        """CART of the selected rows, on all of them; None if the tree was trained on all."""
+        return AllRowsFacts.of(self.cart, self.problem.encoded.cost) if self._selected is not None else None
+
+    @cached_property
+    def test(self) -> TestFacts | None:
+        """The tree on the rows to test on; None if there are none."""
+        return TestFacts.of(self.tree, self.cart, self.labelled) if self.labelled is not None else None
+
+    def to_json(self) -> dict:
+        """All figures, under the keys of `odtc fit --json`."""
+        facts = self.size.to_json() | self.proof.to_json() | self.training.to_json() | self.cart_training.to_json()
+        if self.all_rows is not None:
+            facts |= {
+                "selection": self.selection,
+                "all_rows": self.all_rows.to_json(),
+                "cart_all_rows": self.cart_all_rows.to_json(),
+            }
+        return facts | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
+
+    @cached_property
+    def facts(self) -> dict:
+        """`to_json()`, made once."""
+        return self.to_json()
+
+
+@dataclass(frozen=True)
+class Unsolved:
+    """A run that ended without a tree: its problem, its model if there was one, and how the solver ended."""
+
+    problem: Problem
+    model: Model | None
+    solution: Solution
+
+    def to_json(self) -> dict:
+        """Under the keys of `odtc fit --json`."""
+        return ModelFacts.of_model(self.problem, self.model).to_json() | SolveFacts.of(self.solution).to_json()
 
 
 def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
@@ -55,83 +179,16 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
         return None
 
 
-def with_figures(
-    model, problem: Problem, decoded: Decoded, facts: dict, labelled: Dataset | None, dataset: Dataset | None = None
-) -> "Fit":
-    greedy = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
-    cart = greedy.to_tree(problem.encoded)
-    dataset = dataset or problem.encoded.dataset
-    chosen = dataset.selected if dataset is not None else None
-    trained = decoded.tree if chosen is None else decoded.heap.to_tree(problem.encoded)
-    facts = facts | run_facts.tree_facts(trained, problem.encoded.cost) | run_facts.cart_facts(problem, greedy)
-    if chosen is not None:
-        whole = chosen.whole
-        cart = filled(cart, problem, whole)
-        facts |= {
-            "selection": chosen.facts,
-            "all_rows": _of_all(decoded.tree, problem),
-            "cart_all_rows": _of_all(cart, problem),
-        }
-        rows = RowPredictions(problem.encoded, whole, decoded.tree.predict(whole.X))
-        facts["all_rows"]["breaks"] = [
-            f"{given}: {rows.told(given)}"
-            for given in constraint.on_answers(problem)
-            if not given.holds(rows.value(given))
-        ]
-        facts["all_rows"]["relabelled"] = sum(
-            one.label != other.label for one, other in zip(trained.leaves(), decoded.tree.leaves())
-        )
-    if labelled is not None:
-        facts |= {
-            "test_accuracy": run_facts.score(decoded.tree, labelled)["accuracy"],
-            "cart_test_accuracy": run_facts.score(cart, labelled)["accuracy"],
-            "n_test_rows": labelled.n_rows,
-            "n_test_rows_dropped": labelled.n_dropped,
-        }
-    return Fit(model, decoded.solution, decoded, cart, facts | {"verified": decoded.verified})
-
-
-def _of_all(tree: Tree, problem: Problem) -> dict:
-    """The figures of a tree that holds all rows that its own were selected from."""
-    facts = run_facts.tree_facts(tree, problem.encoded.cost)
-    told = {
-        "correct": "train_correct",
-        "accuracy": "train_accuracy",
-        "weighted_accuracy": "train_weighted_accuracy",
-        "balanced_accuracy": "train_balanced_accuracy",
-        "loss": "loss",
-    }
-    return {"n_rows": sum(sum(leaf.rows) for leaf in tree.leaves())} | {
-        name: facts.get(key) for name, key in told.items()
-    }
-
-
-def settled_objective(model: Model, decoded: Decoded) -> dict:
-    """Objective and bound without a solver's rounding: where the tree costs what the point does, the
-    exact cost of the tree."""
+def settled(model: Model, decoded: Decoded) -> Solution:
+    """The solution without a solver's rounding: objective and bound are the exact cost of the tree if that is what the
+    point costs."""
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
-        return {}
+        return solution
     near = [
         value is not None and abs(value - paid) <= 1e-6 * max(1.0, abs(paid))
         for value in (solution.objective, solution.bound)
     ]
     if not near[0]:
-        return {}
-    settled = replace(solution, objective=paid, bound=paid if near[1] else solution.bound)
-    return {"objective": settled.objective, "bound": settled.bound, "gap": settled.gap}
-
-
-def model_facts(problem: Problem, model: Model | None = None) -> dict:
-    dataset = problem.encoded.dataset
-    size = (model.n_cols, model.n_rows, model.nnz) if model is not None else (None, None, None)
-    facts = run_facts.model_facts(problem, *size, dataset.n_dropped if dataset else 0)
-    if dataset is not None and dataset.selected is not None:
-        facts["selection"] = dataset.selected.facts
-    if model is None:
-        return facts | {"cuts": []}
-    made = dict(model.separated)
-    return facts | {
-        "cuts": list(model.cuts),
-        "n_rows_separated": sum(block.size for block in model.rows if block.name in made),
-    }
+        return solution
+    return replace(solution, objective=paid, bound=paid if near[1] else solution.bound)

@@ -1,69 +1,165 @@
 """The facts of a run under the keys that `--json` prints (docs/background/command-line.md), each from one record."""
 
+from dataclasses import dataclass, field, fields
+
 import numpy as np
 
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset
+from odtc.model.milp import Model
 from odtc.model.solution import Solution
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 
-
-def model_facts(problem: Problem, n_cols: int, n_rows: int, nnz: int, n_dropped: int = 0) -> dict:
-    encoded = problem.encoded
-    return {
-        "model": problem.formulation,
-        "depth": int(problem.topology.depth),
-        "data": encoded.name,
-        "encoding": encoded.scheme,
-        "n_rows": int(encoded.copies.sum()),
-        "n_rows_dropped": n_dropped,
-        "n_rows_merged": encoded.n_rows,
-        "n_features": len(encoded.features),
-        "n_features_encoded": encoded.n_tests,
-        "n_classes": len(encoded.classes),
-        "cost": None if (encoded.cost == unit_cost(len(encoded.classes))).all() else encoded.cost.tolist(),
-        "constraints": [str(given) for given in problem.constraints],
-        "n_cols": n_cols,
-        "n_model_rows": n_rows,
-        "nnz": nnz,
-    }
+ONLY_IF_KNOWN = {"only_if_known": True}  # a field whose key is left out of the JSON if it is None
 
 
-def solve_facts(solution: Solution) -> dict:
-    return {
-        "solver": solution.solver,
-        "termination": str(solution.termination),
-        "has_solution": solution.has_solution,
-        "objective": solution.objective,
-        "bound": solution.bound,
-        "gap": solution.gap,
-        "nodes": solution.nodes,
-        "seconds": round(solution.seconds, 3) if solution.seconds is not None else None,
-        "start": solution.start,
-    } | ({"race": [racer.to_json() for racer in solution.race]} if solution.race else {})
+class Facts:
+    """Typed figures; `to_json` has them under the keys that `--json` prints, in their order."""
+
+    def to_json(self) -> dict:
+        values = {field.name: (getattr(self, field.name), field.metadata) for field in fields(self)}
+        return {
+            name: value for name, (value, about) in values.items() if value is not None or "only_if_known" not in about
+        }
 
 
-def tree_facts(tree: Tree, cost: np.ndarray) -> dict:
-    """From the training counts in the leaves: rows right, their share, and what the errors cost by weight
-    (`Encoded.cost`)."""
-    right = sum(leaf.rows[leaf.label] for leaf in tree.leaves())
-    rows = sum(sum(leaf.rows) for leaf in tree.leaves())
-    weight = sum(sum(leaf.counts) for leaf in tree.leaves())
-    heavy = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
-    facts = {
-        "train_correct": right,
-        "train_accuracy": right / rows,
-        "train_balanced_accuracy": _balanced(tree),
-        "loss": float(sum(np.dot(leaf.counts, cost[:, leaf.label]) for leaf in tree.leaves())),
-        "n_branch_nodes": tree.n_branch_nodes,
-        "n_leaves": tree.n_leaves,
-        "tree_depth": tree.depth,
-    }
-    if not np.isclose(weight, rows) or not np.isclose(heavy, right):
-        facts["train_weighted_accuracy"] = heavy / weight
-    return facts
+@dataclass(frozen=True)
+class ProblemFacts(Facts):
+    """A problem, and the size of its model; None if there is no model."""
+
+    model: str
+    depth: int
+    data: str
+    encoding: str
+    n_rows: int
+    n_rows_dropped: int
+    n_rows_merged: int
+    n_features: int
+    n_features_encoded: int
+    n_classes: int
+    cost: list[list[float]] | None
+    constraints: list[str]
+    n_cols: int | None
+    n_model_rows: int | None
+    nnz: int | None
+
+    @classmethod
+    def of(cls, problem: Problem, size: tuple = (None, None, None), n_dropped: int = 0, **more):
+        """Of a problem; `size` is (columns, rows, nonzeros) of its model, `n_dropped` the rows left out of its data."""
+        encoded = problem.encoded
+        n_cols, n_rows, nnz = size
+        return cls(
+            model=problem.formulation,
+            depth=int(problem.topology.depth),
+            data=encoded.name,
+            encoding=encoded.scheme,
+            n_rows=int(encoded.copies.sum()),
+            n_rows_dropped=n_dropped,
+            n_rows_merged=encoded.n_rows,
+            n_features=len(encoded.features),
+            n_features_encoded=encoded.n_tests,
+            n_classes=len(encoded.classes),
+            cost=None if (encoded.cost == unit_cost(len(encoded.classes))).all() else encoded.cost.tolist(),
+            constraints=[str(given) for given in problem.constraints],
+            n_cols=n_cols,
+            n_model_rows=n_rows,
+            nnz=nnz,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class ModelFacts(ProblemFacts):
+    """A problem and its model: with how its rows were selected, its cut families, and the rows that were separated."""
+
+    selection: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    cuts: list[str] = field(default_factory=list)
+    n_rows_separated: int | None = field(default=None, metadata=ONLY_IF_KNOWN)
+
+    @classmethod
+    def of_model(cls, problem: Problem, model: Model | None = None) -> "ModelFacts":
+        """Of a problem, and of its model if there is one."""
+        dataset = problem.encoded.dataset
+        chosen = dataset.selected if dataset is not None else None
+        n_dropped, selection = dataset.n_dropped if dataset else 0, chosen.facts if chosen is not None else None
+        if model is None:
+            return cls.of(problem, n_dropped=n_dropped, selection=selection)
+        made = dict(model.separated)
+        return cls.of(
+            problem,
+            (model.n_cols, model.n_rows, model.nnz),
+            n_dropped,
+            selection=selection,
+            cuts=list(model.cuts),
+            n_rows_separated=sum(block.size for block in model.rows if block.name in made),
+        )
+
+
+@dataclass(frozen=True)
+class SolveFacts(Facts):
+    """How a run ended, and what is proved."""
+
+    solver: str
+    termination: str
+    has_solution: bool
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    nodes: int | None
+    seconds: float | None
+    start: str
+    race: list[dict] | None = field(default=None, metadata=ONLY_IF_KNOWN)
+
+    @classmethod
+    def of(cls, solution: Solution) -> "SolveFacts":
+        return cls(
+            solver=solution.solver,
+            termination=str(solution.termination),
+            has_solution=solution.has_solution,
+            objective=solution.objective,
+            bound=solution.bound,
+            gap=solution.gap,
+            nodes=solution.nodes,
+            seconds=round(solution.seconds, 3) if solution.seconds is not None else None,
+            start=solution.start,
+            race=[racer.to_json() for racer in solution.race] or None,
+        )
+
+
+@dataclass(frozen=True)
+class TreeFacts(Facts):
+    """A tree on its training rows, from the counts in its leaves: rows right, their share, and what the errors cost by
+    weight (`Encoded.cost`). The share by weight is None if it is that of the rows."""
+
+    train_correct: int
+    train_accuracy: float
+    train_balanced_accuracy: float
+    loss: float
+    n_branch_nodes: int
+    n_leaves: int
+    tree_depth: int
+    train_weighted_accuracy: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
+
+    @classmethod
+    def of(cls, tree: Tree, cost: np.ndarray) -> "TreeFacts":
+        """Of a tree with counts in its leaves; `cost` is float64 (true class, predicted class)."""
+        right = sum(leaf.rows[leaf.label] for leaf in tree.leaves())
+        rows = sum(sum(leaf.rows) for leaf in tree.leaves())
+        weight = sum(sum(leaf.counts) for leaf in tree.leaves())
+        heavy = sum(leaf.counts[leaf.label] for leaf in tree.leaves())
+        weighted = not np.isclose(weight, rows) or not np.isclose(heavy, right)
+        return cls(
+            train_correct=right,
+            train_accuracy=right / rows,
+            train_balanced_accuracy=_balanced(tree),
+            loss=float(sum(np.dot(leaf.counts, cost[:, leaf.label]) for leaf in tree.leaves())),
+            n_branch_nodes=tree.n_branch_nodes,
+            n_leaves=tree.n_leaves,
+            tree_depth=tree.depth,
+            train_weighted_accuracy=heavy / weight if weighted else None,
+        )
 
 
 def _balanced(tree: Tree) -> float:
@@ -75,19 +171,72 @@ def _balanced(tree: Tree) -> float:
     return float((right[held > 0] / held[held > 0]).mean())
 
 
-def cart_facts(problem: Problem, cart: HeapTree) -> dict:
-    """CART's numbers on the same tests at the same depth."""
-    encoded = problem.encoded
-    hit = cart.label[cart.reach(encoded.X)] == encoded.y
-    right = int(encoded.copies[hit].sum())
-    return {
-        "cart_train_correct": right,
-        "cart_train_accuracy": right / int(encoded.copies.sum()),
-        "cart_train_weighted_accuracy": float(encoded.weight[hit].sum() / weight)
-        if (weight := encoded.weight.sum())
-        else None,
-        "cart_loss": cart.loss(encoded),
-    }
+@dataclass(frozen=True)
+class CartFacts(Facts):
+    """CART on the same tests at the same depth."""
+
+    cart_train_correct: int
+    cart_train_accuracy: float
+    cart_train_weighted_accuracy: float | None
+    cart_loss: float
+
+    @classmethod
+    def of(cls, problem: Problem, cart: HeapTree) -> "CartFacts":
+        encoded = problem.encoded
+        hit = cart.label[cart.reach(encoded.X)] == encoded.y
+        right, weight = int(encoded.copies[hit].sum()), encoded.weight.sum()
+        return cls(
+            right,
+            right / int(encoded.copies.sum()),
+            float(encoded.weight[hit].sum() / weight) if weight else None,
+            cart.loss(encoded),
+        )
+
+
+@dataclass(frozen=True)
+class AllRowsFacts(Facts):
+    """A tree of selected rows on all rows that these were selected from; `breaks` are the constraints that it violates
+    there, `relabelled` counts the leaves that predict another class than on the selected rows (None for CART)."""
+
+    n_rows: int
+    correct: int
+    accuracy: float
+    weighted_accuracy: float | None
+    balanced_accuracy: float
+    loss: float
+    breaks: list[str] | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    relabelled: int | None = field(default=None, metadata=ONLY_IF_KNOWN)
+
+    @classmethod
+    def of(cls, tree: Tree, cost: np.ndarray, **more) -> "AllRowsFacts":
+        """Of a tree with all rows in its leaves."""
+        told = TreeFacts.of(tree, cost)
+        return cls(
+            sum(sum(leaf.rows) for leaf in tree.leaves()),
+            told.train_correct,
+            told.train_accuracy,
+            told.train_weighted_accuracy,
+            told.train_balanced_accuracy,
+            told.loss,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class TestFacts(Facts):
+    """The tree, and CART's, on labelled rows of another file."""
+
+    __test__ = False  # no test of pytest's
+
+    test_accuracy: float | None
+    cart_test_accuracy: float | None
+    n_test_rows: int
+    n_test_rows_dropped: int
+
+    @classmethod
+    def of(cls, tree: Tree, cart: Tree, labelled: Dataset) -> "TestFacts":
+        accuracies = (score(one, labelled)["accuracy"] for one in (tree, cart))
+        return cls(*accuracies, labelled.n_rows, labelled.n_dropped)
 
 
 def score(tree: Tree, labelled: Dataset) -> dict:

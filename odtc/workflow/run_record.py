@@ -10,9 +10,12 @@ from pathlib import Path
 
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
+from odtc.base.spec_fields import fields_by_name
 from odtc.model.solution import Options, Racer, Solution, Termination
+from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 SCHEMA = "odtc.run/1"
+DEFAULT_START = ModelSpec().start
 MAYBE = (REAL, None)
 
 
@@ -37,7 +40,16 @@ SHAPE = {
     "start": TEXT,
     "message": TEXT,
     "history": [_change],
-    "options?": {"time_limit?": MAYBE, "threads?": (WHOLE, None), "seed?": WHOLE, "gap?": NUMBER},
+    "options?": {
+        "time_limit?": MAYBE,
+        "threads?": (WHOLE, None),
+        "seed?": WHOLE,
+        "gap?": NUMBER,
+        "solver?": TEXT,
+        "template?": (TEXT, None),
+        "program?": (TEXT, None),
+        "start?": TEXT,
+    },
     "race?": [
         {
             "name": TEXT,
@@ -53,15 +65,18 @@ SHAPE = {
 }
 
 
-def write_run(solution: Solution, options: Options, solution_path, stem) -> Path:
-    """Writes STEM.run.json for this solution file (None where there is no point)."""
+def write_run(solution: Solution, options: Options, solution_path, stem, start=None) -> Path:
+    """Writes STEM.run.json for this solution file (None where there is no point).
+
+    `options` is a SolvingSpec if the solver's name is known; `start` is the name of the start that was asked for.
+    """
     path = Path(f"{stem}.run.json")
     facts = {
         "schema": SCHEMA,
         "solution_file": Path(solution_path).name if solution_path else None,
         "sha256": _digest(solution_path) if solution_path else None,
         "solver": solution.solver,
-        "options": asdict(options),
+        "options": _options_to_json(options) | ({} if start is None else {"start": str(start)}),
         "termination": str(solution.termination),
         "objective": solution.objective,
         "claimed": solution.claimed,
@@ -77,6 +92,13 @@ def write_run(solution: Solution, options: Options, solution_path, stem) -> Path
         facts["race"] = [racer.to_json() for racer in solution.race]
     write_text(path, json.dumps(facts, indent=1) + "\n")
     return path
+
+
+def _options_to_json(options: Options) -> dict:
+    texts = ("solver", "template", "program")
+    return {
+        name: str(value) if name in texts and value is not None else value for name, value in asdict(options).items()
+    }
 
 
 def rename_run(stem) -> None:
@@ -118,14 +140,17 @@ def read_run(solution_path) -> Solution | None:
     return None
 
 
-def read_options(stem) -> dict:
-    """The options of STEM.run.json; none where there is no such record."""
+def read_solving(stem) -> tuple[SolvingSpec, str]:
+    """How the run of STEM.run.json was solved, and the name of its start; the defaults if there is no such record, or
+    one that cannot be read."""
     try:
         facts = json.loads(Path(f"{stem}.run.json").read_text(encoding="utf-8"))
         validate(facts, SHAPE)
+        options = facts.get("options", {})
+        known = {name: options[name] for name in fields_by_name(SolvingSpec) if name in options}
+        return SolvingSpec(**known), options.get("start", DEFAULT_START)
     except (OSError, ValueError, RecursionError, SchemaError):
-        return {}
-    return facts.get("options", {})
+        return SolvingSpec(), DEFAULT_START
 
 
 def _digest(path) -> str:

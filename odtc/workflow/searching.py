@@ -4,15 +4,14 @@ import time
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.errors import NoSolutionError
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.constraints import constraint
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.compiling import is_tree_file, known_tree
-from odtc.workflow.decoding import without_model
-from odtc.workflow.messages import COMPILER, no_solution_text
-from odtc.workflow.results import Fit
+from odtc.workflow.decoding import no_solution, without_model
+from odtc.workflow.messages import COMPILER
+from odtc.workflow.results import Fit, Unsolved
 
 
 def searches(problem: Problem, solver: str = "highs", cuts=None) -> bool:
@@ -52,7 +51,7 @@ def searched(
         ended = Termination.UNKNOWN  # lists of subtrees were too long
     solution = Solution(None, ended, paid, bound, seconds, COMPILER)
     if found.infeasible or heap is None:
-        raise NoSolutionError(no_solution_text(solution, constraints=tuple(map(str, problem.constraints))))
+        raise no_solution(Unsolved(problem, None, solution))
     return without_model(problem, heap, solution, labelled)
 
 

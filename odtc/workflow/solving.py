@@ -1,123 +1,169 @@
 """A Model to its Solution: by one solver, by several side by side, or by the loop of a formulation."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
-from odtc.model.solution import Options, Progress, Solution, Termination
+from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.solvers import portfolio, portfolio_members
 from odtc.solvers.solve import solve as run_solver
+from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import floored
-from odtc.workflow.rounds import Rounds
+from odtc.workflow.messages import START_INSTEAD
+from odtc.workflow.rounds import Keeper, Rounds
+from odtc.workflow.specification import SolvingSpec
+
+STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these a start stands in for a point
+
+
+@dataclass(frozen=True)
+class ChosenSolver:
+    """Who solves: the name in words, the names of those in a race (none without one), and who is left out of it."""
+
+    label: str
+    racers: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hearing:
+    """Who hears of a solver while it runs: `progress` takes Progress records, `log` pieces of its log, and `logs` those
+    of a race with the solver's name before; None if nobody does."""
+
+    progress: Callable[[Progress], None] | None = None
+    log: Callable[[str], None] | None = None
+    logs: Callable[[str, str], None] | None = None
+
+
+PLAIN, NOBODY = SolvingSpec(), Hearing()
+
+
+def choose_solver(spec: SolvingSpec) -> ChosenSolver:
+    """Who a specification names. Raises ChoiceError for a solver that is unknown, or is no program and has one named,
+    SolverError for a program that is not there."""
+    solver, program = spec.named_solver, spec.program
+    if not portfolio_members.is_race(solver):
+        module = find_solver(solver)
+        if program is not None:
+            if hasattr(module, "run"):
+                raise ChoiceError(
+                    f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such "
+                    f"as highs-cli"
+                )
+            installed(solver, program)
+        return ChosenSolver(module.NAME)
+    portfolio_members.refuse_program(program)
+    field = portfolio_members.line_up(solver, spec.threads)
+    return ChosenSolver(", ".join(field.names), field.names, tuple(field.notes))
 
 
 def solve(
     model: Model,
     solver: str = "highs",
     *,
-    start=None,
+    start: np.ndarray | None = None,
     progress: Callable[[Progress], None] | None = None,
     log: Callable[[str], None] | None = None,
     logs: Callable[[str, str], None] | None = None,
     path=None,
-    program: str | None = None,
-    **options,
+    **keywords,
 ) -> Solution:
     """Solves a model by any solver of `odtc list solvers`, or one described by a TOML file, or by
     several side by side: "highs,scip,my.toml" (odtc.solvers.portfolio, which also says what `logs` are).
 
-    `options` are those of `Options` (time_limit, threads, seed, gap); `start` is a point of shape
-    (columns,); `path` and `program` as in odtc.solvers.solve.solve. The bound is never below what equivalent
-    points leave (odtc.verification.verify.floor), where the model's problem is known. Raises SolverError, ChoiceError.
+    Parameters
+    ----------
+    model : Model
+    solver : str
+    start : float64 (columns,) or None
+        A MIP start.
+    progress, log, logs : callable or None
+        As of Hearing.
+    path : path or None
+        The model's file, for a solver that is a program, if it is written already.
+    **keywords
+        Other fields of SolvingSpec: time_limit, threads, seed, gap, program.
+
+    Returns
+    -------
+    Solution
+        Its bound is never below what equivalent points leave (odtc.verification.verify.floor), if the model's problem
+        is known.
+
+    Raises
+    ------
+    SolverError, ChoiceError
     """
+    return solve_model(model, SolvingSpec(solver=solver, **keywords), start, path, Hearing(progress, log, logs))
+
+
+def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing: Hearing = NOBODY) -> Solution:
+    """`solve`, with a specification of how."""
     if not isinstance(model, Model):
         raise ChoiceError(
             f"expected a model, as odtc.build makes it, got {type(model).__name__}; `odtc solve FILE` solves a model "
             f"file"
         )
-    found = _solve(
-        model, solver, start=start, progress=progress, log=log, logs=logs, path=path, program=program, **options
-    )
+    found = _solve(model, spec, hearing, start, hearing.progress, spec.time_limit, path)
     return floored(model.problem, found) if model.problem is not None else found
 
 
-def _solve(
-    model: Model, solver: str, *, start=None, progress=None, log=None, logs=None, path=None, program=None, **options
-) -> Solution:
+def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
+    solver, options = spec.named_solver, replace(spec.options, time_limit=time_limit)
     if portfolio_members.is_race(solver):
-        portfolio_members.refuse_program(program)
-        return portfolio.run(model, solver, Options(**options), start, progress, log, logs, path)
-    return run_solver(model, solver, Options(**options), start, progress, log, path, program)
+        portfolio_members.refuse_program(spec.program)
+        return portfolio.run(model, solver, options, start, progress, hearing.log, hearing.logs, path)
+    return run_solver(model, solver, options, start, progress, hearing.log, path, spec.program)
 
 
-def run(
+def solve_or_loop(
     model: Model,
-    solver: str = "highs",
+    spec: SolvingSpec = PLAIN,
+    start: np.ndarray | None = None,
     *,
-    start=None,
-    progress=None,
-    log=None,
-    logs=None,
     path=None,
-    program=None,
-    time_limit=None,
-    keep=None,
-    **options,
+    hearing: Hearing = NOBODY,
+    keep: Keeper | None = None,
+    loop: bool = True,
 ) -> tuple[Model, Solution]:
-    """What `fit` solves: the model once, or the formulation's loop on it, which hands back its last
-    model. All words as for `solve`; the time limit holds for the loop as a whole; `keep` is that of
-    odtc.workflow.rounds.Rounds."""
-    loop = loop_of(model.problem)
-    if loop is None:
-        return model, _or_start(
-            model,
-            start,
-            solve(
-                model,
-                solver,
-                start=start,
-                progress=progress,
-                log=log,
-                logs=logs,
-                path=path,
-                program=program,
-                time_limit=time_limit,
-                **options,
-            ),
-        )
+    """What `fit` solves: the model once, or with `loop` the formulation's loop on it, which hands back its last model.
+
+    The time limit holds for the loop as a whole; `keep` is that of odtc.workflow.rounds.Rounds. The start is the
+    solution if a solver was stopped before it had a point.
+    """
+    rounds_of = loop_of(model.problem) if loop else None
+    if rounds_of is None:
+        return model, _or_start(model, start, solve_model(model, spec, start, path, hearing))
+
+    def solve_round(model, *, start, time_limit, path, progress):
+        return _solve(model, spec, hearing, start, progress, time_limit, path)
+
     # A round's own model may cost less than any tree, so its bound stays as it is.
-    rounds = Rounds(
-        partial(_solve, solver=solver, program=program, log=log, logs=logs, **options), time_limit, progress, log, keep
-    )
+    rounds = Rounds(solve_round, spec.time_limit, hearing.progress, hearing.log, keep)
     timed = {"left": rounds.remaining} if getattr(model.problem.module, "TIMED", False) else {}
-    last, solution = loop(model, rounds.solve, start, rounds.tell, **timed)
+    last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
     return last, replace(floored(model.problem, solution), seconds=rounds.seconds)
 
 
+def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:
+    """Rounds of separation: by the HiGHS that is in this process, on one thread, so that the same data has
+    the same rows."""
+    return Rounds(partial(solve, solver="highs", threads=1, log=log), time_limit, progress, log, keep)
+
+
 def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Solution:
-    """The solution; the start, where a solver was stopped before it had a point of its own, as one of an LP
+    """The solution; the start, if a solver was stopped before it had a point of its own, as one of an LP
     is that takes no start."""
-    if (
-        found.has_solution
-        or start is None
-        or found.termination not in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
-    ):
+    if found.has_solution or start is None or found.termination not in STOPPED:
         return found
-    note = "the solver had no point of its own yet: the tree is that of the start"
+    message = f"{START_INSTEAD}{': ' * bool(found.message)}{found.message}"
     return floored(
-        model.problem,
-        replace(
-            found,
-            x=start,
-            objective=model.objective(start),
-            claimed=None,
-            message=f"{note}{': ' * bool(found.message)}{found.message}",
-        ),
+        model.problem, replace(found, x=start, objective=model.objective(start), claimed=None, message=message)
     )
 
 
@@ -125,3 +171,13 @@ def loop_of(problem: Problem):
     """The `fit` of a formulation that solves round after round, with these parameters; else None."""
     module = problem.module
     return module.fit if hasattr(module, "fit") and module.loops(problem) else None
+
+
+def learns(problem: Problem) -> bool:
+    """Whether the formulation learns its tree without a model."""
+    return hasattr(problem.module, "tree")
+
+
+def grows(problem: Problem) -> bool:
+    """Whether the last model of the formulation's loop has other columns than the first."""
+    return getattr(problem.module, "GROWS", False)

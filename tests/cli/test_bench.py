@@ -17,12 +17,13 @@ from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import benchmark
 from odtc.evaluation.benchmark_table import agree, markdown, paired
 from odtc.fileformats.model_files import write_model
-from odtc.model.solution import Options
 from odtc.workflow import pipeline
+from odtc.workflow.specification import ReadingSpec
 from tests.command_line import MONKS, environment, odtc, refused
 from tests.exhaustive import cheapest
 
-QUICK = benchmark.Settings(options=Options(time_limit=30, threads=1))
+COMMON = benchmark.Settings().spec
+QUICK = benchmark.Settings(COMMON.with_solving(time_limit=30))
 
 
 @pytest.fixture(scope="module")
@@ -93,14 +94,14 @@ def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
 @pytest.mark.parametrize(
     "other",
     [
-        {"options": Options(time_limit=31, threads=1)},
-        {"options": Options(time_limit=30, threads=1, seed=1)},
-        {"start": "none"},
-        {"encoding": "thresholds"},
+        {"spec": COMMON.with_solving(time_limit=31)},
+        {"spec": QUICK.spec.with_solving(seed=1)},
+        {"spec": QUICK.spec.with_model(start="none")},
+        {"spec": QUICK.spec.with_model(encoding="thresholds")},
         {"lp_limit": 1.0},
-        {"solver": "highs-cli"},
-        {"reading": {"target": "a1"}},
-        {"constraints": ("leaf_rows >= 2",)},
+        {"spec": QUICK.spec.with_solving(solver="highs-cli")},
+        {"spec": replace(QUICK.spec, reading=ReadingSpec(target="a1"))},
+        {"spec": QUICK.spec.with_model(constraints=("leaf_rows >= 2",))},
     ],
 )
 def test_whatever_a_figure_depends_on_is_in_the_key(small, other):
@@ -170,7 +171,7 @@ def test_refusals_are_results(small, tmp_path):
 
 def test_constraints_hold_for_every_form(small, tmp_path):
     """The optimum is that of trees that keep it; a form that cannot say it is refused; a row says what was kept."""
-    settings = replace(QUICK, constraints=("leaf_rows >= 12",))
+    settings = replace(QUICK, spec=QUICK.spec.with_model(constraints=("leaf_rows >= 12",)))
     forms = [benchmark.Form.parse(text) for text in ("flowoct", "oct", "bendersoct")]
     results = benchmark.run(benchmark.lay_out([small / "few.csv"], [1], forms, {}), settings, tmp_path / "r.jsonl")
     encoded = pipeline.build(small / "few.csv", "flowoct", 1, encoding="onehot").problem.encoded

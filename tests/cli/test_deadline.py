@@ -164,7 +164,7 @@ def test_a_solver_without_a_point_in_time_hands_in_the_start(monkeypatch, wide):
     model = pipeline.compile_model(problem)
     heap, point = pipeline.start(model)
     monkeypatch.setattr(solving, "run_solver", lambda *_: Solution(None, Termination.TIME_LIMIT, solver="slow"))
-    last, found = pipeline.run(model, start=point)
+    last, found = pipeline.solve_or_loop(model, start=point)
     done = pipeline.finish(last, found)
     assert (done.facts["termination"], done.facts["verified"]) == ("time_limit", True) and "start" in found.message
     assert done.decoded.heap.loss(problem.encoded) <= heap.loss(problem.encoded) and done.facts["bound"] is not None

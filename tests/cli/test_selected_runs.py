@@ -123,7 +123,7 @@ def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_doe
     dataset = data(np.arange(20.0)[:, None], np.arange(20) > 9)
     tree = odtc.fit(dataset, "cart", 1).tree
     fits = [
-        SimpleNamespace(tree=tree, facts={"cost": None, "all_rows": {"loss": loss, "breaks": breaks}})
+        SimpleNamespace(tree=tree, size=SimpleNamespace(cost=None), all_rows=SimpleNamespace(loss=loss, breaks=breaks))
         for loss, breaks in ((3.0, ["recall"]), (4.0, []), (2.0, ["recall"]))
     ]
     given, told = iter(fits), []
@@ -135,7 +135,7 @@ def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_doe
 
 def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypatch):
     from odtc.model.solution import Termination
-    from odtc.workflow import pipeline
+    from odtc.workflow import run as workflow_run
 
     solved = []
 
@@ -146,8 +146,8 @@ def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypat
             None, Termination.INFEASIBLE, None, None, 0.1, "fake"
         )
 
-    whole = pipeline.run
-    monkeypatch.setattr(pipeline, "run", first_alone)
+    whole = workflow_run.solve_or_loop
+    monkeypatch.setattr(workflow_run, "solve_or_loop", first_alone)
     said = run("fit", "d.csv", *BINS, "--select", "iterative:rounds=3", "-o", "it", "--json", folder=noisy)
     assert (
         said.code == 0

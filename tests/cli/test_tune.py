@@ -133,7 +133,7 @@ def test_no_fit_waits_behind_another_while_a_worker_has_none(tmp_path):
 def test_a_score_is_that_of_the_rows_left_out(folder):
     data = package.read(folder / "rows.csv")
     fold = cross_validation.deal(data.y, 3, seed=1)
-    (found,) = cross_validation.run(data, [Setting("dpflow", 2)], fold, solver="highs")
+    (found,) = cross_validation.run(data, [Setting("dpflow", 2)], fold)
     for k, one in enumerate(found):
         train = Dataset(
             "train",
@@ -195,7 +195,7 @@ def test_weights_and_missing_cells_stay_with_their_rows():
         np.arange(1.0, 9.0),
         missing="separate",
     )
-    (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal(y, 2), solver="highs")
+    (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal(y, 2))
     assert all(one.accuracy is not None for one in found)
 
 

@@ -182,7 +182,7 @@ def test_fits_keep_them_and_are_verified(form, data):
     if form[0] == "cart":
         decoded = pipeline.learn(problem).decoded
     else:
-        model, solution = pipeline.run(pipeline.compile_model(problem), threads=1)
+        model, solution = pipeline.solve_or_loop(pipeline.compile_model(problem), pipeline.SolvingSpec(threads=1))
         assert solution.objective == pytest.approx(least_kept(problem), abs=1e-5)
         decoded = pipeline.decode(model, solution)
     assert decoded.verified and [check.name for check in decoded.checks].count("constraint") == 1

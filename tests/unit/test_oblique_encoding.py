@@ -76,7 +76,7 @@ def test_every_univariate_model_proves_the_best_tree_over_the_pool(name):
         < cheapest(encode(dataset).X, dataset.y, dataset.weight, 2)
     )
     problem = Problem(encoded, CompleteTree(2), name, parse_params(name, {}))
-    model, solution = pipeline.run(pipeline.compile_model(problem), threads=1)
+    model, solution = pipeline.solve_or_loop(pipeline.compile_model(problem), pipeline.SolvingSpec(threads=1))
     decoded = pipeline.decode(model, solution)
     assert decoded.verified and solution.objective == pytest.approx(0, abs=1e-6)
     assert decoded.tree.predict(dataset.X).tolist() == dataset.y.tolist()

@@ -138,11 +138,10 @@ def iterated(
                 raise
             tell(f"round {number + 1}: {problem}; the tree of round {number} is kept")
             break
-        of_all = done.facts["all_rows"]
-        broken, lost = found = len(of_all["breaks"]), of_all["loss"]
+        broken, lost = found = len(done.all_rows.breaks), done.all_rows.loss
         tell(
             f"round {number + 1}: {part.n_rows} of {dataset.n_rows} rows selected; of all, {lost:.10g} "
-            f"{'wrong' if done.facts['cost'] is None else 'lost'}"
+            f"{'wrong' if done.size.cost is None else 'lost'}"
             + (f" and {broken} constraint{'s' * (broken > 1)} broken" if broken else "")
             + (
                 ""

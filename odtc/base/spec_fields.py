@@ -1,0 +1,107 @@
+"""Fields of a specification: a default, a help text and a range, each written once.
+
+A specification is a frozen dataclass. The options of the command line, the estimator's checks and the command that
+makes a run again are derived from its fields, so this module imports nothing that is slow to load.
+"""
+
+import dataclasses
+
+from odtc.errors import ChoiceError
+
+# How a field is written on the command line, if not as one plain word.
+NAMES, REPEATED, PAIRS = "names", "repeated", "pairs"  # A,B · one option each · KEY=VALUE, one option each
+
+
+def spec_field(default, help: str, *, metavar: str | None = None, wanted: str = "", fits=None, **written):
+    """A field of a specification.
+
+    Parameters
+    ----------
+    default : object
+        The value if none is given. A dict is copied for each specification.
+    help : str
+        One sentence, for `--help` and the documentation.
+    metavar : str or None
+        How the value is shown in the help.
+    wanted : str
+        The range in words, for the refusal: "seconds above 0".
+    fits : callable or None
+        Whether a value lies in the range.
+    **written
+        How the command line writes the field: `flag` ("--solver-template" for the field `template`), `form` (NAMES,
+        REPEATED, PAIRS), `type` (of its value there, by default the annotation) and `completes` (a kind of
+        `odtc list`, or a tuple of words).
+    """
+    about = {"help": help, "metavar": metavar, "wanted": wanted, "fits": fits, **written}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=lambda: dict(default), metadata=about)
+    return dataclasses.field(default=default, metadata=about)
+
+
+def default_of(field):
+    """The default of a field."""
+    return field.default if field.default is not dataclasses.MISSING else field.default_factory()
+
+
+def flag_of(field) -> str:
+    """The option of a field on the command line."""
+    return field.metadata.get("flag") or f"--{field.name.replace('_', '-')}"
+
+
+def fields_by_name(cls) -> dict:
+    """The fields of a specification, in order."""
+    return {field.name: field for field in dataclasses.fields(cls)}
+
+
+def check_ranges(spec) -> None:
+    """Raises ChoiceError for the first field whose value lies outside of its range."""
+    for field in dataclasses.fields(spec):
+        fits, value = field.metadata.get("fits"), getattr(spec, field.name)
+        if fits is not None and not fits(value):
+            raise ChoiceError(f"{flag_of(field)}: expected {field.metadata['wanted']}, got {value!r}")
+
+
+def changes_of(spec) -> dict:
+    """The fields of a specification whose values differ from their defaults."""
+    return {
+        field.name: value
+        for field in dataclasses.fields(spec)
+        if (value := getattr(spec, field.name)) != default_of(field)
+    }
+
+
+def command_words(spec) -> list[str]:
+    """The options of the command line that give this specification: one flag and one value for each field that
+    differs from its default."""
+    words, changed = [], changes_of(spec)
+    for name, field in fields_by_name(spec).items():
+        if name not in changed:
+            continue
+        value, form = changed[name], field.metadata.get("form")
+        if form == NAMES:
+            texts = [",".join(map(quoted, value))]
+        elif form == REPEATED:
+            texts = list(map(plain, value))
+        elif form == PAIRS:
+            texts = [f"{key}={plain(one)}" for key, one in value.items()]
+        else:
+            texts = [plain(value)]
+        for text in texts:
+            words += [flag_of(field), text]
+    return words
+
+
+def plain(value) -> str:
+    """A value as the command line reads it: true for True, 60 for 60.0, and all digits that a number has."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return short if float(short := f"{value:g}") == value else repr(value)
+    if isinstance(value, (tuple, list)):
+        return ",".join(map(plain, value)) or "none"
+    return str(value)
+
+
+def quoted(name: str) -> str:
+    """A name that stands among others between commas, in double quotes if it holds a comma or a quote itself."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') or name != name.strip() else name

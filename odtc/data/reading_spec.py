@@ -1,0 +1,41 @@
+"""How a data file is read: which column is what, and what becomes of missing cells."""
+
+from dataclasses import asdict, dataclass
+
+from odtc.base.spec_fields import NAMES, spec_field
+
+POLICIES = ("drop", "error", "separate")
+
+
+@dataclass(frozen=True)
+class ReadingSpec:
+    """The keywords of `odtc.read`; names of columns as in the file."""
+
+    target: str | None = spec_field(None, "Column to predict; by default the last one.")
+    categorical: tuple[str, ...] = spec_field((), "Columns to take as categories.", metavar="A,B", form=NAMES)
+    numeric: tuple[str, ...] = spec_field((), "Columns to take as numbers.", metavar="A,B", form=NAMES)
+    missing: str = spec_field("drop", "What to do with missing cells.", metavar="|".join(POLICIES), completes=POLICIES)
+    weights: str | None = spec_field(None, "Column of row weights.", metavar="COL")
+    aside: tuple[str, ...] = spec_field(
+        (), "Columns that no test asks, but constraints may name.", metavar="A,B", form=NAMES
+    )
+
+    @classmethod
+    def from_manifest(cls, facts: dict) -> "ReadingSpec":
+        """How the data of a manifest was read; `facts` is its object "data". Raises KeyError, TypeError for one that
+        does not say."""
+        listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
+            "aside": tuple(facts.get("aside", ()))
+        }
+        return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed)
+
+    def to_source(self) -> dict:
+        """What a data set remembers of its reading, and a manifest then says; the target and `missing` have keys of
+        their own there."""
+        source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
+        return source | ({"aside": self.aside} if self.aside else {})
+
+    @property
+    def keywords(self) -> dict:
+        """The keywords of `odtc.read`."""
+        return asdict(self)

@@ -1,0 +1,40 @@
+"""How a model is solved, whoever solves it: limits, threads, seed and gap."""
+
+from dataclasses import dataclass
+
+from odtc.base.spec_fields import check_ranges, spec_field
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to solve: `time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads`
+    None is the solver's own choice. Raises ChoiceError for a value outside of its range."""
+
+    time_limit: float | None = spec_field(
+        None,
+        "Wall seconds, what the compiler takes among them; by default none.",
+        metavar="S",
+        wanted="seconds above 0",
+        fits=lambda value: value is None or 0 < value < 1e9,
+    )
+    threads: int | None = spec_field(
+        None,
+        "By default the solver's choice.",
+        wanted="a whole number from 1",
+        fits=lambda value: value is None or 1 <= value <= 1024,
+    )
+    seed: int = spec_field(
+        0,
+        "Seeds the solver.",
+        wanted="a whole number from 0 to 2147483647",
+        fits=lambda value: 0 <= value < 2**31,
+    )
+    gap: float = spec_field(
+        0.0,
+        "Absolute and relative gap at which to stop.",
+        wanted="a number of at least 0",
+        fits=lambda value: 0 <= value < float("inf"),
+    )
+
+    def __post_init__(self):
+        check_ranges(self)

@@ -1,0 +1,148 @@
+"""One function that runs a specification: read, pose, start, compile, solve, decode, verify, write.
+
+The command line, `odtc.fit`, the estimator and `odtc tune` call it; a sink takes the files, a reporter hears of the
+progress.
+"""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from odtc.base import deadline
+from odtc.data.dataset import Dataset
+from odtc.data.reading import read
+from odtc.errors import NoSolutionError
+from odtc.workflow.compiling import choose_cuts, prepare
+from odtc.workflow.decoding import finish, learn, no_solution, unfinished
+from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
+from odtc.workflow.posing import pose_run, test_rows
+from odtc.workflow.reporting import Reporter, listening
+from odtc.workflow.results import Fit, Unsolved
+from odtc.workflow.row_selection.selection import iterated, rounds_of
+from odtc.workflow.searching import searched, searches
+from odtc.workflow.sinks import Sink
+from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
+from odtc.workflow.specification import RunSpec
+
+
+def run(
+    spec: RunSpec,
+    data: Dataset | str | Path,
+    test: str | Path | None = None,
+    sink: Sink | None = None,
+    reporter: Reporter | None = None,
+) -> Fit:
+    """Runs a specification.
+
+    The time limit holds for the compiler and the solver together: what reading and posing take of it is no longer left.
+    If it comes before a solver has a point, the best tree known is the result, and says so.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    data : Dataset or path
+        A path is read as `spec.reading` says.
+    test : path or None
+        A file of labelled rows to test the tree on.
+    sink : Sink or None
+        Takes the files; none are written without one.
+    reporter : Reporter or None
+        Hears of the progress.
+
+    Returns
+    -------
+    Fit
+        Whether its checks passed is for the caller to look at (`Fit.verified`).
+
+    Raises
+    ------
+    NoSolutionError
+        If there is no tree; its `outcome` says what is known.
+    DataError, ChoiceError, SolverError, ...
+        Whatever its parts raise.
+    """
+    sink, reporter = sink or Sink(), reporter or Reporter()
+    choose_cuts(spec.model.cuts)  # what is not known is said before the data is read
+    solver = choose_solver(spec.solving)
+    for note in solver.notes:
+        reporter.say(note)
+    if rounds_of(spec.model.select) > 1:
+        done = _run_rounds(spec, data, test, solver, sink, reporter)
+    else:
+        done = _run_once(spec, data, test, solver, sink, reporter)
+    sink.write_tree(done.decoded)
+    return done
+
+
+def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
+    """The best of the rounds of a selection, each of which selects by the tree of the last."""
+    began, wanted = time.monotonic(), spec.model
+    dataset = data if isinstance(data, Dataset) else read(data, **spec.reading.keywords)
+    if dataset is not data and (words := dropped_text(dataset)):
+        reporter.say(words)
+    fits, sinks, once = [], [], spec.with_model(select=None)
+
+    def fit_part(part: Dataset, seconds: float | None) -> Fit:
+        own = sink.for_round(len(fits) + 1)
+        try:
+            fits.append(_run_once(once.with_solving(time_limit=seconds), part, test, solver, own, reporter))
+        except NoSolutionError:
+            sink.files = own.files
+            raise
+        sinks.append(own)
+        return fits[-1]
+
+    limit = deadline.after(began, spec.solving.time_limit)
+    best = iterated(dataset, wanted.select, wanted.depth, fit_part, reporter.say, limit)
+    at = next(at for at, found in enumerate(fits) if found is best)
+    sink.chosen(sinks[at], sinks[:at] + sinks[at + 1 :])
+    return best
+
+
+def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
+    began, limit = time.monotonic(), spec.solving.time_limit
+    problem = pose_run(spec, data)
+    for note in posed_notes(problem, spec, read_here=not isinstance(data, Dataset)):
+        reporter.say(note)
+    labelled = test_rows(problem, test) if test is not None else None
+    sink.posed(problem, spec)
+    if learns(problem):
+        done = learn(problem, labelled, deadline.after(began, limit))
+        sink.no_model()
+        return done
+    left = deadline.after(began, limit)
+    if spec.fitting and not sink.wants_model and searches(problem, spec.solving.named_solver, spec.model.cuts):
+        with reporter.solving(ChosenSolver(COMPILER)) as hearing:
+            done = searched(problem, labelled, left, spec.model.start, hearing.progress)
+        sink.no_model()
+        return done
+    with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
+        rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
+        ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, left)
+        if ready.model is not None:
+            if ready.begun is None and spec.model.start not in (None, "none"):
+                reporter.say(no_start_text(problem, spec.model.start))
+            path = sink.built(ready.model)
+            solving = replace(spec.solving, time_limit=ready.left)
+            last, solution = solve_or_loop(
+                ready.model, solving, ready.point, path=path, hearing=hearing, keep=sink.keeper, loop=spec.fitting
+            )
+    if ready.model is None:
+        sink.no_model()
+        done = unfinished(ready, labelled)
+        _say_if_any(reporter, sink.finished(problem, 0))
+        return done
+    sink.solved(ready.model, last, solution, spec)
+    if solution.has_solution:
+        done = finish(last, solution, labelled)
+    elif solution.termination in STOPPED:
+        done = unfinished(ready, labelled, solution)
+    else:
+        raise no_solution(Unsolved(last.problem, last, solution))
+    _say_if_any(reporter, sink.finished(problem, ready.left))
+    return done
+
+
+def _say_if_any(reporter: Reporter, sentence: str) -> None:
+    if sentence:
+        reporter.say(sentence)

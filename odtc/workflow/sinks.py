@@ -1,0 +1,204 @@
+"""Where the files of a run go: nowhere, or beside a stem."""
+
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from odtc.base.atomic_write import new_file
+from odtc.errors import ChoiceError, ContradictionError
+from odtc.model.milp import Model
+from odtc.model.solution import Solution
+from odtc.problem.problem import Problem
+from odtc.workflow import artifacts, near_optimal
+from odtc.workflow.compiling import separates
+from odtc.workflow.results import Decoded
+from odtc.workflow.rounds import Keeper
+from odtc.workflow.solving import ChosenSolver, Hearing, grows, learns, loop_of
+from odtc.workflow.specification import RunSpec
+
+
+class Sink:
+    """Takes no file; the base of those that do. The functions are called in this order."""
+
+    keeper: Keeper | None = None  # writes every round of a loop
+    files: list = []
+    wants_model = False  # whether a model has to be solved, even if the formulation could search without one
+
+    def for_round(self, number: int) -> "Sink":
+        """The sink of one round of a selection that selects anew."""
+        return self
+
+    def posed(self, problem: Problem, spec: RunSpec) -> None:
+        """The problem is there; raises ChoiceError for files that there cannot be of it."""
+
+    @contextmanager
+    def logs(self, solver: ChosenSolver):
+        """Within it the model is compiled and solved; yields who writes down the logs."""
+        yield Hearing()
+
+    def built(self, model: Model) -> Path | None:
+        """The model that is solved; the path of its file, if one was written."""
+
+    def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
+        """How the solver ended: the model of the first round and of the last, the same without a loop."""
+
+    def no_model(self) -> None:
+        """There is no model: the formulation learns, or the time limit came first."""
+
+    def finished(self, problem: Problem, left: float | None) -> str:
+        """There is a tree, and so many seconds are left of the time limit (None: there is no limit); a sentence for the
+        reader, or ""."""
+        return ""
+
+    def chosen(self, sink: "Sink", others: "list[Sink]") -> None:
+        """Of the rounds of a selection this one is the result."""
+
+    def write_tree(self, decoded: Decoded) -> None:
+        """The result."""
+
+
+class FileSink(Sink):
+    """Files of one stem, beside each other.
+
+    Parameters
+    ----------
+    stem_of : callable
+        The stem of a Problem, as text; asked once.
+    format : str or None
+        Of the model file; None for none.
+    gzip : bool
+        Whether the model file is compressed.
+    keep : bool
+        Whether the model and the solution of every round of a loop are kept.
+    pool, within : int or None, float or None
+        How many trees near the best STEM.pool.json shall hold, and how far from it.
+    log : bool
+        Whether the solver's log is kept.
+
+    After the run `files` are the paths, and `tree` is that of the tree (None if a check failed).
+    """
+
+    def __init__(self, stem_of, format: str | None = None, gzip=False, keep=False, pool=None, within=None, log=True):
+        self._stem_of, self.format, self.gzip, self.keep = stem_of, format, gzip, keep
+        self.pool, self.within, self.log = pool, within, log
+        self.stem, self.files, self.tree = "", [], None
+        self._mark, self._built, self._logs = "", [], []
+
+    @property
+    def wants_model(self) -> bool:
+        return bool(self.format or self.keep or self.pool is not None)
+
+    def for_round(self, number: int) -> "FileSink":
+        """A sink with a stem of its own, so that the files of the best round are not written over."""
+        sink = FileSink(self._stem_of, self.format, self.gzip, self.keep, self.pool, self.within, self.log)
+        sink._mark = f".select{number}"
+        return sink
+
+    def posed(self, problem: Problem, spec: RunSpec) -> None:
+        self.stem = self._stem_of(problem) + self._mark
+        near_optimal.expect_pool_options(problem, self.pool, self.within)
+        self._refuse_what_cannot_be(problem, spec)
+        if self.keep:
+            self.keeper = Keeper(self.stem, self.format or "mps", self.gzip)
+
+    def _refuse_what_cannot_be(self, problem: Problem, spec: RunSpec) -> None:
+        cuts, model = spec.model.cuts, spec.model.model
+        if learns(problem):
+            for option, stands in (
+                ("--cuts", cuts not in (None, "none")),
+                ("--format", self.format),
+                ("--keep", self.keep),
+            ):
+                if stands:
+                    raise ChoiceError(
+                        f"{option}: {problem.formulation!r} learns its tree without a solver, so there is no model; "
+                        f"leave the option out"
+                    )
+            return
+        loops = loop_of(problem)
+        if self.keep and not (loops or separates(cuts)):
+            raise ChoiceError(
+                f"--keep keeps the rounds of a loop, and {model} is solved once; --format {self.format or 'mps'} keeps "
+                f"its model"
+            )
+        if self.keep and grows(problem):
+            raise ChoiceError(
+                f"--keep keeps the models of rounds that a solver solves; fit --model {model} keeps its columns in "
+                f"STEM.columns.json, "
+                "and --format mps its last master"
+            )
+        if self.format and loops and not self.keep and not grows(problem):
+            raise ChoiceError(
+                f"--format: fit --model {model} solves one model a round; --keep keeps them all, "
+                f"and `odtc build --model {model}` writes the one that needs no rounds"
+            )
+
+    @contextmanager
+    def logs(self, solver: ChosenSolver):
+        with open_logs(self.stem if self.log else None, solver.racers, self._logs) as hearing:
+            yield hearing
+
+    def built(self, model: Model) -> Path | None:
+        written = None if loop_of(model.problem) else self.format
+        self._built = artifacts.write_build(model, self.stem, written, self.gzip)
+        return self._built[0] if written else None
+
+    def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:
+        if last.problem is not first.problem:  # the loop has made columns, which the first manifest has not
+            point = solution.x if self.format else None
+            self._built = artifacts.write_build(last, self.stem, self.format, self.gzip, point)
+        beside = artifacts.write_beside(last.problem, self.stem)
+        rounds = self.keeper.files if self.keeper else ()
+        solution_files = artifacts.write_solution(last, solution, spec.solving, f"{self.stem}.sol", spec.model.start)
+        self.files = [*self._built, *beside, *self._logs, *rounds, *solution_files]
+
+    def no_model(self) -> None:
+        artifacts.forget_solution(self.stem)
+        self.files = [*self._logs]
+
+    def finished(self, problem: Problem, left: float | None) -> str:
+        if self.pool is None:
+            return ""
+        paths, note = near_optimal.write_pool(problem, self.pool, self.within, left, self.stem)
+        self.files += paths
+        return note
+
+    def chosen(self, sink: "FileSink", others: "list[FileSink]") -> None:
+        self.stem = sink.stem.removesuffix(sink._mark)
+        moved = artifacts.move_run(sink.files, sink.stem, self.stem)
+        self.files = [*moved, *(path for other in others for path in other.files)]
+
+    def write_tree(self, decoded: Decoded) -> None:
+        """Writes STEM.tree.json, unless a check failed: such a tree replaces no file."""
+        if decoded.verified:
+            self.tree = f"{self.stem}.tree.json"
+            artifacts.write_tree(decoded.tree, self.tree)
+            self.files.append(self.tree)
+
+
+@contextmanager
+def open_logs(stem: str | None, racers: tuple[str, ...], files: list):
+    """Hearing that writes STEM.log, and in a race STEM.NAME.log for each solver; nothing for stem None. The paths are
+    appended to `files`. The files stay also if solvers contradict each other: they are the evidence."""
+    if stem is None:
+        yield Hearing()
+        return
+    paths = [Path(f"{stem}.log"), *(Path(f"{stem}.{name}.log") for name in racers)]
+    crossed = None
+    with ExitStack() as stack:
+        stream, *others = [stack.enter_context(new_file(path)) for path in paths]
+        files.extend(paths)
+        heard = dict(zip(racers, others))
+
+        def log(text: str) -> None:
+            stream.write(text.encode("utf-8"))
+            stream.flush()  # who follows it sees what the solver says now
+
+        def logs(name: str, text: str) -> None:
+            heard[name].write(text.encode("utf-8"))
+
+        try:
+            yield Hearing(None, log, logs if racers else None)
+        except ContradictionError as problem:
+            crossed = problem
+    if crossed is not None:
+        raise crossed

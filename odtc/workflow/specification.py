@@ -1,0 +1,170 @@
+"""One run, described once: how to read, what to compile, how to solve.
+
+The command line, the keywords of `odtc.fit` and `odtc.build`, the estimator, `odtc tune`, `odtc bench` and the
+command on a report are derived from the fields of these records. Nothing that is slow to load is imported here.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from odtc.base.spec_fields import PAIRS, REPEATED, command_words, fields_by_name, spec_field
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import ChoiceError
+from odtc.model.options import Options
+
+# Short options for constraints that many ask for: field of the option -> (the constraint's words, help).
+SHORT_CONSTRAINTS = {
+    "min_leaf_rows": ("leaf_rows >=", "Short for 'leaf_rows >= N'."),
+    "max_branch_nodes": ("branch_nodes <=", "Short for 'branch_nodes <= N'."),
+    "max_features": ("features <=", "Short for 'features <= N'."),
+}
+
+
+def short_constraint(name: str, number: int) -> str:
+    """The constraint that a short option asks for: ("min_leaf_rows", 5) is "leaf_rows >= 5"."""
+    return f"{SHORT_CONSTRAINTS[name][0]} {number}"
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """What is compiled."""
+
+    model: str = spec_field(
+        "flowoct",
+        "Formulation; see `odtc list models`. auto: by the size of the data.",
+        metavar="NAME|auto",
+        completes="models",
+    )
+    depth: int = spec_field(2, "Depth of the tree.")
+    params: dict = spec_field(
+        {},
+        "Parameter of the formulation; see `odtc info MODEL`.",
+        metavar="KEY=VALUE",
+        flag="-p",
+        form=PAIRS,
+    )
+    encoding: str = spec_field(
+        "auto", "See `odtc list encodings`.", metavar="NAME[:KEY=VALUE,…]", completes="encodings"
+    )
+    cuts: str | tuple | None = spec_field(
+        None,
+        "Cut families; see `odtc list cuts`. A:rounds=N separates at the root relaxation.",
+        metavar="A,B|all|none",
+        type=str | None,
+        completes="cuts",
+    )
+    start: str | Path | None = spec_field(
+        "cart", "MIP start; see `odtc list starts`.", metavar="NAME|none|TREE.json", type=str, completes="starts"
+    )
+    class_weight: object = spec_field(
+        None,
+        "What an error on a row of each class costs.",
+        metavar="balanced|CLASS=W,…",
+        type=str | None,
+        completes=("balanced",),
+    )
+    cost: object = spec_field(
+        None, "What each wrong prediction costs.", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", type=str | None
+    )
+    constraints: tuple[str, ...] = spec_field(
+        (),
+        "What the tree must keep, as 'leaf_rows >= 5'; see `odtc list constraints`.",
+        metavar="'NAME[…] OP NUMBER'",
+        flag="--constraint",
+        form=REPEATED,
+        completes="constraints",
+    )
+    select: str | None = spec_field(
+        None,
+        "Train on selected rows; see `odtc list selections`.",
+        metavar="NAME[:KEY=VALUE,…]",
+        completes="selections",
+    )
+
+    def __post_init__(self):
+        given = self.constraints
+        object.__setattr__(self, "constraints", (given,) if isinstance(given, str) else tuple(given))
+        object.__setattr__(self, "params", dict(self.params or {}))
+
+
+@dataclass(frozen=True)
+class SolvingSpec(Options):
+    """How the model is solved: by whom, and within which limits."""
+
+    solver: str = spec_field(
+        "highs",
+        "See `odtc list solvers`; several run side by side, and the first proof ends it.",
+        metavar="NAME[,NAME…]",
+        completes="solvers",
+    )
+    template: Path | None = spec_field(
+        None,
+        "A solver that odtc does not know; see examples/my-solver.",
+        metavar="FILE.toml",
+        flag="--solver-template",
+    )
+    program: str | None = spec_field(None, "The solver's executable, if it is not on PATH.", metavar="FILE")
+
+    @property
+    def named_solver(self) -> str:
+        """The solver, or solvers between commas, with the one that the template describes: instead of one, beside those
+        of a race. Raises ChoiceError for a template of another kind."""
+        if self.template is None:
+            return self.solver
+        if Path(self.template).suffix != ".toml":
+            raise ChoiceError(
+                f"--solver-template: expected a file that ends in .toml, got {str(self.template)!r}; see "
+                f"examples/my-solver"
+            )
+        return f"{self.solver},{self.template}" if "," in str(self.solver) else str(self.template)
+
+    @property
+    def options(self) -> Options:
+        """What every solver is told."""
+        return Options(self.time_limit, self.threads, self.seed, self.gap)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A whole run. With `fitting` the loop of a formulation that has one is run, and its parameters have the defaults
+    of `odtc fit`; else its one model is made, as `odtc build` writes it."""
+
+    reading: ReadingSpec = ReadingSpec()
+    model: ModelSpec = ModelSpec()
+    solving: SolvingSpec = SolvingSpec()
+    fitting: bool = True
+
+    @classmethod
+    def from_keywords(cls, model: str, depth: int, keywords: dict, fitting: bool = True) -> "RunSpec":
+        """The specification of keywords as of `odtc.fit` (with `fitting`) and `odtc.build`.
+
+        Fields of the records stand by their names, `reading` is a dict of `odtc.read`'s keywords, and all that is left
+        are parameters of the formulation. `odtc.build` knows no solver, so `seed` is a parameter there.
+        """
+        keywords = dict(keywords)
+        reading = ReadingSpec(**(keywords.pop("reading", None) or {}))
+        params = dict(keywords.pop("params", None) or {})
+        of_model = _pick(ModelSpec, keywords, leave=() if fitting else ("start",))
+        of_solving = _pick(SolvingSpec, keywords) if fitting else {}
+        spec = ModelSpec(model, depth, params | keywords, **of_model)
+        return cls(reading, spec, SolvingSpec(**of_solving), fitting)
+
+    def with_model(self, **fields) -> "RunSpec":
+        """The specification with other fields of its ModelSpec."""
+        return replace(self, model=replace(self.model, **fields))
+
+    def with_solving(self, **fields) -> "RunSpec":
+        """The specification with other fields of its SolvingSpec."""
+        return replace(self, solving=replace(self.solving, **fields))
+
+    def command(self, data, stem: str) -> list[str]:
+        """The words of the command line that run it: `odtc fit DATA … -o STEM`."""
+        data = f"./{data}" if str(data).startswith("-") else str(data)
+        parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
+        return ["odtc", "fit", data, *parts, "-o", stem]
+
+
+def _pick(cls, keywords: dict, leave=()) -> dict:
+    """Takes the fields of a record out of the keywords."""
+    names = [name for name in fields_by_name(cls) if name in keywords and name not in leave]
+    return {name: keywords.pop(name) for name in names}
