@@ -5,6 +5,8 @@ makes a run again are derived from its fields, so this module imports nothing th
 """
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 from odtc.errors import ChoiceError
 
@@ -12,7 +14,15 @@ from odtc.errors import ChoiceError
 NAMES, REPEATED, PAIRS = "names", "repeated", "pairs"  # A,B · one option each · KEY=VALUE, one option each
 
 
-def spec_field(default, help: str, *, metavar: str | None = None, wanted: str = "", fits=None, **written):
+def spec_field(
+    default: Any,
+    help: str,
+    *,
+    metavar: str | None = None,
+    wanted: str = "",
+    fits: Callable[[Any], bool] | None = None,
+    **written: Any,
+) -> Any:
     """A field of a specification.
 
     Parameters
@@ -38,22 +48,24 @@ def spec_field(default, help: str, *, metavar: str | None = None, wanted: str = 
     return dataclasses.field(default=default, metadata=about)
 
 
-def default_of(field):
+def default_of(field: dataclasses.Field[Any]) -> Any:
     """The default of a field."""
-    return field.default if field.default is not dataclasses.MISSING else field.default_factory()
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
 
 
-def flag_of(field) -> str:
+def flag_of(field: dataclasses.Field[Any]) -> str:
     """The option of a field on the command line."""
-    return field.metadata.get("flag") or f"--{field.name.replace('_', '-')}"
+    return str(field.metadata.get("flag", "")) or f"--{field.name.replace('_', '-')}"
 
 
-def fields_by_name(cls) -> dict:
+def fields_by_name(cls: Any) -> dict[str, dataclasses.Field[Any]]:
     """The fields of a specification, in order."""
     return {field.name: field for field in dataclasses.fields(cls)}
 
 
-def check_ranges(spec) -> None:
+def check_ranges(spec: Any) -> None:
     """Raises ChoiceError for the first field whose value lies outside of its range."""
     for field in dataclasses.fields(spec):
         fits, value = field.metadata.get("fits"), getattr(spec, field.name)
@@ -61,7 +73,7 @@ def check_ranges(spec) -> None:
             raise ChoiceError(f"{flag_of(field)}: expected {field.metadata['wanted']}, got {value!r}")
 
 
-def changes_of(spec) -> dict:
+def changes_of(spec: Any) -> dict[str, Any]:
     """The fields of a specification whose values differ from their defaults."""
     return {
         field.name: value
@@ -70,7 +82,7 @@ def changes_of(spec) -> dict:
     }
 
 
-def command_words(spec) -> list[str]:
+def command_words(spec: Any) -> list[str]:
     """The options of the command line that give this specification: one flag and one value for each field that
     differs from its default."""
     words, changed = [], changes_of(spec)
@@ -91,7 +103,7 @@ def command_words(spec) -> list[str]:
     return words
 
 
-def plain(value) -> str:
+def plain(value: Any) -> str:
     """A value as the command line reads it: true for True, 60 for 60.0, and all digits that a number has."""
     if isinstance(value, bool):
         return str(value).lower()

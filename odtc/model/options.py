@@ -36,5 +36,5 @@ class Options:
         fits=lambda value: 0 <= value < float("inf"),
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_ranges(self)
