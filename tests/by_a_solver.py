@@ -9,5 +9,6 @@ def by_a_solver(
     """The Fit of a model; the words are those of `odtc.fit`."""
     problem = pipeline.pose(data, model, depth, **keys)
     ready = pipeline.prepare(problem, None, start_from)
-    last, solution = pipeline.run(ready.model, solver, start=ready.point, threads=threads, time_limit=time_limit)
+    solving = pipeline.SolvingSpec(solver=solver, threads=threads, time_limit=time_limit)
+    last, solution = pipeline.solve_or_loop(ready.model, solving, ready.point)
     return pipeline.finish(last, solution)
