@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from odtc.algorithms.constrained.all_thresholds import ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base import deadline
@@ -54,7 +55,9 @@ def searches(problem: Problem) -> bool:
     if "constrained search" not in problem.memo:
         try:
             posed = search_problem(problem)
-            problem.memo["constrained search"] = ConstrainedSearch(posed.arrays), posed
+            many = takes(posed.arrays, posed.scale)
+            engine = ThresholdSearch(posed.arrays, posed.scale) if many else ConstrainedSearch(posed.arrays)
+            problem.memo["constrained search"] = engine, posed
         except TooLarge:
             problem.memo["constrained search"] = None
     return problem.memo["constrained search"] is not None

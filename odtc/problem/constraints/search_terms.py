@@ -15,6 +15,7 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.data.encoding import Encoded
+from odtc.data.splits import Threshold
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.on_predictions import lines
@@ -54,11 +55,14 @@ class SearchProblem:
     unit : float
         One whole unit of cost is so much of the objective.
     problem : Problem
+    scale : int (tests,)
+        Tests of one number are nested.
     """
 
     arrays: ConstrainedProblem
     unit: float
     problem: Problem
+    scale: np.ndarray
 
     def tree(self, test: np.ndarray, label: np.ndarray) -> HeapTree:
         """The settled tree of a heap of tests and labels."""
@@ -107,7 +111,14 @@ def search_problem(problem: Problem) -> SearchProblem:
         subsets=subsets,
         accepts=accepting(problem, checked) if checked else None,
     )
-    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem)
+    return SearchProblem(arrays, 1 / (scale * lam.denominator), problem, nested(encoded))
+
+
+def nested(encoded: Encoded) -> np.ndarray:
+    """int (tests,): one number for the thresholds of each column of numbers, one for each other test."""
+    keys = [("scale", test.scale) if isinstance(test, Threshold) else ("test", f) for f, test in enumerate(encoded.tests)]
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return np.array([number[key] for key in keys])
 
 
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:

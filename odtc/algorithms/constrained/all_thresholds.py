@@ -1,0 +1,239 @@
+"""The constrained search over very many ordered tests: some of them first, then one pass over the roots that could matter.
+
+    1. The search on a few quantiles of each scale gives a tree, and multipliers m.
+    2. At m the roots of each scale are swept, intervals first. With x < y on one scale, left(f) the rows that f answers 0
+       and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f strictly between has
+
+           W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
+
+       since a tree of left(f) is one of left(y) that pays at most max_l w_l for each row that is added. An interval whose
+       bound exceeds Λ (close_gap) for every C needs none of its roots; the others are halved.
+    3. Each subset of columns that is left is searched exactly, with the roots that are left.
+
+For two labels, depth 3, and leaves that hold enough rows, sums and subsets of columns; other problems are refused.
+"""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
+from odtc.algorithms.constrained.lagrangian_pass import Weights
+from odtc.algorithms.constrained.threshold_kernel import kernel
+
+FEW = 15  # tests of a scale that are searched first
+MANY = 300  # tests from which on this is quicker than all of them at once
+
+
+def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
+    """Whether this search is one for a problem with these scales, int (tests,): numba is here, and the sort is right."""
+    if problem.depth != 3 or problem.n_labels != 2 or len(scale) < MANY or kernel() is None:
+        return False
+    plain = problem.below is None and problem.allowed.all() and problem.accepts is None
+    one = len(problem.measures) == 0 or (len(problem.measures) == 1 and (problem.least == problem.least[:, :1]).all())
+    return plain and one and (problem.measures >= 0).all()
+
+
+@dataclass(frozen=True)
+class _Side:
+    """W of one root answer: relative to label 0, and what label 0 costs there."""
+
+    value: np.ndarray  # float64 (subsets,)
+    base: float
+
+    @property
+    def full(self) -> np.ndarray:
+        return self.value + self.base
+
+
+class ThresholdSearch:
+    """A search that can be asked for its tree and its bound at any moment.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+        One that `takes`.
+    scale : int (tests,)
+        Tests of one number are nested: of any two, the ones of one are among the ones of the other.
+    """
+
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray):
+        self.problem, self.scale = problem, scale
+        self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
+        self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
+        self._first = None
+        # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
+        ones = problem.X.sum(axis=0)
+        self.tests = [np.flatnonzero(scale == j) for j in np.unique(scale)]
+        self.tests = [mine[np.argsort(-ones[mine], kind="stable")] for mine in self.tests]
+        self.codes = np.ascontiguousarray([problem.X[:, mine].sum(axis=1) for mine in self.tests], np.int32)
+
+    def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
+        """A clock and a listener, as of ConstrainedSearch."""
+        self._tick, self._progress = tick, progress
+
+    def start(self, test: np.ndarray, label: np.ndarray) -> bool:
+        """A feasible tree to start from."""
+        from odtc.algorithms.constrained.constrained_problem import keeps
+
+        cost = cost_of(self.problem, test, label)
+        if cost >= self.upper or not keeps(self.problem, test, label):
+            return False
+        self._take(test, label, cost)
+        return True
+
+    def run(self) -> Found:
+        """Searches to the end, or until the clock says stop."""
+        few = np.sort(np.concatenate([mine[np.unique(np.linspace(0, len(mine) - 1, FEW).round().astype(int))] for mine in self.tests]))
+        self._first = ConstrainedSearch(_only(self.problem, few), self._tick)
+        found = self._first.run()
+        if found.test is not None and found.cost < self.upper:
+            self._take(_named(found.test, few), found.label, found.cost)
+        if self._tick():
+            return self._found()
+        left = self._sweep(self._first)
+        if left is None:
+            return self._found()
+        self._close(left)
+        return self._found()
+
+    # Parts.
+
+    def _take(self, test, label, cost: int) -> None:
+        self.upper, self.best = int(cost), (np.asarray(test, np.int32), np.asarray(label, np.int32))
+        self._progress(min(self.bound, self.upper), self.upper)
+
+    def _found(self) -> Found:
+        bound = min(self.bound, self.upper)
+        infeasible = self.best is None and bound >= self.upper
+        test, label = (None, None) if self.best is None else self.best
+        return Found(test, label, None if self.best is None else self.upper, bound, infeasible, 0 if bound >= self.upper else 1, len(self.scale))
+
+    def _weights(self, first: ConstrainedSearch) -> Weights:
+        """The multipliers with which the sampled search bounded its best case."""
+        cases = min(first._cases.values(), key=lambda cases: cases.bound.min(initial=np.inf))
+        m = first.tried[int(cases.multipliers[cases.bound.argmin()])] if first.tried else np.zeros(0, np.int64)
+        return m
+
+    def _sweep(self, first: ConstrainedSearch) -> dict[int, list[int]] | None:
+        """{subset: roots that are left}; None if the clock said stop."""
+        problem, scale = self.problem, first.scale
+        m = self._weights(first)
+        price = float(scale * problem.branch_cost + m @ problem.branch_uses)
+        weight = scale * problem.cost.astype(float) + np.tensordot(m.astype(float), problem.uses.astype(float), 1)
+        dearest = weight.max(axis=1)
+        budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
+        sides = _Sides(problem, self.codes, self.tests, weight, m, price)
+        heap, left = [], {}
+
+        def push(j, x, y):
+            """The roots strictly between the tests x and y of a scale; -1 and len(tests) are before and behind all."""
+            if y - x < 2:
+                return
+            # Rows from the one test to the other: those with codes x + 1 .. y.
+            between = dearest[(self.codes[j] > x) & (self.codes[j] <= y)].sum() if x >= 0 or y < len(self.tests[j]) else dearest.sum()
+            bound = sides.zero(j, y).full + sides.one(j, x).full - between + price
+            subsets = sides.of_scale[j]
+            heapq.heappush(heap, (float(bound[subsets].min(initial=np.inf)), j, x, y))
+
+        def evaluated(j, f):
+            value = sides.zero(j, f).full + sides.one(j, f).full + price
+            for s in sides.of_scale[j]:
+                if np.ceil((value[s] - budget) / scale) < self.upper:
+                    left.setdefault(int(s), []).append((float(np.ceil((value[s] - budget) / scale)), int(self.tests[j][f])))
+
+        for j in range(len(self.tests)):
+            if len(sides.of_scale[j]):
+                push(j, -1, len(self.tests[j]))
+        while heap:
+            if self._tick():
+                return None
+            least, j, x, y = heapq.heappop(heap)
+            if np.ceil((least - budget) / scale) >= self.upper:
+                break
+            f = (x + y) // 2
+            evaluated(j, f)
+            push(j, x, f)
+            push(j, f, y)
+            known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
+            ahead = np.ceil((heap[0][0] - budget) / scale) if heap else np.inf
+            self.bound = max(self.bound, int(min(self.upper, known, max(0.0, ahead))))
+        known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
+        self.bound = max(self.bound, int(max(0, min(self.upper, known))))
+        return left
+
+    def _close(self, left: dict) -> None:
+        """Each subset of columns with the roots that are left, best first."""
+        order = sorted(left, key=lambda s: min(bound for bound, _ in left[s]))
+        for place, s in enumerate(order):
+            roots = [root for bound, root in left[s] if bound < self.upper]
+            if roots:
+                tests = np.flatnonzero(self.problem.subsets[s][self.problem.column])
+                part = _only(self.problem, tests, roots)
+                search = ConstrainedSearch(part, self._tick)
+                search.upper = min(search.upper, self.upper)
+                found = search.run()
+                if found.test is not None and found.cost < self.upper:
+                    self._take(_named(found.test, tests), found.label, found.cost)
+                if self._tick() or found.open_cases:
+                    return
+            rest = min((bound for t in order[place + 1 :] for bound, _ in left[t]), default=np.inf)
+            self.bound = max(self.bound, int(min(self.upper, rest)))
+            self._progress(self.bound, None if self.best is None else self.upper)
+        self.bound = self.upper
+
+
+class _Sides:
+    """W of the two answers of roots, made when asked for and kept."""
+
+    def __init__(self, problem: ConstrainedProblem, codes, tests, weight, m, price: float):
+        self.problem, self.codes, self.tests = problem, codes, tests
+        self.delta, self.zero_label = weight[:, 1] - weight[:, 0], weight[:, 0]
+        self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(2)
+        self.copies = problem.measures[0] if len(problem.measures) else np.ones(len(problem.X), np.int64)
+        self.shape = np.array([problem.least[0, 0] if len(problem.measures) else 0.0, price])
+        subsets = problem.subsets
+        width = int(subsets.sum(axis=1).max())
+        order = np.argsort(~subsets, axis=1, kind="stable")[:, :width]
+        self.columns = np.where(np.arange(width) < subsets.sum(axis=1)[:, None], order, order[:, :1]).astype(np.int64)
+        column, self.member = np.nonzero(subsets.T)
+        self.start = np.searchsorted(column, np.arange(subsets.shape[1] + 1)).astype(np.int64)
+        self.column = np.array([problem.column[mine[0]] for mine in tests], np.int64)
+        self.of_scale = [np.flatnonzero(subsets[:, c]) for c in self.column]
+        self._known = {}
+
+    def zero(self, j: int, f: int) -> _Side:
+        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
+        return self._side(j, f, 0) if f < len(self.tests[j]) else self._side(-1, 0, 0)
+
+    def one(self, j: int, f: int) -> _Side:
+        """Of the rows that it answers 1; all rows for the place before the first test."""
+        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+
+    def _side(self, j: int, f: int, answer: int) -> _Side:
+        if (j, f, answer) not in self._known:
+            rows = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
+            rows = np.flatnonzero(rows)
+            out = np.empty(len(self.columns))
+            kernel()(self.codes, rows, self.delta, self.copies, self.shape, self.leaf, self.column, self.start, self.member, self.columns, out)
+            self._known[j, f, answer] = _Side(out, float(self.zero_label[rows].sum()))
+        return self._known[j, f, answer]
+
+
+def _only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> ConstrainedProblem:
+    """The problem with these tests alone, and these roots."""
+    allowed = problem.allowed[:, tests].copy()
+    if roots is not None:
+        allowed[0] &= np.isin(tests, roots)
+    columns, column = np.unique(problem.column[tests], return_inverse=True)
+    subsets = np.unique(problem.subsets[:, columns], axis=0)
+    inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
+    return replace(problem, X=problem.X[:, tests], column=column.reshape(-1), subsets=subsets[~inside.any(axis=1)], allowed=allowed)
+
+
+def _named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    """A heap of tests in the terms of the whole problem."""
+    return np.where(test >= 0, tests[np.maximum(test, 0)], -1).astype(np.int32)
