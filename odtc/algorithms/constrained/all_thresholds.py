@@ -1,12 +1,12 @@
-"""The constrained search over very many ordered tests: some of them first, then one pass over the roots that could matter.
+"""The constrained search over very many ordered tests: some of them first, then the roots that could matter.
 
     1. The search on a few quantiles of each scale gives a tree, and multipliers m.
-    2. At m the roots of each scale are swept, intervals first. With x < y on one scale, left(f) the rows that f answers 0
-       and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f strictly between has
+    2. At m the roots of each scale are swept, intervals first. With x < y on one scale, left(f) the rows that f answers
+       0 and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f strictly between has
 
            W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
 
-       since a tree of left(f) is one of left(y) that pays at most max_l w_l for each row that is added. An interval whose
+       since a tree of left(f) is one of left(y) that pays at most max_l w_l for each row added. An interval whose
        bound exceeds Λ (close_gap) for every C needs none of its roots; the others are halved.
     3. Each subset of columns that is left is searched exactly, with the roots that are left.
 
@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
-from odtc.algorithms.constrained.lagrangian_pass import Weights
 from odtc.algorithms.constrained.threshold_kernel import kernel
 
 FEW = 15  # tests of a scale that are searched first
@@ -29,7 +28,7 @@ MANY = 300  # tests from which on this is quicker than all of them at once
 
 
 def takes(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
-    """Whether this search is one for a problem with these scales, int (tests,): numba is here, and the sort is right."""
+    """Whether this search is one for a problem with these scales, int (tests,), and numba is here."""
     if problem.depth != 3 or problem.n_labels != 2 or len(scale) < MANY or kernel() is None:
         return False
     plain = problem.below is None and problem.allowed.all() and problem.accepts is None
@@ -77,8 +76,6 @@ class ThresholdSearch:
 
     def start(self, test: np.ndarray, label: np.ndarray) -> bool:
         """A feasible tree to start from."""
-        from odtc.algorithms.constrained.constrained_problem import keeps
-
         cost = cost_of(self.problem, test, label)
         if cost >= self.upper or not keeps(self.problem, test, label):
             return False
@@ -87,7 +84,11 @@ class ThresholdSearch:
 
     def run(self) -> Found:
         """Searches to the end, or until the clock says stop."""
-        few = np.sort(np.concatenate([mine[np.unique(np.linspace(0, len(mine) - 1, FEW).round().astype(int))] for mine in self.tests]))
+        few = np.sort(
+            np.concatenate(
+                [mine[np.unique(np.linspace(0, len(mine) - 1, FEW).round().astype(int))] for mine in self.tests]
+            )
+        )
         self._first = ConstrainedSearch(_only(self.problem, few), self._tick)
         found = self._first.run()
         if found.test is not None and found.cost < self.upper:
@@ -110,18 +111,20 @@ class ThresholdSearch:
         bound = min(self.bound, self.upper)
         infeasible = self.best is None and bound >= self.upper
         test, label = (None, None) if self.best is None else self.best
-        return Found(test, label, None if self.best is None else self.upper, bound, infeasible, 0 if bound >= self.upper else 1, len(self.scale))
-
-    def _weights(self, first: ConstrainedSearch) -> Weights:
-        """The multipliers with which the sampled search bounded its best case."""
-        cases = min(first._cases.values(), key=lambda cases: cases.bound.min(initial=np.inf))
-        m = first.tried[int(cases.multipliers[cases.bound.argmin()])] if first.tried else np.zeros(0, np.int64)
-        return m
+        return Found(
+            test,
+            label,
+            None if self.best is None else self.upper,
+            bound,
+            infeasible,
+            0 if bound >= self.upper else 1,
+            len(self.scale),
+        )
 
     def _sweep(self, first: ConstrainedSearch) -> dict[int, list[int]] | None:
         """{subset: roots that are left}; None if the clock said stop."""
         problem, scale = self.problem, first.scale
-        m = self._weights(first)
+        m = first.leading
         price = float(scale * problem.branch_cost + m @ problem.branch_uses)
         weight = scale * problem.cost.astype(float) + np.tensordot(m.astype(float), problem.uses.astype(float), 1)
         dearest = weight.max(axis=1)
@@ -134,7 +137,11 @@ class ThresholdSearch:
             if y - x < 2:
                 return
             # Rows from the one test to the other: those with codes x + 1 .. y.
-            between = dearest[(self.codes[j] > x) & (self.codes[j] <= y)].sum() if x >= 0 or y < len(self.tests[j]) else dearest.sum()
+            between = (
+                dearest[(self.codes[j] > x) & (self.codes[j] <= y)].sum()
+                if x >= 0 or y < len(self.tests[j])
+                else dearest.sum()
+            )
             bound = sides.zero(j, y).full + sides.one(j, x).full - between + price
             subsets = sides.of_scale[j]
             heapq.heappush(heap, (float(bound[subsets].min(initial=np.inf)), j, x, y))
@@ -143,7 +150,9 @@ class ThresholdSearch:
             value = sides.zero(j, f).full + sides.one(j, f).full + price
             for s in sides.of_scale[j]:
                 if np.ceil((value[s] - budget) / scale) < self.upper:
-                    left.setdefault(int(s), []).append((float(np.ceil((value[s] - budget) / scale)), int(self.tests[j][f])))
+                    left.setdefault(int(s), []).append(
+                        (float(np.ceil((value[s] - budget) / scale)), int(self.tests[j][f]))
+                    )
 
         for j in range(len(self.tests)):
             if len(sides.of_scale[j]):
@@ -218,7 +227,19 @@ class _Sides:
             rows = np.ones(len(self.delta), bool) if j < 0 else (self.codes[j] > f) == bool(answer)
             rows = np.flatnonzero(rows)
             out = np.empty(len(self.columns))
-            kernel()(self.codes, rows, self.delta, self.copies, self.shape, self.leaf, self.column, self.start, self.member, self.columns, out)
+            kernel()(
+                self.codes,
+                rows,
+                self.delta,
+                self.copies,
+                self.shape,
+                self.leaf,
+                self.column,
+                self.start,
+                self.member,
+                self.columns,
+                out,
+            )
             self._known[j, f, answer] = _Side(out, float(self.zero_label[rows].sum()))
         return self._known[j, f, answer]
 
@@ -231,7 +252,9 @@ def _only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> Constra
     columns, column = np.unique(problem.column[tests], return_inverse=True)
     subsets = np.unique(problem.subsets[:, columns], axis=0)
     inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
-    return replace(problem, X=problem.X[:, tests], column=column.reshape(-1), subsets=subsets[~inside.any(axis=1)], allowed=allowed)
+    return replace(
+        problem, X=problem.X[:, tests], column=column.reshape(-1), subsets=subsets[~inside.any(axis=1)], allowed=allowed
+    )
 
 
 def _named(test: np.ndarray, tests: np.ndarray) -> np.ndarray:

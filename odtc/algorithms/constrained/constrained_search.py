@@ -146,6 +146,14 @@ class ConstrainedSearch:
         return int(min(self.upper, max(0.0, least)))
 
     @property
+    def leading(self) -> np.ndarray:
+        """int64 (constraints,): the multipliers, in the scale of the search, that bound its best case."""
+        best = min(self._cases.values(), key=lambda cases: cases.bound.min(), default=None)
+        if best is None or not self.tried:
+            return np.zeros(self.problem.n_constraints, np.int64)
+        return self.tried[int(best.multipliers[best.bound.argmin()])]
+
+    @property
     def found(self) -> Found:
         alive = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
         total = sum(len(cases.subsets) for cases in self._cases.values())

@@ -1,7 +1,7 @@
 """The best subtrees of depth 2 over ordered tests, for all subsets of columns: rows moved from bucket to bucket.
 
-Tests of one scale are nested: a row answers 1 to as many of them as its code says. Below one root answer the tests g of a
-scale are swept in order; the rows that g sends to 0 are moved into buckets by every other scale, and one scan of the
+Tests of one scale are nested: a row answers 1 to as many of them as its code says. Below one root answer the tests g of
+a scale are swept in order; the rows that g sends to 0 are moved into buckets by every other scale, and one scan of the
 buckets gives all stumps below both answers of g. Codes that no row of the side has are left out, so a side of few rows
 takes little time. Compiled by numba if that is installed.
 """

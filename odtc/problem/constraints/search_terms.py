@@ -116,7 +116,9 @@ def search_problem(problem: Problem) -> SearchProblem:
 
 def nested(encoded: Encoded) -> np.ndarray:
     """int (tests,): one number for the thresholds of each column of numbers, one for each other test."""
-    keys = [("scale", test.scale) if isinstance(test, Threshold) else ("test", f) for f, test in enumerate(encoded.tests)]
+    keys = [
+        ("scale", test.scale) if isinstance(test, Threshold) else ("test", f) for f, test in enumerate(encoded.tests)
+    ]
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     return np.array([number[key] for key in keys])
 

@@ -1,0 +1,97 @@
+"""The search over all thresholds: equal to the search that takes them all at once, valid whenever it is stopped."""
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.constrained import all_thresholds
+from odtc.algorithms.constrained.all_thresholds import ThresholdSearch, takes
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, keeps
+from odtc.algorithms.constrained.constrained_search import search
+from odtc.algorithms.constrained.threshold_kernel import kernel, subtrees
+
+needs_numba = pytest.mark.skipif(kernel() is None, reason="numba is not installed, and all tests are taken at once")
+
+
+def random_table(seed: int):
+    """(problem, scale): numbers with many thresholds and one-hot levels, under rates, gaps, budgets and leaf rows."""
+    rng = np.random.default_rng(seed)
+    n, columns = int(rng.integers(40, 80)), int(rng.integers(2, 5))
+    parts, scale, column = [], [], []
+    for c in range(columns):
+        values = rng.integers(0, rng.choice([2, 6, 40]), n)
+        cuts = np.unique(values)[:-1]
+        for cut in cuts:
+            parts.append(values > cut)
+            scale.append(c)
+            column.append(c)
+    X = np.array(parts).T.reshape(n, len(parts))
+    y, group = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    uses = np.zeros((3, n, 2), np.int64)
+    uses[0, :, 1] = np.where(y == 1, -1, 0)
+    uses[1, :, 1] = np.where(group == 0, (group == 1).sum(), -(group == 0).sum())
+    uses[2] = -uses[1]
+    bound = [-int(0.6 * y.sum()), *[int(0.1 * (group == 0).sum() * (group == 1).sum())] * 2]
+    kept = [[0], [0, 1, 2], [1, 2], []][seed % 4]
+    most = min(columns, int(rng.integers(1, 4)))
+    subsets = np.array(
+        [[c in chosen for c in range(columns)] for chosen in __import__("itertools").combinations(range(columns), most)]
+    )
+    return ConstrainedProblem(
+        X=X,
+        cost=(np.arange(2) != y[:, None]).astype(np.int64) * rng.integers(1, 3, (n, 1)),
+        depth=3,
+        uses=uses[kept],
+        bound=np.array(bound, np.int64)[kept],
+        column=np.array(column),
+        subsets=subsets,
+        branch_cost=int(seed % 3 == 0),
+        measures=np.ones((1, n), np.int64),
+        least=np.full((1, 2), float(rng.integers(1, 6))),
+    ), np.array(scale)
+
+
+@needs_numba
+@pytest.mark.parametrize("seed", range(16))
+def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
+    monkeypatch.setattr(all_thresholds, "FEW", 3)
+    monkeypatch.setattr(all_thresholds, "MANY", 1)
+    problem, scale = random_table(seed)
+    assert takes(problem, scale)
+    found, whole = ThresholdSearch(problem, scale).run(), search(problem)
+    assert (found.cost, found.infeasible, found.proved) == (whole.cost, whole.infeasible, True)
+    assert found.cost is None or keeps(problem, found.test, found.label)
+
+
+@needs_numba
+@pytest.mark.parametrize("moments", [0, 3, 30, 60, 100, 200])
+def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
+    monkeypatch.setattr(all_thresholds, "FEW", 3)
+    problem, scale = random_table(1)
+    best = search(problem).cost
+    ticks = iter([False] * moments)
+    stopped = ThresholdSearch(problem, scale)
+    stopped.watch(lambda: next(ticks, True), lambda bound, cost: None)
+    found = stopped.run()
+    assert found.bound <= best and (found.cost is None or found.cost >= best)
+
+
+@needs_numba
+def test_the_compiled_sweep_answers_as_the_written_one():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 5, (3, 30)).astype(np.int32)
+    words = (
+        codes,
+        np.arange(0, 30, 2),
+        rng.integers(-9, 9, 30).astype(float),
+        np.ones(30, np.int64),
+        np.array([2.0, 1.0]),
+        np.zeros(2),
+        np.array([0, 1, 1]),
+        np.array([0, 1, 2]),
+        np.array([0, 0]),
+        np.array([[0, 1]]),
+    )
+    ours, theirs = np.empty(1), np.empty(1)
+    kernel()(*words, ours)
+    subtrees(*words, theirs)
+    assert ours == theirs
