@@ -73,6 +73,8 @@ def _print_tree(done) -> None:
 
 def _print_figures(done) -> None:
     """How the tree does on its rows, and on those of --test, beside CART."""
+    from odtc.workflow.kept_constraints import kept_text
+
     size, training, cart, test = done.size, done.training, done.cart_training, done.test
     weighted = training.train_weighted_accuracy is not None
     shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
@@ -89,6 +91,8 @@ def _print_figures(done) -> None:
         )
     if done.all_rows:
         _print_all_rows(done)
+    for entry in done.kept:
+        print(f"kept      {kept_text(entry)}")
     if test is not None and test.test_accuracy is not None:
         print(
             f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} rows right, "

@@ -61,6 +61,8 @@ def no_solution_text(
 ) -> str:
     """Why there is no tree, and what to do; `ours` is False for a model file that odtc did not make, `constraints`
     are those of the model, and whether they are of `selected` rows alone."""
+    if solution.termination == Termination.INFEASIBLE and solution.solver == COMPILER and solution.message:
+        return f"proved: {solution.message}; relax one of them, allow a greater --depth, or more tests"
     if solution.termination == Termination.INFEASIBLE and constraints:
         return (
             f"{solution.solver or 'the solver'} found no solution: it says the model is infeasible, so no tree of "

@@ -14,6 +14,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
+from odtc.workflow.kept_constraints import kept_facts
 from odtc.workflow.row_selection.selection import filled
 from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
 
@@ -141,6 +142,11 @@ class Fit:
         """The tree on the rows to test on; None if there are none."""
         return TestFacts.of(self.tree, self.cart, self.labelled) if self.labelled is not None else None
 
+    @cached_property
+    def kept(self) -> list[dict]:
+        """What each constraint asks, and what the tree reaches on training and on test rows."""
+        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled)
+
     def to_json(self) -> dict:
         """All figures, under the keys of `odtc fit --json`."""
         facts = self.size.to_json() | self.proof.to_json() | self.training.to_json() | self.cart_training.to_json()
@@ -150,6 +156,8 @@ class Fit:
                 "all_rows": self.all_rows.to_json(),
                 "cart_all_rows": self.cart_all_rows.to_json(),
             }
+        if self.problem.constraints:
+            facts["kept"] = self.kept
         return facts | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
 
     @cached_property

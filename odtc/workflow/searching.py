@@ -1,17 +1,23 @@
 """A problem to its proved tree without a model: the own search of a formulation (odtc.problem.formulation)."""
 
 import time
+from dataclasses import replace
+
+import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.constraints import constraint
+from odtc.problem.constraints.conflicts import conflict
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow.compiling import is_tree_file, known_tree
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.results import Fit, Unsolved
+
+EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
 
 
 def searches(problem: Problem, solver: str = "highs", cuts=None) -> bool:
@@ -50,6 +56,10 @@ def searched(
     elif time_limit is None or seconds < time_limit:
         ended = Termination.UNKNOWN  # lists of subtrees were too long
     solution = Solution(None, ended, paid, bound, seconds, COMPILER)
+    if found.infeasible:
+        explained = min(EXPLAINED, max(0.0, (time_limit or np.inf) - seconds))
+        until = time.monotonic() + explained
+        solution = replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
     if found.infeasible or heap is None:
         raise no_solution(Unsolved(problem, None, solution))
     return without_model(problem, heap, solution, labelled)

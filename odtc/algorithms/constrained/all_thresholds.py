@@ -2,7 +2,7 @@
 
     1. The search on a few quantiles of each scale gives a tree, and multipliers m.
     2. At m the roots of each scale are swept, intervals first. With x < y on one scale, left(f) the rows that f answers
-       0 and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f strictly between has
+       0 and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f between them has
 
            W(left(f), C) + W(right(f), C) ≥ W(left(y), C) + W(right(x), C) - Σ over rows between x and y of max_l w_l,
 

@@ -1,0 +1,112 @@
+"""Why no tree keeps all constraints: a smallest set that conflicts, and the nearest values that can be kept.
+
+Constraints are left out one after another; one without which there is still no tree is not needed for the conflict.
+What is left conflicts, and without any one of it there is a tree. Of each that has a number, the nearest number is
+sought between the one asked and one that a tree keeps, while all others stay: every tree met moves it to the figure it
+reaches.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.search_terms import search_problem
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+FINE = 0.002  # of the asked number: a nearest value is told this closely
+MOST_STEPS = 8
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A set of constraints that no tree keeps together.
+
+    Attributes
+    ----------
+    constraints : tuple of Constraint
+    smallest : bool
+        Whether every one of them was proved to be needed.
+    nearest : tuple of (Constraint, float)
+        A number that a tree keeps together with the others.
+    """
+
+    constraints: tuple[Constraint, ...]
+    smallest: bool
+    nearest: tuple[tuple[Constraint, float], ...]
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        names = "; ".join(map(str, self.constraints))
+        if len(self.constraints) == 1:
+            said = f"no tree of this depth over these tests keeps {names}"
+        else:
+            said = f"no tree of this depth over these tests keeps together: {names}"
+            said += " (without any one of them there is a tree)" if self.smallest else ""
+        for given, value in self.nearest:
+            with_others = "" if len(self.constraints) == 1 else ", with the others as asked"
+            said += f"; {given.name} {given.op} {value:.4g} can be kept{with_others}"
+        return said
+
+
+def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
+    """The conflict of a problem without a tree; as small as it could be shown before `tick` says stop."""
+    needed, sure = list(problem.constraints), True
+    for given in problem.constraints:
+        rest = [one for one in needed if one is not given]
+        found = a_tree(replace(problem, constraints=tuple(rest)), tick) if rest else None
+        if rest and found is False:
+            needed = rest
+        sure = sure and not tick()
+    nearest = [
+        (given, value) for given in needed if given.op and (value := _nearest(problem, given, needed, tick)) is not None
+    ]
+    return Conflict(tuple(needed), sure, tuple(nearest))
+
+
+def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None:
+    """A tree that keeps the constraints, False if there is none, None if that was not settled in time."""
+    try:
+        posed = search_problem(problem)
+    except TooLarge:
+        return None
+    arrays = replace(posed.arrays, cost=np.zeros_like(posed.arrays.cost), branch_cost=0)
+    found = ConstrainedSearch(arrays, tick).run()
+    if found.test is not None:
+        return posed.tree(found.test, found.label)
+    return False if found.infeasible else None
+
+
+def _nearest(problem: Problem, given: Constraint, needed: list[Constraint], tick) -> float | None:
+    """The nearest number to the one asked that a tree keeps with the others; None if that was not settled."""
+    others = tuple(one for one in needed if one is not given)
+    free = a_tree(replace(problem, constraints=others), tick)
+    if not isinstance(free, HeapTree):
+        return None
+    reached = given.module.value(problem.encoded, given, free)
+    for _ in range(MOST_STEPS):
+        if tick() or abs(reached - given.bound) <= FINE * max(1.0, abs(given.bound)):
+            break
+        middle = round((reached + given.bound) / 2, 4)
+        if given.bound == int(given.bound) and abs(given.bound) > 1:  # a count
+            middle = round(middle)
+            if middle in (reached, given.bound):
+                break
+        try:
+            tried = given.module.read(problem.encoded, replace(given, bound=middle))
+        except ChoiceError:
+            break
+        found = a_tree(replace(problem, constraints=(*others, tried)), tick)
+        if isinstance(found, HeapTree):
+            reached = given.module.value(problem.encoded, given, found)
+        elif found is False:
+            given = replace(given, bound=middle)
+        else:
+            break
+    return float(reached)

@@ -1,0 +1,45 @@
+"""What was asked of a tree and what it reaches, for each constraint, on training and on test rows."""
+
+from odtc.data.dataset import Dataset
+from odtc.errors import OdtcError
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
+from odtc.verification.verify import RowPredictions
+
+
+def kept_facts(problem: Problem, heap: HeapTree, tree: Tree, labelled: Dataset | None) -> list[dict]:
+    """One entry a constraint.
+
+    Returns
+    -------
+    list of dict
+        `constraint` as typed, `asked` its number (None without one), `training` the figure of the tree, `test` that
+        on labelled rows; None if there are none, if the kind does not speak of predictions, or if the rows lack a
+        column.
+    """
+    unlabelled = labelled is None or (labelled.y < 0).any()
+    rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
+    found = []
+    for given in problem.constraints:
+        test = None
+        if rows is not None and hasattr(given.module, "answers"):
+            try:
+                test = rows.value(given)
+            except (OdtcError, ZeroDivisionError):
+                test = None
+        found.append(
+            {
+                "constraint": str(given),
+                "asked": given.bound if given.op else None,
+                "training": given.module.value(problem.encoded, given, heap),
+                "test": None if test is None or test != test else test,
+            }
+        )
+    return found
+
+
+def kept_text(entry: dict) -> str:
+    """An entry in words."""
+    figure = f"{entry['constraint']}: {entry['training']:.4g} on training rows"
+    return figure + (f", {entry['test']:.4g} on test rows" if entry["test"] is not None else "")
