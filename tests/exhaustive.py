@@ -162,6 +162,17 @@ def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
         return 1.0 if precise is None else precise
     if kind == "false_positive_rate":
         return share(weight, said, others)
+    if kind == "f1":
+        counted = 2 * sum(w for w, c, s in zip(weight, is_class, said) if c and s)
+        return counted / sum(w * (c + s) for w, c, s in zip(weight, is_class, said))
+    right = [t == p for t, p in zip(truth, predicted)]
+    if kind == "balanced_accuracy":
+        recalls = [share(weight, right, [t == one for t in truth]) for one in set(truth)]
+        recalls = [recall for recall in recalls if recall is not None]
+        return sum(recalls) / len(recalls)
+    if kind == "group_accuracy":
+        shares = [share(weight, right, [g == one for g in group]) for one in set(group)]
+        return min(value for value in shares if value is not None)
     gaps = []
     for among in {
         "statistical_parity": (every,),

@@ -174,10 +174,11 @@ def costs(draw, K, any_cost):
 # The kinds of constraints that a formulation, or a form of it, must keep; the others it must refuse. Kinds that the
 # same rows write are drawn together, as "answers" and "places".
 OF_BRANCHES = {"branch_nodes", "leaves"}
-BY_CLASS = ("recall", "false_negative_rate", "precision", "false_positive_rate")
+BY_CLASS = ("recall", "false_negative_rate", "precision", "false_positive_rate", "f1")
 BY_GROUP = ("statistical_parity", "equal_opportunity", "predictive_equality", "equalised_odds")
+RIGHT_ALONE = ("accuracy", "balanced_accuracy", "group_accuracy")  # only which rows are right matters
 TOGETHER = {
-    "answers": {"accuracy", "monotone", *BY_CLASS, *BY_GROUP},
+    "answers": {"accuracy", "balanced_accuracy", "cost", "group_accuracy", "monotone", *BY_CLASS, *BY_GROUP},
     "places": {"forbid_root", "require_root", "not_below"},
 }
 KEEPS = {
@@ -242,7 +243,7 @@ def constrained(draw, form, kind, **of_problem):
         # Which of several wrong classes a row is predicted is more than bendersoct says.
         most = (
             2
-            if form[0] == "bendersoct" and kind not in ("answers", "accuracy", *BY_CLASS[:2])
+            if form[0] == "bendersoct" and kind not in ("answers", *RIGHT_ALONE, *BY_CLASS[:2])
             else draw(st.integers(2, 3))
         )
         of_problem |= rows | {"aside": True, "levels": "abc", "most_classes": most}
@@ -283,23 +284,26 @@ def texts(draw, form, problem, kind):
         return f"{name}[{','.join(names)}]"
     if kind in ("answers", *TOGETHER["answers"]):
         classes = st.sampled_from(encoded.classes)
-        kinds = ["accuracy", "monotone", *BY_CLASS, *BY_GROUP]
+        kinds = sorted(TOGETHER["answers"])
         if form[0] == "bendersoct":
             kinds = [
                 name
                 for name in kinds
                 if name not in ("monotone", *BY_GROUP)
-                and (len(encoded.classes) == 2 or name in ("accuracy", *BY_CLASS[:2]))
+                and (len(encoded.classes) == 2 or name in (*RIGHT_ALONE, *BY_CLASS[:2]))
             ]
         name = draw(st.sampled_from(kinds if kind == "answers" else [kind]))
         bound = draw(st.sampled_from(["0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1"]))
         if name == "monotone":
             return f"monotone[{draw(features)},positive={draw(classes)}]"
-        if name in BY_GROUP:
+        if name in (*BY_GROUP, "group_accuracy"):
             column = draw(
                 st.sampled_from(["side", "side:p", "side:q|r", *(feature.name for feature in encoded.features)])
             )
-            return f"{name}[group={column},positive={draw(classes)}] <= {bound}"
+            positive = f",positive={draw(classes)}" if name in BY_GROUP else ""
+            return f"{name}[group={column}{positive}] {CONSTRAINTS.get(name).OPS[0]} {bound}"
+        if name == "cost":
+            return f"cost <= {draw(st.integers(0, 6))}"
         return f"{name}{f'[{draw(classes)}]' if name in BY_CLASS else ''} {CONSTRAINTS.get(name).OPS[0]} {bound}"
     least = kind == "leaf_rows"
     most = int(encoded.copies.sum()) // (1 + draw(st.integers(0, 2))) if least else 3
@@ -373,7 +377,7 @@ def _least_answering(problem) -> float:
             and all(n <= bound for bound in bounds["branch_nodes"])
             and all(n < bound for bound in bounds["leaves"])
             and all(
-                _answers(data, given, truth, predicted, weight)
+                _answers(data, given, truth, predicted, weight, encoded.cost)
                 for given in problem.constraints
                 if given.name in TOGETHER["answers"]
             )
@@ -382,9 +386,11 @@ def _least_answering(problem) -> float:
     return best
 
 
-def _answers(data, given, truth, predicted, weight) -> bool:
+def _answers(data, given, truth, predicted, weight, cost) -> bool:
     """Whether these predictions keep a constraint; a figure is rounded by as much as a division is."""
     klass = group = None
+    if given.name == "cost":
+        return sum(w * cost[t, p] for w, t, p in zip(weight, truth, predicted)) <= given.bound + 1e-9
     if given.name == "monotone":
         name, klass = given.args[0], data.classes.index(given.args[1].removeprefix("positive="))
         place = [feature.name for feature in data.features].index(name)
@@ -396,8 +402,9 @@ def _answers(data, given, truth, predicted, weight) -> bool:
         )
     if given.name in BY_CLASS:
         klass = data.classes.index(given.args[0])
-    if given.name in BY_GROUP:
-        text, klass = given.args[0].removeprefix("group="), data.classes.index(given.args[1].removeprefix("positive="))
+    if given.name in (*BY_GROUP, "group_accuracy"):
+        text = given.args[0].removeprefix("group=")
+        klass = data.classes.index(given.args[1].removeprefix("positive=")) if given.name in BY_GROUP else None
         name, _, levels = text.partition(":")
         columns = dict(
             zip(

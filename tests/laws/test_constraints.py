@@ -105,6 +105,7 @@ def test_what_a_form_cannot_say_it_refuses_in_a_sentence(form):
             **dict.fromkeys(TOGETHER["places"], "[size]"),
             "not_below": "[size,colour]",
             "monotone": "[size,positive=yes]",
+            "group_accuracy": "[group=colour]",
         }.get(kind, "")
         ops = CONSTRAINTS.get(kind).OPS
         problem = posed(_drawn(form), [f"{kind}{args}{f' {ops[0]} 1' if ops else ''}"])

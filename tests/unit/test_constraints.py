@@ -353,6 +353,10 @@ def test_rates_are_counted_by_weight_and_a_class_never_predicted_is_precise(tmp_
         "equal_opportunity[group=side,positive=yes] <= 1": 1 - 1 / 3,
         "predictive_equality[group=side,positive=yes] <= 1": 1.0,
         "equalised_odds[group=side,positive=yes] <= 1": 1.0,
+        "f1[yes] >= 0": 2 * 4 / (8 + 6),
+        "balanced_accuracy >= 0": (4 / 6 + 1 / 5) / 2,
+        "group_accuracy[group=side] >= 0": 1 / 7,
+        "cost <= 9": 6.0,
     }
     for text, figure in figures.items():
         given = parse(text, encoded)

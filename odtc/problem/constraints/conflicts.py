@@ -8,6 +8,7 @@ reaches.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil, floor
 
 import numpy as np
 
@@ -51,7 +52,8 @@ class Conflict:
             said += " (without any one of them there is a tree)" if self.smallest else ""
         for given, value in self.nearest:
             with_others = "" if len(self.constraints) == 1 else ", with the others as asked"
-            said += f"; {given.name} {given.op} {value:.4g} can be kept{with_others}"
+            safe = (floor(value * 1e4) if given.op == ">=" else ceil(value * 1e4)) / 1e4
+            said += f"; {replace(given, bound=safe)} can be kept{with_others}"
         return said
 
 
@@ -63,7 +65,8 @@ def conflict(problem: Problem, tick: Callable[[], bool]) -> Conflict:
         found = a_tree(replace(problem, constraints=tuple(rest)), tick) if rest else None
         if rest and found is False:
             needed = rest
-        sure = sure and not tick()
+        elif rest and found is None:
+            sure = False
     nearest = [
         (given, value) for given in needed if given.op and (value := _nearest(problem, given, needed, tick)) is not None
     ]

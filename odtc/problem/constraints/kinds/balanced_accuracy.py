@@ -1,0 +1,54 @@
+"""The mean recall of the K classes that have rows is at least R: Σ_i (w_i / W_{y_i}) [row i is right] ≥ R K."""
+
+from math import lcm
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import share
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "balanced_accuracy"
+SUMMARY = "balanced_accuracy >= R: the mean recall of the classes is at least R"
+OPS = (">=",)
+MOST_SCALE = 1e9  # weights of classes with a smaller common multiple give whole coefficients
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if given.args:
+        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    return share(given)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    total = _totals(encoded)
+    right = np.bincount(encoded.y, encoded.weight * (predicted(encoded, heap) == encoded.y), len(total))
+    return float((right[total > 0] / total[total > 0]).mean())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    total = _totals(encoded)
+    heavy = total[total > 0]
+    scale = float(lcm(*map(int, heavy))) if (heavy == np.rint(heavy)).all() else np.inf
+    scale = scale if scale <= MOST_SCALE else 1.0
+    each = np.divide(scale, total, out=np.zeros_like(total), where=total > 0)
+    right = encoded.y[:, None] == np.arange(len(encoded.classes))
+    return [(-(encoded.weight * each[encoded.y])[:, None] * right, -given.limit * scale * len(heavy))]
+
+
+def _totals(encoded) -> np.ndarray:
+    """float64 (classes,): the weight of the rows of each class."""
+    return np.bincount(encoded.y, encoded.weight, len(encoded.classes))

@@ -1,0 +1,43 @@
+"""What the wrong predictions cost is at most C: Σ_i w_i cost[y_i, predicted class of i] ≤ C.
+
+Costs are those of --cost and --class-weight, 1 for every error without them. With a price of branch nodes, or another
+objective, this is a limit beside it.
+"""
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import SLACK, Constraint
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "cost"
+SUMMARY = "cost <= C: what the wrong predictions cost together is at most C"
+OPS = ("<=",)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if given.args:
+        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    if given.bound < 0:
+        raise ChoiceError(f"expected a cost of 0 or more, got {str(given)!r}")
+    return given
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float((encoded.weight * encoded.cost[encoded.y, predicted(encoded, heap)]).sum())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    return [(encoded.loss, given.bound + SLACK * max(1.0, given.bound))]

@@ -1,0 +1,50 @@
+"""In every group at least this share of the rows is right: Σ_i w_ig [row i is right] ≥ R W_g for each group g.
+
+w_ig is the weight of what row i stands for of group g, W_g the sum of these. How a group is written: `group=COLUMN`,
+`COLUMN:LEVEL|LEVEL` for these levels and the others, `COLUMN<=NUMBER`; the column may be no feature (--aside).
+"""
+
+import numpy as np
+
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.groups import groups
+from odtc.problem.constraints.on_predictions import (  # noqa: F401
+    HINT,
+    KNOWS,
+    NEEDS,
+    early,
+    knows,
+    mend,
+    needs,
+    predicted,
+    rows,
+    values,
+)
+from odtc.problem.constraints.rates import share
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "group_accuracy"
+SUMMARY = "group_accuracy[group=G] >= R: in every group at least this share of the rows is right"
+OPS = (">=",)
+
+
+def compared(given: Constraint) -> tuple[str, ...]:
+    """The groups that a constraint of this kind speaks of, as a text."""
+    return (given.keyed("group")[0],)
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    groups(encoded, given.keyed("group")[0])
+    return share(given)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    mass = groups(encoded, given.keyed("group")[0]).weight
+    right = predicted(encoded, heap) == encoded.y
+    return float((right @ mass / mass.sum(axis=0)).min())
+
+
+def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+    mass = groups(encoded, given.keyed("group")[0]).weight
+    right = encoded.y[:, None] == np.arange(len(encoded.classes))
+    return [(-one[:, None] * right, -given.limit * float(one.sum())) for one in mass.T]
