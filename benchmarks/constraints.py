@@ -1,12 +1,11 @@
 """Trees under constraints on real tables, proved by the compiler's own search: eight sets of constraints a table.
 
-    python -m benchmarks.constraints [-o constraints.jsonl] [--encoding auto:bins=8] [--only german-credit] [--depth 2,3]
-                                     [--time-limit 60] [--streed] [--mip]
+    python -m benchmarks.constraints [-o constraints.jsonl] [--encoding auto:bins=8] [--only german-credit]
+                                     [--depth 2,3] [--time-limit 60] [--mip]
 
-One line of JSON a cell. CPU seconds are those of the search, from the encoded table to the proved tree, on one thread;
-reading the file, encoding it and starting Python come before. `--mip` gives the same cells to FlowOCT and the embedded
-HiGHS, `--streed` the two fairness tasks that STreeD knows, without budgets, to both. The table of all lines that are
-there is printed at the end.
+One line of JSON a cell. CPU seconds are those of the search, from the encoded table to the proved tree, on one
+thread; reading the file, encoding it and starting Python come before. `--mip` gives the same cells to FlowOCT and the
+embedded HiGHS. The table of all lines that are there is printed at the end.
 """
 
 import argparse
@@ -86,13 +85,8 @@ def mip(table: str, depth: int, encoding: str, constraints: tuple[str, ...], tim
 def table_of(lines: list[dict]) -> str:
     """The lines as Markdown."""
     head = ["| table | encoding | depth | constraints | ended | errors | CPU s |", "|---|---|---|---|---|---|---|"]
-    return "\n".join(
-        head
-        + [
-            f"| {one['table']} | {one['encoding']} | {one['depth']} | {one['set']} | {one['ended']} | {one.get('cost')} | {one.get('cpu', '')} |"
-            for one in lines
-        ]
-    )
+    keys = ("table", "encoding", "depth", "set", "ended", "cost", "cpu")
+    return "\n".join(head + [f"| {' | '.join(str(one.get(key, '')) for key in keys)} |" for one in lines])
 
 
 def main() -> None:
@@ -129,9 +123,8 @@ def main() -> None:
     taken = [line["cpu"] for line in lines if "cpu" in line]
     if taken:
         proved = sum(line["ended"] in ("optimal", "infeasible") for line in lines)
-        print(
-            f"\n{proved} of {len(lines)} proved; CPU seconds: median {statistics.median(taken):.2f}, most {max(taken):.2f}"
-        )
+        seconds = f"median {statistics.median(taken):.2f}, most {max(taken):.2f}"
+        print(f"\n{proved} of {len(lines)} proved; CPU seconds: {seconds}")
 
 
 if __name__ == "__main__":
