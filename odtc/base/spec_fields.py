@@ -108,6 +108,8 @@ def plain(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
+        if value.is_integer() and abs(value) < 2**53:
+            return str(int(value))
         return short if float(short := f"{value:g}") == value else repr(value)
     if isinstance(value, (tuple, list)):
         return ",".join(map(plain, value)) or "none"

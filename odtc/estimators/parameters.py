@@ -5,6 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 
+from odtc.base.spec_fields import default_of, fields_by_name
+from odtc.model.options import Options
+
 
 def _whole(least: int):
     return lambda value: isinstance(value, Integral) and not isinstance(value, bool) and value >= least
@@ -12,6 +15,14 @@ def _whole(least: int):
 
 def _number(value) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _of_field(spec, name: str, of_its_type) -> tuple:
+    """The parameter that is a field of a specification, with the range of that."""
+    one = fields_by_name(spec)[name]
+    fits, default = one.metadata["fits"], default_of(one)
+    wanted = one.metadata["wanted"] + (", or None" if default is None else "")
+    return name, lambda value: of_its_type(value) and fits(value), wanted
 
 
 # (name, whether a value fits, what was expected); what only the data can tell is said where it is met.
@@ -26,9 +37,9 @@ PARAMETERS = (
         "the name of a solver (`odtc list solvers`), or several between commas",
     ),
     ("encoding", lambda value: isinstance(value, str), "the name of an encoding (`odtc list encodings`)"),
-    ("time_limit", lambda value: value is None or _number(value) and 0 < value < 1e9, "seconds above 0, or None"),
-    ("threads", lambda value: value is None or _whole(1)(value) and value <= 1024, "an integer from 1, or None"),
-    ("gap", lambda value: _number(value) and value >= 0, "a number of at least 0"),
+    _of_field(Options, "time_limit", lambda value: value is None or _number(value)),
+    _of_field(Options, "threads", lambda value: value is None or _whole(1)(value)),
+    _of_field(Options, "gap", _number),
     (
         "cuts",
         lambda value: value is None or isinstance(value, str | tuple),

@@ -17,7 +17,7 @@ from odtc.model.solution import NO_POINT, Options, Progress, Racer, Solution, Te
 from odtc.solvers import child_process
 from odtc.solvers.log_buffer import Transcript
 from odtc.solvers.portfolio_members import Lineup, line_up
-from odtc.solvers.solve import solve
+from odtc.solvers.solve import solve_until
 
 # Seconds in which the others may say what they have, once there is a proof: no more than the race took.
 PARTING = (0.2, 2.0)
@@ -152,7 +152,8 @@ class _Heat:
                 self.logs(entrant.name, text)
 
         try:
-            entrant.solution = solve(
+            entrant.solution = solve_until(
+                lambda: self.left,
                 self.model,
                 entrant.solver,
                 entrant.options,
@@ -160,7 +161,6 @@ class _Heat:
                 hear,
                 listen,
                 self.path,
-                ends_in=lambda: self.left,
             )
         except Exception as problem:  # whatever becomes of one, the others go on
             entrant.problem = str(problem) or type(problem).__name__

@@ -50,22 +50,37 @@ def solve(
     log=None,
     path=None,
     program: str | None = None,
-    ends_in=None,
 ) -> Solution:
     """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
 
     `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
     Progress, `log` with pieces of the solver's log. For a solver that is a program, `path` is
     the model's file where it is written already, and `program` names another executable.
-    `ends_in()` is asked often: None while it may go on, then the seconds it still has; with it, a
-    solver inside Python has a process of its own, so that its end can be had.
     The objective is recomputed from the point, and the point is checked: where it breaks the model
     there is none, and the termination is `error`. Raises SolverError where the solver cannot be
     run, ChoiceError for an unknown one.
     """
-    options = options or Options()
+    return _solve(_Run(model, progress, log, start), solver, options or Options(), path, program)
+
+
+def solve_until(
+    ends_in,
+    model,
+    solver: str,
+    options: Options,
+    start: np.ndarray | None = None,
+    progress=None,
+    log=None,
+    path=None,
+) -> Solution:
+    """`solve` that another may end: `ends_in()` is asked often, is None while the solver may go on, then the seconds
+    that it still has. A solver inside Python has a process of its own here, so that it can be ended."""
+    return _solve(_Run(model, progress, log, start), solver, options, path, ends_in=ends_in)
+
+
+def _solve(run, solver: str, options: Options, path=None, program: str | None = None, ends_in=None) -> Solution:
     module, found = installed(solver, program)
-    run = _Run(model, progress, log, start)
+    model, start = run.model, run.start
     try:
         if not hasattr(module, "run"):
             run.stopped = external.run(module, model, options, start, run.take, path, program, ends_in)

@@ -183,12 +183,12 @@ def test_a_model_too_large_for_memory_is_refused_before_it_is_laid_out(tmp_path,
 
 
 def test_out_of_memory_is_a_sentence(tmp_path, monkeypatch):
-    from odtc.workflow import pipeline
+    from odtc.workflow import run
 
     def no_room(*words, **more):
         raise MemoryError
 
-    monkeypatch.setattr(pipeline, "pose", no_room)
+    monkeypatch.setattr(run, "pose_run", no_room)
     assert "memory" in refused_untouched("fit", "a.csv", folder=tmp_path)
 
 

@@ -11,7 +11,7 @@ import pytest
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError, TreeError
-from odtc.evaluation.html_report import open_run, page, progress_plot, training_score
+from odtc.evaluation.html_report import commands, open_run, page, progress_plot, training_score
 from odtc.trees.explanation import explain
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests.browser import CHROMIUM, Browser
@@ -245,7 +245,8 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"),
+        # By a model: a tree of dpflow's own search under constraints has no solution file, so no command on its page.
+        ("--model", "flowoct", "--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"),
         ("--select", "balanced"),
         ("--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
         # So many seconds that the search ends by its restarts: what it finds then does not hang on the machine's speed.
@@ -275,6 +276,26 @@ def test_the_command_on_the_page_makes_the_run_again(tmp_path, words):
     assert again.code == 0, again.err
     same = ("objective", "bound", "n_rows", "n_cols", "n_model_rows", "cost", "constraints", "encoding", "n_features")
     assert {key: again.facts[key] for key in same} == {key: first.facts[key] for key in same}
+
+
+def test_the_command_has_the_solver_and_the_start_of_the_record_not_of_words_for_people(tmp_path):
+    seed = str(2**31 - 1)
+    words = ("--model", "flowoct", "--depth", "1", "--seed", seed, "--time-limit", "1234567", "--start", "none")
+    assert odtc("fit", MONKS / "monks-1.csv", *words, "-o", "m", folder=tmp_path).code == 0
+    record = tmp_path / "m.run.json"
+    facts = json.loads(record.read_text())
+    assert facts["options"]["solver"] == "highs" and facts["options"]["start"] == "none"
+    for solver, named in (("highs-cli", ["--solver", "highs-cli"]), ("highs,glpk", ["--solver", "highs,glpk"])):
+        changed = facts | {"solver": "Any Name 1.0", "options": facts["options"] | {"solver": solver}}
+        record.write_text(json.dumps(changed))
+        line = shlex.split(commands(open_run(tmp_path / "m"))[0])
+        at = line.index("--solver")
+        assert line[at : at + 2] == named and line[line.index("--seed") + 1] == seed
+        assert line[line.index("--time-limit") + 1] == "1234567" and line[line.index("--start") + 1] == "none"
+    record.unlink()  # then it is made again by the usual solver from the usual start
+    line = shlex.split(commands(open_run(tmp_path / "m"))[0])
+    assert "--solver" not in line and "--start" not in line
+    assert odtc(*line[1:], "--json", folder=tmp_path).facts["verified"]
 
 
 def test_a_report_without_a_run_is_a_sentence(tmp_path):

@@ -19,7 +19,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Options
 from odtc.solvers import child_process
 from odtc.solvers import solve as running
-from odtc.solvers.solve import solve
+from odtc.solvers.solve import solve, solve_until
 
 FAKE = '''
 """A solver that sends one incumbent and then does what the seed says."""
@@ -276,7 +276,8 @@ def test_a_solver_that_calls_a_model_infeasible_whose_solution_it_was_given(fake
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_solver_whose_end_is_wanted_by_another(fake, seed, tmp_path):
-    found = solve(COVER, "fake", Options(seed=seed), ends_in=lambda: 0.2 if (tmp_path / "pid").exists() else None)
+    soon = lambda: 0.2 if (tmp_path / "pid").exists() else None  # noqa: E731
+    found = solve_until(soon, COVER, "fake", Options(seed=seed))
     assert (found.termination, found.has_solution, found.bound) == ("interrupted", True, {1: 1, 2: 1.5}[seed])
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -73,6 +73,11 @@ ONLY_IN = {
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_MODULES = 20  # of a package, at one level
 MOST_MEMBERS = 40  # of a folder of registered members, one file each
+MOST_PARAMETERS = 8  # of a function; the commands and scikit-learn's constructor have an option each
+MAY_HAVE_MORE = {
+    "estimators/classifier.py": "__init__",
+    "algorithms/constrained/threshold_kernel.py": "subtrees",  # numba compiles it, and takes arrays, not records
+}
 
 
 def name_of(path: Path) -> str:
@@ -141,6 +146,20 @@ def test_every_module_begins_with_a_sentence_and_no_room_is_crowded():
         count = len([path for path in folder.glob("*.py") if path.name != "__init__.py"])
         most = MOST_MEMBERS if folder in COLLECTIONS else MOST_MODULES
         assert count <= most, f"{name_of(folder)} holds {count} modules"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_function_has_more_parameters_than_a_reader_can_hold(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        given, name = node.args, getattr(node, "name", "a lambda")
+        names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        names += [one.arg for one in (given.vararg, given.kwarg) if one is not None]
+        if name_of(path).startswith("cli/") or MAY_HAVE_MORE.get(name_of(path)) == name:
+            continue
+        own = names[1:] if names[:1] in (["self"], ["cls"]) else names
+        assert len(own) <= MOST_PARAMETERS, f"{name_of(path)}: {name} has {len(own)} parameters: {', '.join(own)}"
 
 
 REGISTRIES = {kind: registry for kind, registry in catalogue.REGISTRIES.items() if isinstance(registry, Registry)}
