@@ -22,6 +22,7 @@ from odtc.cli import (
     decode,
     doctor,
     fit,
+    frontier,
     import_,
     report,
     row_selection,
@@ -107,7 +108,14 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_mem
     print(describe(name))
 
 
-for command in (certify.certify, row_selection.select, report.report, report.explain, compare.compare):
+for command in (
+    certify.certify,
+    frontier.frontier,
+    row_selection.select,
+    report.report,
+    report.explain,
+    compare.compare,
+):
     app.command()(command)
 app.command("import")(import_.import_)
 app.add_typer(compare.plot, name="plot")

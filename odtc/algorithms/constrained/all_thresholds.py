@@ -63,6 +63,7 @@ class ThresholdSearch:
         self.problem, self.scale = problem, scale
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
+        self.floor = 0
         self._first = None
         # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
         ones = problem.X.sum(axis=0)
@@ -108,7 +109,7 @@ class ThresholdSearch:
         self._progress(min(self.bound, self.upper), self.upper)
 
     def _found(self) -> Found:
-        bound = min(self.bound, self.upper)
+        bound = min(max(self.bound, self.floor), self.upper)
         infeasible = self.best is None and bound >= self.upper
         test, label = (None, None) if self.best is None else self.best
         return Found(

@@ -122,6 +122,7 @@ class ConstrainedSearch:
         self.upper = problem.most_cost + 1
         self.best = None  # (test, label) with tests sorted
         self.infeasible = False
+        self.floor = 0  # known from elsewhere: no feasible tree costs less
         self.tried: list[np.ndarray] = []
         self._known, self._cases, self._segments = {}, {}, {}
         self._seen, self._told = set(), None
@@ -143,7 +144,7 @@ class ConstrainedSearch:
         least = min(
             (float(cases.bound[~cases.listed].min(initial=np.inf)) for cases in self._cases.values()), default=np.inf
         )
-        return int(min(self.upper, max(0.0, least)))
+        return int(min(self.upper, max(0.0, float(self.floor), least)))
 
     @property
     def leading(self) -> np.ndarray:
@@ -234,7 +235,7 @@ class ConstrainedSearch:
             )
 
     def _alive(self, cases: Cases) -> np.ndarray:
-        return ~cases.listed & (cases.bound < self.upper)
+        return ~cases.listed & (cases.bound < self.upper) & (self.upper > self.floor)
 
     def _weights(self, multipliers: np.ndarray) -> tuple[Weights, int]:
         """(weights, number) of multipliers, float64 (constraints,)."""

@@ -115,9 +115,9 @@ def searches(problem: Problem) -> bool:
     return constrained.searches(problem)
 
 
-def search(problem: Problem, start: HeapTree | None, progress) -> constrained.Searched:
+def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> constrained.Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
-    return constrained.search(problem, start, progress)
+    return constrained.search(problem, start, progress, floor)
 
 
 def notes(problem: Problem) -> dict:

@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 
 from odtc.algorithms.constrained.all_thresholds import ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import TooLarge
@@ -67,6 +68,7 @@ def search(
     problem: Problem,
     start: HeapTree | None = None,
     progress: Callable[[float, float | None], None] = lambda bound, cost: None,
+    floor: float = 0.0,
 ) -> Searched:
     """Searches until the end, or until the deadline of this context (odtc.base.deadline).
 
@@ -78,6 +80,8 @@ def search(
         A tree that keeps the constraints.
     progress : Callable
         Told of (bound, objective of the best tree or None) when one of them changes.
+    floor : float
+        No tree that keeps the constraints has a lower objective.
     """
     posed: SearchProblem = problem.memo["constrained search"][1]
     left = deadline.left()
@@ -90,6 +94,7 @@ def search(
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and start.beyond is None:
         engine.start(start.test, start.label)
+    engine.floor = ceil(floor / posed.unit - 1e-6)
     found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
     return Searched(heap, found.bound * posed.unit, found.infeasible, found.open_cases, found.n_cases)

@@ -1,0 +1,151 @@
+"""What a constraint costs: the best tree for each number of it, with few searches for many numbers.
+
+A tighter number can only cost more. So the loosest and the tightest number are searched, and numbers between two of
+the same cost, or between two without a tree, need no search of their own; the others are halved. The tree of a tighter
+number is a start for a looser one, whose cost is a bound for all tighter ones.
+"""
+
+import re
+import time
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+
+from odtc.base import deadline
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint, parse
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+MOST_POINTS = 200
+RANGE = re.compile(r"(?P<head>.*(<=|>=))\s*(?P<first>[^:\s]+):(?P<last>[^:\s]+):(?P<step>[^:\s]+)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One number of the constraint.
+
+    Attributes
+    ----------
+    constraint : Constraint
+    heap : HeapTree or None
+        The best tree that keeps it; None if there is none, or none was met in time.
+    objective : float or None
+    bound : float or None
+        None if it is proved that no tree keeps it.
+    searched : bool
+        Whether this number was searched, not told by its neighbours.
+    """
+
+    constraint: Constraint
+    heap: HeapTree | None
+    objective: float | None
+    bound: float | None
+    searched: bool
+
+    @property
+    def ended(self) -> str:
+        """optimal, infeasible, or open."""
+        if self.bound is None:
+            return "infeasible"
+        proved = self.objective is not None and self.bound >= self.objective - 1e-9 * max(1.0, abs(self.objective))
+        return "optimal" if proved else "open"
+
+
+def varied(text: str) -> list[str]:
+    """The constraints that "recall[2] >= 0.5:0.9:0.05" stands for: FIRST, FIRST + STEP, …, up to LAST.
+
+    Raises
+    ------
+    ChoiceError
+        If the text is no constraint with three numbers, or stands for too many.
+    """
+    found = RANGE.fullmatch(text)
+    try:
+        first, last, step = (Decimal(found[key]) for key in ("first", "last", "step")) if found else (None,) * 3
+    except InvalidOperation:
+        found = None
+    if not found or not (first.is_finite() and last.is_finite() and step.is_finite()) or step <= 0 or last < first:
+        raise ChoiceError(
+            f"expected a constraint with FIRST:LAST:STEP, as in 'recall[yes] >= 0.5:0.9:0.05', got {text!r}"
+        )
+    count = int((last - first) / step) + 1
+    if count > MOST_POINTS:
+        raise ChoiceError(f"expected at most {MOST_POINTS} numbers, got {count} in {text!r}")
+    return [f"{found['head']} {first + step * place}" for place in range(count)]
+
+
+def frontier(problem: Problem, texts: list[str], time_limit: float | None = None) -> list[Point]:
+    """The points of a frontier, in the order of the texts.
+
+    Parameters
+    ----------
+    problem : Problem
+        One with the other constraints, whose formulation searches by itself.
+    texts : list of str
+        The same constraint with rising numbers.
+    time_limit : float or None
+        Seconds for all points together.
+    """
+    until = None if time_limit is None else time.monotonic() + time_limit
+    given = [parse(text, problem.encoded) for text in texts]
+    loose_first = given if given[0].op == ">=" else given[::-1]
+    points: dict[int, Point] = {}
+
+    def search(place: int, floor: float, start: HeapTree | None) -> Point:
+        posed = replace(problem, constraints=(*problem.constraints, loose_first[place]))
+        if not posed.module.searches(posed):
+            raise ChoiceError(
+                "a frontier needs the compiler's own search: take fewer tests (--encoding auto:bins=8) "
+                "or a smaller --depth"
+            )
+        with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
+            found = posed.module.search(posed, start, lambda bound, cost: None, floor)
+        paid = None if found.heap is None else problem.module.objective(problem, found.heap)
+        points[place] = Point(loose_first[place], found.heap, paid, None if found.infeasible else found.bound, True)
+        return points[place]
+
+    def between(low: int, high: int) -> None:
+        """Fills the places between two that are known, the looser first."""
+        if high - low < 2:
+            return
+        loose, tight = points[low], points[high]
+        same = loose.ended == tight.ended == "infeasible"
+        same = same or (loose.ended == tight.ended == "optimal" and tight.objective <= loose.objective + 1e-9)
+        if same:
+            for place in range(low + 1, high):
+                points[place] = replace(tight, constraint=loose_first[place], searched=False)
+            return
+        middle = (low + high) // 2
+        search(middle, loose.bound if loose.bound is not None else 0.0, tight.heap)
+        between(low, middle)
+        between(middle, high)
+
+    last = len(given) - 1
+    search(last, 0.0, None)
+    if last:
+        search(0, 0.0, points[last].heap)
+    between(0, last)
+    return [points[loose_first.index(one)] for one in given]
+
+
+def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:
+    """The points as JSON: the number asked and reached, how it ended, the objective, its bound, and the price of the
+    step from the next looser number (None if one of the two has no proved tree)."""
+    facts, loose_first = [], points if points[0].constraint.op == ">=" else points[::-1]
+    for place, point in enumerate(loose_first):
+        before = loose_first[place - 1] if place else None
+        proved = before is not None and before.ended == point.ended == "optimal"
+        given, heap = point.constraint, point.heap
+        facts.append(
+            {
+                "constraint": str(given),
+                "asked": given.bound,
+                "reached": None if heap is None else given.module.value(problem.encoded, given, heap),
+                "ended": point.ended,
+                "objective": point.objective,
+                "bound": point.bound,
+                "price": point.objective - before.objective if proved else None,
+                "searched": point.searched,
+            }
+        )
+    return facts

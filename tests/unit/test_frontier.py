@@ -1,0 +1,46 @@
+"""What a constraint costs: the same optima as one run a number, of fewer searches."""
+
+import json
+
+import pytest
+
+import odtc
+from odtc.errors import ChoiceError
+from odtc.workflow import pipeline
+from odtc.workflow.frontier import frontier, frontier_facts, varied
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
+
+MONKS_1 = MONKS / "monks-1.csv"
+
+
+def test_numbers_are_exact_decimals():
+    assert varied("recall[1] >= 0.1:0.3:0.1") == ["recall[1] >= 0.1", "recall[1] >= 0.2", "recall[1] >= 0.3"]
+    for text in ("recall[1] >= 0.5", "recall[1] >= a:b:c", "recall[1] >= 0:1:0", "recall[1] >= 0:1:0.001"):
+        with pytest.raises(ChoiceError):
+            varied(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["recall[1] >= 0.4:1.0:0.1", "branch_nodes <= 0:3:1", "false_positive_rate[1] <= 0:0.5:0.1"]
+)
+def test_every_point_is_the_optimum_of_its_own_run(text):
+    """Leaves of 30 rows, so that some numbers have no tree."""
+    kept = ("leaf_rows >= 30",)
+    problem = pipeline.pose(MONKS_1, "dpflow", 2, encoding="onehot", constraints=kept, fitting=True)
+    points = frontier(problem, varied(text))
+    for one, given in zip(points, varied(text)):
+        try:
+            alone = odtc.fit(MONKS_1, "dpflow", 2, encoding="onehot", constraints=(*kept, given)).facts["objective"]
+        except odtc.OdtcError:
+            alone = None
+        assert one.ended == ("infeasible" if alone is None else "optimal") and one.objective == alone
+    facts = frontier_facts(problem, points)
+    assert all(one["reached"] is None or points[0].constraint.holds(one["reached"]) for one in facts[:1])
+
+
+def test_the_command_prints_a_table_and_json():
+    words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "--encoding", "onehot")
+    assert command(*words).out.splitlines()[0].split() == ["asked", "reached", "objective", "price", "ended"]
+    facts = json.loads(command(*words, "--json").out)
+    assert [point["asked"] for point in facts["points"]] == [0.4, 0.6, 0.8]
