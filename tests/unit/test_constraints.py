@@ -298,6 +298,8 @@ def test_every_name_of_a_class_or_a_column_can_be_written(name):
         ("accuracy[yes] >= 0.5", "no arguments"),
         ("statistical_parity[group=side] <= 0.1", "statistical_parity[group=…,positive=…]"),
         ("statistical_parity <= 0.1", "statistical_parity[group=…,positive=…]"),
+        ("statistical_parity <= 0.1", "write for example 'statistical_parity[group="),
+        ("recall >= 0.5", "write for example 'recall["),
         ("statistical_parity[group=race,positive=yes] <= 0.1", "it has 'size', 'colour', 'side'"),
         ("statistical_parity[group=side:z,positive=yes] <= 0.1", "known: p, q"),
         ("statistical_parity[group=colour<=2,positive=yes] <= 0.1", "categorical"),

@@ -69,6 +69,20 @@ def carrying(encoded: Encoded, texts) -> Encoded:
     return replace(encoded, groups=tuple(found.values())) if found else encoded
 
 
+def example_of(encoded: Encoded) -> str:
+    """Groups of this data, as a user may write them: the column with the fewest levels, or a number cut in two."""
+    dataset, least = encoded.dataset, (np.inf, "COLUMN")
+    if dataset is None:
+        return encoded.groups[0].text if encoded.groups else "COLUMN"
+    for features, table in ((dataset.aside, dataset.aside_X), (dataset.features, dataset.X)):
+        for feature, cells in zip(features, table.T):
+            values = np.unique(cells[~np.isnan(cells)])
+            if 2 <= len(values) < least[0]:
+                few = len(values) <= MANY or feature.kind != NUMERIC
+                least = len(values), feature.name if few else f"{feature.name}<={values[len(values) // 2]:g}"
+    return least[1]
+
+
 def regrouped(encoded: Encoded, texts) -> Encoded:
     """The encoding with the groups of these texts counted anew, after its rows have changed."""
     return carrying(replace(encoded, groups=()), texts)

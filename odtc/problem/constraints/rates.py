@@ -7,6 +7,7 @@ the rows of g that count and w_ig that of row i, for both orders of g and h
     W_h Σ_i w_ig [row i is predicted positive] - W_g Σ_i w_ih [row i is predicted positive] ≤ δ W_g W_h
 """
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -15,7 +16,7 @@ from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.groups import groups
+from odtc.problem.constraints.groups import example_of, groups
 from odtc.problem.constraints.on_predictions import predicted
 from odtc.trees.heap_tree import HeapTree
 
@@ -40,13 +41,23 @@ def klass(encoded: Encoded, name: str) -> int:
 def one_class(encoded: Encoded, given: Constraint, inside: bool) -> Constraint:
     """The constraint, whose argument is a class, of which (`inside`), or of others than which, there are rows."""
     if len(given.args) != 1:
-        raise ChoiceError(f"expected {given.name}[CLASS], one of {', '.join(encoded.classes)}, got {str(given)!r}")
+        example = replace(given, args=(rarest(encoded),))
+        raise ChoiceError(
+            f"expected {given.name}[CLASS], one of {', '.join(encoded.classes)}, got {str(given)!r}; "
+            f"write for example {str(example)!r}"
+        )
     if not encoded.weight[of_class(encoded, given.args[0]) == inside].sum():
         raise ChoiceError(
             f"expected rows of {'the' if inside else 'other classes than the'} class {given.args[0]!r} to take "
             f"{str(given)!r} of, got none"
         )
     return share(given)
+
+
+def rarest(encoded: Encoded) -> str:
+    """The class of the least weight, the one that constraints are mostly about."""
+    weight = np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+    return encoded.classes[int(np.where(weight > 0, weight, np.inf).argmin())]
 
 
 def of_class(encoded: Encoded, name: str) -> np.ndarray:
@@ -78,7 +89,11 @@ def compared(given: Constraint) -> tuple[str, ...]:
 def read(encoded: Encoded, given: Constraint) -> Constraint:
     """The constraint on the differences between groups. Raises ChoiceError where it says nothing: fewer than two groups
     have such rows."""
-    text, positive = given.keyed("group", "positive")
+    try:
+        text, positive = given.keyed("group", "positive")
+    except ChoiceError as refused:
+        example = replace(given, args=(f"group={example_of(encoded)}", f"positive={rarest(encoded)}"))
+        raise ChoiceError(f"{refused}; write for example {str(example)!r}") from None
     k, of = klass(encoded, positive), groups(encoded, text)
     for which in given.module.AMONG:
         have = np.array(of.names)[_mass(encoded, of, k, which).sum(axis=0) > 0]
