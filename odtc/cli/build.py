@@ -53,7 +53,9 @@ def build(
     if ready.begun is None and spec.model.start != "none":
         console.say(messages.no_start_text(problem, spec.model.start))
     priced = compiling.pricing(problem, pricing) if pricing else None
-    written = artifacts.write_build(compiled, stem, format, gzip, ready.point, dialect)
+    keep = (spec.model.start, data)
+    console.say_replaced(artifacts.outdated(compiled, stem, keep))
+    written = artifacts.write_build(compiled, stem, format, gzip, ready.point, dialect, keep)
     written += artifacts.write_pricing(priced, stem, format, gzip) if priced else []
     facts = ModelFacts.of_model(problem, compiled).to_json() | {"files": [str(f) for f in written]}
     if words := artifacts.cut_words(compiled, dialect):

@@ -24,6 +24,12 @@ def csv_column(title: str, cells: list[str]) -> str:
     return text.getvalue()
 
 
+def say_replaced(paths) -> None:
+    """Which files go, as they are of the model that is replaced."""
+    if paths:
+        say(f"removed {', '.join(map(str, paths))}: of the model that is replaced")
+
+
 def on_one_line(text: str) -> str:
     """The text with what is no sign to print escaped, so that it stays in its cell of a table."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
@@ -66,6 +72,11 @@ def _print_tree(done) -> None:
     proof, words = done.proof, {"optimal": _optimal(done.proof.gap), "unknown": "not proved"}
     proved = words.get(proof.termination, proof.termination.replace("_", " ")) if done.verified else "NOT VERIFIED"
     bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
+    if (edited := proof.edited) is not None:
+        end = _optimal(edited["gap"]) if edited["termination"] == "optimal" else edited["termination"]
+        bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
+        if done.verified:
+            proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
     seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
     nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
     print(f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}")

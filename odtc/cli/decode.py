@@ -38,7 +38,8 @@ def decode(
     dataset, note = artifacts.selected_data(opened, data)
     if note:
         console.say(f"note: {note}")
-    done = finish(model, solution, dataset=dataset)
+    known = artifacts.known_trees(model, solution_file, opened)
+    done = finish(model, solution, dataset=dataset, known=known)
     written = [str(artifacts.write_tree(done.tree, target))] if done.verified else []
     facts = (
         artifacts.selection_facts(opened)
@@ -78,7 +79,8 @@ def verify(
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
     _expect_solution(model, solution, as_json)
     dataset, note = artifacts.original_data(opened, data)
-    done = finish(model, solution, dataset=dataset)
+    known = artifacts.known_trees(model, solution_file, opened)
+    done = finish(model, solution, dataset=dataset, known=known)
     decoded = done.decoded
     if as_json:
         console.print_json(

@@ -17,8 +17,10 @@ numpy does at memory speed, and it makes aligned files.
 """
 
 import gzip
+import hashlib
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,16 +41,43 @@ FIRST_WORD = re.compile(rb"(?:[ \t\r]*\n|\*[^\n]*\n|[ \t]*\\[^\n]*\n)*[ \t]*([^\
 FREE_NAME = re.compile(rb"^NAME[ \t].*[ \t]FREE(?:MPS)?[ \t\r]*$", re.M | re.I)
 MPS_WORDS = (b"NAME", b"ROWS", b"OBJSENSE", b"OBJNAME")
 LP_WORDS = (b"MIN", b"MAX", b"MINIMIZE", b"MAXIMIZE", b"MINIMISE", b"MAXIMISE", b"MINIMUM", b"MAXIMUM")
+# The comment by which a file names the model that it is, or is a point of: its identity, and the content of its file.
+IDENTITY = re.compile(rb"odtc model ([0-9a-f]{64})(?: file ([0-9a-f]{64}))?")
+IDENTITY_WITHIN = 1 << 13  # bytes from the begin of a file, or from the end of one
 PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
-def write_model(model, path, format: str = "mps", cuts: bool = False) -> Path:
+def identity_words(model, file: bool = False) -> str:
+    """The text of the comment that names a model; with `file` also that of the model file. "" if it has no identity."""
+    if not model.identity:
+        return ""
+    return f"odtc model {model.identity}" + (f" file {model.content}" if file and model.content else "")
+
+
+def identity_in(data: bytes) -> tuple[str, str]:
+    """(identity, content) that a comment in the first or the last lines of a file names; "" if there is none."""
+    found = IDENTITY.search(data, 0, IDENTITY_WITHIN) or IDENTITY.search(data, max(0, len(data) - IDENTITY_WITHIN))
+    return (found[1].decode(), (found[2] or b"").decode()) if found else ("", "")
+
+
+class _Hashed:
+    """A binary stream that hashes what is written to it."""
+
+    def __init__(self, stream, digest):
+        self.stream, self.digest = stream, digest
+
+    def write(self, data) -> None:
+        self.digest.update(data)
+        self.stream.write(data)
+
+
+def write_model(model, path, format: str = "mps", cuts: bool = False, digest=None) -> Path:
     """Writes the model; a path that ends in .gz is compressed. Returns the path.
 
     With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
     some solvers know (docs/background/file-formats.md); without, they are rows like all others. Raises ModelError for
     what the format cannot say, a constant of the objective among it, OutputError where the file
-    cannot be written.
+    cannot be written. `digest`, an object of hashlib, is given the bytes before they are packed.
     """
     module = FORMATS.get(format)
     if model.offset:
@@ -60,9 +89,9 @@ def write_model(model, path, format: str = "mps", cuts: bool = False) -> Path:
         if str(path).endswith(".gz"):
             # No name and no time in the header: written twice, the same bytes.
             with gzip.GzipFile("", "wb", compresslevel=2, fileobj=stream, mtime=0) as packed:
-                module.write(model, packed, cuts)
+                module.write(model, packed if digest is None else _Hashed(packed, digest), cuts)
         else:
-            module.write(model, stream, cuts)
+            module.write(model, stream if digest is None else _Hashed(stream, digest), cuts)
     return Path(path)
 
 
@@ -103,15 +132,20 @@ def read_model(path):
     for magic, kind in PACKED.items():
         if data.startswith(magic):
             raise ModelError(f"{path.name}: expected a model file, plain or as gzip, got one packed by {kind}")
-    kind = _kind(data, path.name)
+    identity = identity_in(data[:IDENTITY_WITHIN])[0]
+    return replace(_parsed(data, path.name), identity=identity, content=hashlib.sha256(data).hexdigest())
+
+
+def _parsed(data: bytes, name: str):
+    kind = _kind(data, name)
     if kind == "lp" or FREE_NAME.search(data, 0, 1 << 16):
-        return FORMATS.get(kind).read(data, path.name)
+        return FORMATS.get(kind).read(data, name)
     try:
-        return FORMATS.get("mps").read(data, path.name)
+        return FORMATS.get("mps").read(data, name)
     except ModelError as as_free:
         # Names with blanks are only told apart in the columns of the fixed form.
         try:
-            return FORMATS.get("fixed-mps").read(data, path.name)
+            return FORMATS.get("fixed-mps").read(data, name)
         except ModelError:
             raise as_free from None
 

@@ -6,13 +6,27 @@ are longer, so that readers that guess the form guess right (docs/background/fil
 
 import numpy as np
 
-from odtc.fileformats.model_files import finite_sides, gather, lines, number_table, row_sections, text_table
+from odtc.fileformats.model_files import (
+    finite_sides,
+    gather,
+    identity_words,
+    lines,
+    number_table,
+    row_sections,
+    text_table,
+)
 from odtc.model.milp import Model
 
 # At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"
 
 SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
+
+
+def identity_card(model: Model) -> str:
+    """A comment behind the NAME card, which every solver passes over; "" if the model has no identity."""
+    words = identity_words(model)
+    return f"* {words}\n" if words else ""
 
 
 def write(model: Model, stream, row_names: np.ndarray, column_names, title: str, cuts: bool = False) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.registry import Registry, of_this_stem
 from odtc.errors import ChoiceError, SolutionError
+from odtc.fileformats.model_files import identity_in
 from odtc.model.name_spans import Words
 from odtc.model.points import align
 from odtc.model.solution import NO_POINT, Termination
@@ -66,6 +67,8 @@ class RawPoint:
     objective: float | None = None
     n_columns: int | None = None
     within_gap: bool = False
+    model: str = ""  # the identity that it names, and the content of the model file; "" if it names none
+    content: str = ""
 
     def __post_init__(self):
         if isinstance(self.names, list):
@@ -99,7 +102,8 @@ def read_point(path) -> RawPoint:
         module = POINTS.get(name)
         if hasattr(module, "read") and module.matches(data[:HEAD]):
             try:
-                point = module.read(data).under(None)
+                model, content = identity_in(data)
+                point = replace(module.read(data).under(None), model=model, content=content)
             except SolutionError as problem:
                 raise SolutionError(f"{path}: {problem}") from None
             if point.termination == Termination.OPTIMAL and point.values is None:

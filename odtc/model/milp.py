@@ -101,6 +101,12 @@ class Model:
     matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: Any = field(default=None, repr=False, compare=False)  # what it was built from
     maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
+    # SHA-256 of what determines the model (odtc.workflow.identity), "" if it is not known.
+    identity: str = field(default="", repr=False, compare=False)
+    # SHA-256 of the unpacked bytes of the file that it was read from or written to, "" if there is none.
+    content: str = field(default="", repr=False, compare=False)
+    # The model that was solved in its place, under the same columns in the same order, if its file was edited.
+    edited: object = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):

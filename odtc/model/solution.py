@@ -126,6 +126,9 @@ class Solution:
     message: str = ""  # what is to be known besides: a complaint of the solver, a doubt about what it says
     cpu_seconds: float | None = None
     race: tuple[Racer, ...] = ()  # one of each solver, where several ran side by side
+    model: str = ""  # the identity of the model that was solved (Model.identity), "" if it is not known
+    content: str = ""  # the content of the model file that was solved (Model.content), "" if it was none
+    scope: str = ""  # what the bound is of, if it is not of the problem as stated: "the edited model"
 
     @property
     def has_solution(self) -> bool:

@@ -5,6 +5,7 @@ of the data file through the tree with a few lines of plain Python, apart from a
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -21,14 +22,29 @@ from odtc.problem.cuts.cut import arranged
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank
 from odtc.trees.tree import Branch, Tree
+from odtc.verification.known_trees import against_known
 
 
 def verify(
-    problem: Problem, model: Model, solution: Solution, heap: HeapTree, tree: Tree, dataset: Dataset | None = None
+    problem: Problem,
+    model: Model,
+    solution: Solution,
+    heap: HeapTree,
+    tree: Tree,
+    dataset: Dataset | None = None,
+    known: Sequence[tuple[str, HeapTree]] = (),
 ) -> list[Check]:
-    """All checks of a solved and decoded model; `dataset` is the data file read anew, if at hand."""
+    """All checks of a solved and decoded model.
+
+    Parameters
+    ----------
+    dataset : Dataset, optional
+        The data file read anew, if it is at hand.
+    known : sequence of (str, HeapTree)
+        Trees in hand by name, against which a claimed bound is held.
+    """
     module, objective = problem.module, model.objective(solution.x)
-    checks = check_point(model, solution.x) + check_claim(model, solution.x, solution.claimed)
+    checks = check_point(model.edited or model, solution.x) + check_claim(model, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
     kept = arranged(problem, model, heap)
@@ -66,8 +82,13 @@ def verify(
         )
     if solution.bound is not None:
         beyond = solution.bound > paid and not close(solution.bound, paid)
+        contradiction, others = against_known(problem, model, solution.bound, known)
         checks.append(
-            Check("bound", not beyond, f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}")
+            Check(
+                "bound",
+                not beyond and not contradiction,
+                f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}{others}",
+            )
         )
     return checks + verify_tree(problem, heap, tree, dataset)
 

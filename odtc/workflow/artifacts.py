@@ -1,5 +1,6 @@
 """The files of a run: written by one command, opened again by the next."""
 
+import hashlib
 import json
 import zlib
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from odtc.base.atomic_write import stem_of, write_text
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
-from odtc.errors import ChoiceError, ManifestError, ModelError, SolutionError
+from odtc.errors import ChoiceError, ManifestError, ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
 from odtc.model.milp import Model
@@ -22,26 +23,43 @@ from odtc.problem.cuts import cut
 from odtc.solvers.log_parser import Said
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
-from odtc.trees.tree import Tree
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree, read_tree
+from odtc.workflow.claims import settled_claim
+from odtc.workflow.identity import identified, short
 from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
 
+OF_A_MODEL = (".sol", ".run.json", ".tree.json", ".pool.json", ".html")  # what a run of a model leaves beside it
+
+
 def write_build(
-    model: Model, stem, format: str | None = "mps", gzip: bool = False, point=None, dialect: str | None = None
+    model: Model,
+    stem,
+    format: str | None = "mps",
+    gzip: bool = False,
+    point=None,
+    dialect: str | None = None,
+    keep: tuple = (),
 ) -> list[Path]:
     """STEM.mps (.lp; none for format None), STEM.odt.json, and the start; the paths.
 
     The start goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`), or with a dialect to
     STEM.start.NAME.SUFFIX in the form of that solver, with "all" in every solver's. Older starts
-    beside a model file written anew are removed: they would be of another model.
+    beside a model file written anew are removed: they would be of another model. So is what belonged to the model
+    that this one replaces (`outdated`), but for the files `keep`.
     """
-    files = []
+    files, model = [], identified(model)
+    for old in outdated(model, stem, keep):
+        old.unlink(missing_ok=True)
     if format is not None:
         suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
         cuts = dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts
-        files.append(write_model(model, f"{stem}{suffix}", format, cuts))
+        digest = hashlib.sha256()
+        files.append(write_model(model, f"{stem}{suffix}", format, cuts, digest))
+        model = replace(model, content=digest.hexdigest())
     files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
     if point is not None:
         # A format that cannot say the model's names has its own, and a start speaks of columns by name.
@@ -55,6 +73,24 @@ def write_build(
             if old not in files:
                 old.unlink(missing_ok=True)
     return files
+
+
+def outdated(model: Model, stem, keep=()) -> list[Path]:
+    """The solution, the record, the tree and the page of STEM that are of another model than this one; none if there
+    is no manifest, or it is of the same model."""
+    manifest = Path(f"{stem}{SUFFIX}")
+    try:
+        facts = json.loads(manifest.read_bytes())
+        same = isinstance(facts, dict) and facts.get("identity") == identified(model).identity
+    except OSError:
+        return []
+    except (ValueError, RecursionError):
+        same = False
+    if same:
+        return []
+    there = [path for suffix in OF_A_MODEL if (path := Path(f"{stem}{suffix}")).is_file()]
+    kept = [Path(path) for path in keep if path is not None and Path(path).is_file()]
+    return [path for path in there if not any(path.samefile(other) for other in kept)]
 
 
 def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -> list[Path]:
@@ -97,6 +133,9 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
 
     Where there is no solution, an older file of this name is removed: it would pass for one.
     """
+    if not solution.model:
+        model = identified(model)
+        solution = replace(solution, model=model.identity, content=model.content)
     path, solution = Path(path), in_own_sense(model, solution)
     model = replace(model, c=-model.c, offset=-model.offset) if model.maximised else model
     files = []
@@ -171,13 +210,20 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
     facts |= {"n_cols": model.n_cols, "n_model_rows": model.n_rows, "nnz": model.nnz}
     if Path(stem + SUFFIX).exists():
         manifest = read_manifest(stem + SUFFIX)
-        manifest.expect(model, f"there stands in {str(path)!r}")
+        manifest.expect_model(model.identity, f"the model file {str(path)!r}")
+        if not manifest.content or manifest.content == model.content:
+            manifest.expect(model, f"there stands in {str(path)!r}")
         size = model.n_cols, model.n_rows, model.nnz
         facts = ProblemFacts.of(manifest.problem, size, manifest.facts["data"]["n_rows_dropped"]).to_json()
     start_path = start_beside(path, solvers) if start_path is None else start_path
     point = None
     if start_path is not None and str(start_path) != "none":
         raw = read_point(start_path)
+        if raw.model and model.identity and raw.model != model.identity:
+            raise SolutionError(
+                f"the start {str(start_path)!r} is of the model {short(raw.model)}…, the file {str(path)!r} is the "
+                f"model {short(model.identity)}…; --start names another, or none"
+            )
         if raw.values is not None:
             try:
                 point = raw.on(model.columns)
@@ -299,11 +345,14 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     said = said_in_log(log_path) if log_path is not None else Said()
     raw = raw.under(said.termination, said.has_point)
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
+    record = read_run(path)
+    named, content = (record.model, record.content) if record is not None else (raw.model, raw.content)
+    manifest.expect_model(named, f"the solution {str(path)!r}")
     x = manifest.point(raw)
     problem = manifest.problem
     model = manifest.with_separated(cut.add(problem, constraint.built(problem), manifest.cuts))
     manifest.expect(model)
-    record = read_run(path)
+    model = replace(model, identity=manifest.identity, content=manifest.content)
     if record is not None:
         solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
     else:
@@ -316,4 +365,27 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
         solution = Solution(
             x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective, message=doubt
         )
+    model, solution = settled_claim(manifest, model, replace(solution, model=named, content=content), Path(path))
     return model, solution, manifest
+
+
+def known_trees(model: Model, solution_path, manifest: Manifest) -> list[tuple[str, HeapTree]]:
+    """The trees beside a solution and its manifest by the names of their files: the starts, and the tree of the last
+    run. What cannot be read, or is of another model, is left out."""
+    problem, found = model.problem, []
+    stems = dict.fromkeys([stem_of(solution_path), str(manifest.path).removesuffix(SUFFIX)])
+    for path in (Path(stem + ending) for stem in stems for ending in (".start.sol", ".mst", ".tree.json")):
+        if not path.is_file():
+            continue
+        try:
+            if path.suffix == ".json":
+                heap = HeapTree.from_tree(read_tree(path), problem.encoded, problem.topology)
+            else:
+                raw = read_point(path)
+                if raw.model != manifest.identity or (x := manifest.point(raw)) is None:
+                    continue
+                heap = problem.module.decode(problem, model.split(x))
+            found.append((path.name, heap))
+        except OdtcError:
+            continue
+    return found

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base import deadline
-from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import grow
 from odtc.model.milp import Model
 from odtc.problem.constraints import constraint
@@ -16,6 +16,7 @@ from odtc.problem.cuts.separation import separated
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import read_tree
+from odtc.workflow.identity import identified
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
@@ -34,10 +35,10 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     names = cut.choose(problem, built, names)
     model = cut.add(problem, built, names)
     broken = tuple(name for name in names if separates(name))
-    if not broken:
-        return model
-    rounds = rounds or relaxations()
-    return separated(model, broken, rounds.solve, rounds.tell)
+    if broken:
+        rounds = rounds or relaxations()
+        model = separated(model, broken, rounds.solve, rounds.tell)
+    return identified(model)
 
 
 def pricing(problem: Problem, text: str) -> Model:
@@ -153,6 +154,15 @@ def prepare(
             # A heuristic that takes long gives way to the one that takes a moment.
             heap = heap if known else known_tree(problem, "cart")
             return Prepared(problem, None, None, _kept(problem, heap, start_from), began, time_limit)
+
+
+def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
+    """CART's tree, made one of the formulation's, by name; none if it cannot be made to satisfy the constraints."""
+    try:
+        heap = _kept(problem, known_tree(problem, "cart"), "cart")
+    except (ChoiceError, TreeError):
+        return []
+    return [] if heap is None else [("CART", heap)]
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

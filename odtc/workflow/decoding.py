@@ -1,11 +1,12 @@
 """A Solution to its tree, checked; and trees that came to be without a solver."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.errors import ChoiceError, NoSolutionError
+from odtc.errors import ChoiceError, NoSolutionError, SolutionError
 from odtc.model.feasibility import Check
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination
@@ -14,17 +15,21 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import floored, proves, verify_filled, verify_tree
 from odtc.verification.verify import verify as run_checks
-from odtc.workflow.compiling import Prepared
+from odtc.workflow.compiling import Prepared, greedy
+from odtc.workflow.identity import short
 from odtc.workflow.messages import COMPILER, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import filled, taken
 from odtc.workflow.run_facts import SolveFacts
 
 
-def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> Decoded:
-    """The checked tree of a solution; `dataset` (the file read anew) adds the check against it.
+def decode(
+    model: Model, solution: Solution, dataset: Dataset | None = None, known: Sequence[tuple[str, HeapTree]] = ()
+) -> Decoded:
+    """The checked tree of a solution; `dataset` (the file read anew) adds the check against it. Its bound is held
+    against CART's tree and those that are `known` by name.
 
-    Raises NoSolutionError where the solver found no point.
+    Raises NoSolutionError if the solver found no point, SolutionError for a solution of another model.
     """
     if getattr(model, "problem", None) is None or not isinstance(solution, Solution):
         raise ChoiceError(
@@ -33,14 +38,20 @@ def decode(model: Model, solution: Solution, dataset: Dataset | None = None) -> 
             "`odtc decode FILE` reads a solution file"
         )
     problem = model.problem
+    if solution.model and model.identity and solution.model != model.identity:
+        raise SolutionError(
+            f"the solution is of the model {short(solution.model)}…, this model is {short(model.identity)}…; solve "
+            "this model"
+        )
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
     heap = problem.module.decode(problem, model.split(solution.x))
     tree, dataset = heap.to_tree(problem.encoded), _read_anew(problem, dataset)
-    checks = run_checks(problem, model, solution, heap, tree, dataset)
+    known = [*known, *greedy(problem)] if solution.bound is not None else ()
+    checks = run_checks(problem, model, solution, heap, tree, dataset, known)
     paid = tree_cost(problem, heap)
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
-        solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
+        solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, scope="")
     return _decoded(problem, heap, tree, checks, floored(problem, solution), dataset)
 
 
@@ -135,9 +146,15 @@ def without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled
     return Fit(problem, None, decoded, replace(SolveFacts.of(solution), has_solution=True), dataset, labelled)
 
 
-def finish(model: Model, solution: Solution, labelled: Dataset | None = None, dataset: Dataset | None = None) -> Fit:
+def finish(
+    model: Model,
+    solution: Solution,
+    labelled: Dataset | None = None,
+    dataset: Dataset | None = None,
+    known: Sequence[tuple[str, HeapTree]] = (),
+) -> Fit:
     """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
-    rows `labelled`; `dataset` as in `decode`."""
+    rows `labelled`; `dataset` and `known` as in `decode`."""
     dataset = _read_anew(model.problem, dataset)
-    decoded = decode(model, solution, dataset)
+    decoded = decode(model, solution, dataset, known)
     return Fit(model.problem, model, decoded, SolveFacts.of(settled(model, decoded)), dataset, labelled)

@@ -33,6 +33,7 @@ from odtc.problem.cuts import separation
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow.identity import identity_of, short
 from odtc.workflow.row_selection.selection import taken
 
 SCHEMA = "odtc.manifest/1"
@@ -52,6 +53,8 @@ def _test_shape(value, place):
 
 # The shape of a manifest (odtc.base.json_schema). "cost" and "constraints" are not in those of the first version.
 SHAPE = {
+    "identity?": TEXT,
+    "content?": (TEXT, None),
     "data": {
         "name": TEXT,
         "target": TEXT,
@@ -101,6 +104,24 @@ class Manifest:
     def cuts(self) -> tuple[str, ...]:
         """The cut families whose rows the model has."""
         return tuple(self.facts["model"].get("cuts", ()))
+
+    @property
+    def identity(self) -> str:
+        """The identity of the model (odtc.workflow.identity); "" in a manifest of a version that had none."""
+        return self.facts.get("identity") or ""
+
+    @property
+    def content(self) -> str:
+        """SHA-256 of the unpacked bytes of the model file that was built; "" if none was written."""
+        return self.facts.get("content") or ""
+
+    def expect_model(self, identity: str, whose: str) -> None:
+        """Raises ManifestError if what names a model names another one than this manifest."""
+        if identity and self.identity and identity != self.identity:
+            raise ManifestError(
+                f"{whose} is of the model {short(identity)}…, the manifest {str(self.path)!r} of the model "
+                f"{short(self.identity)}…; build and solve it again, or name its own manifest"
+            )
 
     @property
     def n_cols(self) -> int:
@@ -163,6 +184,8 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
     return {
         "schema": SCHEMA,
         "odtc": odtc.__version__,
+        "identity": model.identity or identity_of(problem, model.cuts),
+        "content": model.content or None,
         "data": {
             "name": encoded.name,
             **source,
@@ -283,7 +306,11 @@ def read_manifest(path) -> Manifest:
         )
     try:
         validate(facts, SHAPE)
-        return Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
+        manifest = Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
+        if manifest.identity and facts.get("odtc") == odtc.__version__:
+            if identity_of(manifest.problem, manifest.cuts) != manifest.identity:
+                raise ValueError("its identity is not that of what it holds, so it was changed after it was written")
+        return manifest
     except OdtcError as problem:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
     except (

@@ -199,4 +199,5 @@ def settled(model: Model, decoded: Decoded) -> Solution:
     ]
     if not near[0]:
         return solution
-    return replace(solution, objective=paid, bound=paid if near[1] else solution.bound)
+    exact = near[1] and not solution.scope  # the bound of an edited model is not one of this
+    return replace(solution, objective=paid, bound=paid if exact else solution.bound)

@@ -30,6 +30,8 @@ SHAPE = {
     "schema": TEXT,
     "solution_file": (TEXT, None),
     "sha256": (TEXT, None),
+    "model?": (TEXT, None),
+    "content?": (TEXT, None),
     "solver": TEXT,
     "termination": TEXT,
     "objective": MAYBE,
@@ -75,6 +77,8 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
         "schema": SCHEMA,
         "solution_file": Path(solution_path).name if solution_path else None,
         "sha256": _digest(solution_path) if solution_path else None,
+        "model": solution.model or None,
+        "content": solution.content or None,
         "solver": solution.solver,
         "options": _options_to_json(options) | ({} if start is None else {"start": str(start)}),
         "termination": str(solution.termination),
@@ -134,6 +138,8 @@ def read_run(solution_path) -> Solution | None:
                 tuple(tuple(entry) for entry in facts["history"]),
                 facts["message"],
                 race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
+                model=facts.get("model") or "",
+                content=facts.get("content") or "",
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):
             continue  # a record that cannot be read is no record

@@ -81,7 +81,7 @@ class FileSink(Sink):
         self._stem_of, self.format, self.gzip, self.keep = stem_of, format, gzip, keep
         self.pool, self.within, self.log = pool, within, log
         self.stem, self.files, self.tree = "", [], None
-        self._mark, self._built, self._logs = "", [], []
+        self._mark, self._built, self._logs, self._start = "", [], [], None
 
     @property
     def wants_model(self) -> bool:
@@ -95,6 +95,7 @@ class FileSink(Sink):
 
     def posed(self, problem: Problem, spec: RunSpec) -> None:
         self.stem = self._stem_of(problem) + self._mark
+        self._start = spec.model.start
         near_optimal.expect_pool_options(problem, self.pool, self.within)
         self._refuse_what_cannot_be(problem, spec)
         if self.keep:
@@ -139,7 +140,7 @@ class FileSink(Sink):
 
     def built(self, model: Model) -> Path | None:
         written = None if loop_of(model.problem) else self.format
-        self._built = artifacts.write_build(model, self.stem, written, self.gzip)
+        self._built = artifacts.write_build(model, self.stem, written, self.gzip, keep=(self._start,))
         return self._built[0] if written else None
 
     def solved(self, first: Model, last: Model, solution: Solution, spec: RunSpec) -> None:

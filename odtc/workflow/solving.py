@@ -14,6 +14,7 @@ from odtc.solvers import portfolio, portfolio_members
 from odtc.solvers.solve import solve as run_solver
 from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import floored
+from odtc.workflow.identity import identified
 from odtc.workflow.messages import START_INSTEAD
 from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
@@ -110,6 +111,7 @@ def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing:
             f"file"
         )
     found = _solve(model, spec, hearing, start, hearing.progress, spec.time_limit, path)
+    found = replace(found, model=model.identity, content=model.content)
     return floored(model.problem, found) if model.problem is not None else found
 
 
@@ -147,7 +149,8 @@ def solve_or_loop(
     rounds = Rounds(solve_round, spec.time_limit, hearing.progress, hearing.log, keep)
     timed = {"left": rounds.remaining} if getattr(model.problem.module, "TIMED", False) else {}
     last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
-    return last, replace(floored(model.problem, solution), seconds=rounds.seconds)
+    last = identified(last)
+    return last, replace(floored(model.problem, solution), seconds=rounds.seconds, model=last.identity)
 
 
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:

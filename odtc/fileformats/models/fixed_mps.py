@@ -26,7 +26,8 @@ def write(model: Model, stream, cuts: bool = False) -> None:
             "use --format mps"
         )
     columns, rows = fixed_names(model.n_cols, "C"), fixed_names(model.n_rows, "R")
-    mps_writer.write(model, stream, rows, lambda a, b: columns[a:b], f"NAME          {model.name}\n", cuts)
+    title = f"NAME          {model.name}\n" + mps_writer.identity_card(model)
+    mps_writer.write(model, stream, rows, lambda a, b: columns[a:b], title, cuts)
 
 
 def read(data: bytes, name: str) -> Model:

@@ -6,7 +6,16 @@ import numpy as np
 
 from odtc.base.text import show_number
 from odtc.fileformats import lp_reader
-from odtc.fileformats.model_files import finite_sides, gather, lines, name_table, number_table, row_sections, text_table
+from odtc.fileformats.model_files import (
+    finite_sides,
+    gather,
+    identity_words,
+    lines,
+    name_table,
+    number_table,
+    row_sections,
+    text_table,
+)
 from odtc.model.milp import Model
 
 NAME = "lp"
@@ -19,7 +28,9 @@ SECTIONS = {"rows": b"Subject To\n", "user": b"User Cuts\n", "lazy": b"Lazy Cons
 
 def write(model: Model, stream, cuts: bool = False) -> None:
     names = name_table(model.columns)
-    stream.write(f"\\ {model.name}\nMinimize\n obj:".encode("ascii"))
+    words = identity_words(model)
+    comment = f"\\ {model.name}\n" + (f"\\ {words}\n" if words else "")
+    stream.write(f"{comment}Minimize\n obj:".encode("ascii"))
     for begin, end, _ in _blocks(model):
         _write_entries(
             stream, names[begin:end], np.arange(end - begin), model.c[begin:end], np.arange(end - begin) % PER_LINE == 0

@@ -13,7 +13,12 @@ def write(model: Model, stream, cuts: bool = False) -> None:
     names = name_table(model.columns)
     # FREE on the NAME card: without it CBC 2.10 and SYMPHONY take short lines for the fixed form.
     mps_writer.write(
-        model, stream, name_table(model.rows), lambda a, b: names[a:b], f"NAME          {model.name}  FREE\n", cuts
+        model,
+        stream,
+        name_table(model.rows),
+        lambda a, b: names[a:b],
+        f"NAME          {model.name}  FREE\n" + mps_writer.identity_card(model),
+        cuts,
     )
 
 

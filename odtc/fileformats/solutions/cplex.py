@@ -11,6 +11,7 @@ import numpy as np
 
 from odtc.base.text import show_number
 from odtc.errors import SolutionError
+from odtc.fileformats.model_files import identity_words
 from odtc.fileformats.solution_files import RawPoint, number
 from odtc.model.name_spans import Words
 from odtc.model.points import name_list
@@ -113,8 +114,10 @@ def _ordered(attributes: list[str]) -> list[str]:
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
     objective = show_number(model.objective(x))
+    words = identity_words(model, file=True)
+    comment = f"<!-- {words} -->\n" if words else ""
     stream.write(
-        f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<CPLEXSolutions version="1.2">\n'
+        f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n{comment}<CPLEXSolutions version="1.2">\n'
         f'<CPLEXSolution version="1.2">\n <header problemName={quoteattr(model.name)} solutionName="odtc" '
         f'solutionIndex="0" '
         f'objectiveValue="{objective}" MIPStartEffortLevel="4"/>\n <variables>\n'.encode()

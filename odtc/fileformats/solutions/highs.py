@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from odtc.base.text import show_number
-from odtc.fileformats.model_files import gather, lines, name_table, number_table
+from odtc.fileformats.model_files import gather, identity_words, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, cut_off, number
 from odtc.fileformats.status_words import HIGHS
 from odtc.model.name_spans import table
@@ -66,3 +66,5 @@ def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None
             texts, code = number_table(values)
             stream.write(lines(name_table(blocks), " ", gather(texts, code), "\n"))
     stream.write(b"\n# Dual solution values\nNone\n\n# Basis\nHiGHS_basis_file v2\nNone\n")
+    if words := identity_words(model, file=True):  # HiGHS reads no further than the basis
+        stream.write(f"# {words}\n".encode("ascii"))

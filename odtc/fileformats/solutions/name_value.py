@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from odtc.base.text import show_number
-from odtc.fileformats.model_files import gather, lines, name_table, number_table
+from odtc.fileformats.model_files import gather, identity_words, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, number
 from odtc.fileformats.status_words import CUOPT
 from odtc.model.name_spans import table
@@ -48,7 +48,9 @@ def read(data: bytes) -> RawPoint:
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
-    stream.write(f"# Objective value = {show_number(model.objective(x))}\n".encode("ascii"))
+    words = identity_words(model, file=True)
+    comment = f"# {words}\n" if words else ""
+    stream.write(f"# Objective value = {show_number(model.objective(x))}\n{comment}".encode("ascii"))
     if len(x):
         texts, code = number_table(x)
         stream.write(lines(name_table(model.columns), " ", gather(texts, code), "\n"))

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from odtc.errors import SolutionError
-from odtc.fileformats.model_files import gather, lines, name_table, number_table
+from odtc.fileformats.model_files import gather, identity_words, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, cut_off
 from odtc.model.name_spans import table
 from odtc.model.solution import Termination
@@ -18,12 +18,12 @@ NAME = "xpress"
 SUFFIX = ".slx"
 SUMMARY = "Xpress solution file and start (.slx)"
 
-HEADER = re.compile(rb"\s*(?:NAME\b.*\n)?")
+HEADER = re.compile(rb"\s*(?:NAME\b.*\n)?(?:\*.*\n)*")
 END = re.compile(rb"^ENDATA\s*\Z", re.M)
 
 
 def matches(head: bytes) -> bool:
-    return bool(re.match(rb"\s*(NAME\b.*\n\s*(C |ENDATA)|ENDATA\s*\Z|C +\S+ +[-+\d.]\S* *\n)", head))
+    return bool(re.match(rb"\s*(NAME\b.*\n(?:\*.*\n)*\s*(C |ENDATA)|ENDATA\s*\Z|C +\S+ +[-+\d.]\S* *\n)", head))
 
 
 def read(data: bytes) -> RawPoint:
@@ -46,7 +46,8 @@ def read(data: bytes) -> RawPoint:
 
 
 def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
-    stream.write(f"NAME {model.name}\n".encode())
+    words = identity_words(model, file=True)
+    stream.write((f"NAME {model.name}\n" + (f"* {words}\n" if words else "")).encode())
     if len(x):
         texts, code = number_table(x)
         stream.write(lines(" C ", name_table(model.columns), " ", gather(texts, code), "\n"))

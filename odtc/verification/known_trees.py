@@ -1,0 +1,54 @@
+"""A claimed bound against trees that are known: none of them may cost less than it."""
+
+from collections.abc import Sequence
+
+from odtc.errors import ModelError, TreeError
+from odtc.model.feasibility import check_point, close
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import broken, complete
+from odtc.problem.cuts.cut import arranged
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+
+def against_known(
+    problem: Problem, model: Model, bound: float, trees: Sequence[tuple[str, HeapTree]]
+) -> tuple[bool, str]:
+    """(whether a feasible tree costs less than a bound, words on what the trees cost).
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+        The model of the problem; with `edited`, the bound is of the edited model, and only trees whose point satisfies
+        its rows count.
+    bound : float
+        What is claimed that no tree costs less than, in the model's objective.
+    trees : sequence of (str, HeapTree)
+        Trees in hand, each with what it is called.
+    """
+    words = ""
+    for name, heap in trees:
+        paid = _cost(problem, model, heap, bound)
+        if paid is None:
+            continue
+        if paid < bound and not close(paid, bound):
+            return True, f", but {name} costs {paid:.10g}"
+        words += f", {name} {paid:.10g}"
+    return False, words
+
+
+def _cost(problem: Problem, model: Model, heap: HeapTree, bound: float) -> float | None:
+    """What a tree costs, None for one that is not feasible. A tree that costs no less than the bound is not made a
+    point, which takes time: it contradicts nothing."""
+    try:
+        paid = problem.module.objective(problem, heap)
+        if paid >= bound or close(paid, bound):
+            return paid
+        if broken(problem, heap) or heap.fewest_rows(problem.encoded) < getattr(problem.params, "n_min", 0):
+            return None
+        point = complete(problem, model, arranged(problem, model, heap))
+    except (TreeError, ModelError):
+        return None
+    solved = model.edited or model
+    return solved.objective(point) if all(check.passed for check in check_point(solved, point)) else None

@@ -1,0 +1,128 @@
+"""Whether what a solution file claims is claimed of the model that was built.
+
+A solution names the model and the content of the model file that was solved. If it names none, another program wrote
+it, and nothing tells which file that program read; if it names another content, the file was edited, or written anew by
+another program.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.atomic_write import stem_of
+from odtc.errors import ModelError, OdtcError
+from odtc.fileformats.model_files import read_model
+from odtc.fileformats.solution_files import RawPoint
+from odtc.model.milp import Model
+from odtc.model.name_spans import Words
+from odtc.model.points import name_list
+from odtc.model.solution import Solution, Termination
+from odtc.workflow.manifest import SUFFIX, Manifest
+
+ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
+EDITED = "the edited model"
+
+
+def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Path) -> tuple[Model, Solution]:
+    """The model, with the edited one if that was solved, and the solution with the claim that it can make.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    model : Model
+        The model that the manifest describes, built again.
+    solution : Solution
+        As its file states it; `model` and `content` are what the file names, "" if it names none.
+    path : Path
+        The solution file, beside which the model file is looked for.
+    """
+    if not solution.has_solution:
+        return model, solution
+    if not solution.model or not manifest.identity:
+        told = "which model it is of" if manifest.identity else "which model it is of, nor does the manifest"
+        return model, _unproved(
+            solution,
+            f"the file does not say {told}, so what it claims is not taken for proved; `odtc solve` on the model file "
+            "writes one that does, odtc verify --confirm SOLVER asks a solver for a bound",
+        )
+    if solution.content in ("", manifest.content):
+        return model, solution
+    solved = _file_of(manifest, solution.content, path)
+    if solved is None:
+        return model, _unproved(
+            solution,
+            "the model file that was solved is not the one that was built, and it is not at hand, so nothing is proved",
+        )
+    try:
+        solved = _under_columns(manifest, model, solved)
+    except OdtcError as problem:
+        return model, _unproved(
+            solution, f"the model file was edited since it was built, so nothing is proved: {problem}"
+        )
+    if solved is None:  # the same model in other words
+        return model, solution
+    if not np.array_equal(solved.c, model.c) or solved.offset != model.offset:
+        return model, _unproved(
+            solution, "the objective in the model file was edited since it was built, so nothing is proved"
+        )
+    return replace(model, edited=solved), replace(solution, scope=EDITED)
+
+
+def _unproved(solution: Solution, why: str) -> Solution:
+    """The solution without what it claims to have proved."""
+    if solution.termination != Termination.OPTIMAL and solution.bound is None:
+        return solution
+    end = Termination.UNKNOWN if solution.termination == Termination.OPTIMAL else solution.termination
+    message = f"{why}; {solution.message}" if solution.message else why
+    return replace(solution, termination=end, bound=None, message=message)
+
+
+def _file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
+    """The model file of this content beside the solution or the manifest; None if there is none."""
+    stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
+    for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
+        try:
+            if place.is_file() and (found := read_model(place)).content == content:
+                return found
+        except ModelError:
+            continue
+    return None
+
+
+def _under_columns(manifest: Manifest, model: Model, other: Model) -> Model | None:
+    """Another model under the columns of this one, in their order; None if it is the same model.
+
+    Raises SolutionError if it has other columns.
+    """
+    place = manifest.point(
+        RawPoint("", Words.of(name_list(other.columns)), np.arange(other.n_cols, dtype=float), n_columns=other.n_cols)
+    ).astype(int)
+    moved = replace(
+        other,
+        c=other.c[place],
+        col_lower=other.col_lower[place],
+        col_upper=other.col_upper[place],
+        integrality=other.integrality[place],
+        columns=model.columns,
+        matrix=other.A.tocsc()[:, place],
+        terms=(),
+    )
+    vectors = ("c", "col_lower", "col_upper", "integrality")
+    same = moved.offset == model.offset and all(
+        np.array_equal(getattr(moved, name), getattr(model, name)) for name in vectors
+    )
+    return None if same and _rows(moved) == _rows(model) else moved
+
+
+def _rows(model: Model) -> Counter:
+    """The rows of a model as a multiset of bytes: sides, columns and coefficients."""
+    A = model.A.tocsr()
+    A.sort_indices()
+    ends, places, data = A.indptr.tolist(), A.indices.astype("<i8"), A.data.astype("<f8")
+    sides = np.stack([model.row_lower, model.row_upper], axis=1).astype("<f8")
+    return Counter(
+        sides[i].tobytes() + places[begin:end].tobytes() + data[begin:end].tobytes()
+        for i, (begin, end) in enumerate(zip(ends[:-1], ends[1:]))
+    )

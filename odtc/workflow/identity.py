@@ -1,0 +1,93 @@
+"""The identity of a model: one SHA-256 of all that determines it, known before its first byte is written.
+
+It is of the encoded rows, the tests, the costs, the formulation with its version and parameters, the constraints and
+the cut families; not of the host, the folder, the name of the data or the format of the file. The manifest, the model
+file, the starts, the run record and the solution carry it, and whoever reads two of them compares.
+"""
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import replace
+
+import numpy as np
+
+import odtc
+from odtc.model.milp import Model
+from odtc.problem.parameters import parameter_key
+from odtc.problem.problem import Problem
+
+SCHEMA = "odtc.identity/1"
+
+
+def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odtc.__version__) -> str:
+    """The identity of the model of a problem with the rows of these cut families.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is compiled.
+    cuts : tuple of str
+        Names of cut families, as in `Model.cuts`.
+    version : str
+        Version of the package that compiles; that of the formulation itself counts, if it states one (VERSION).
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    encoded, module = problem.encoded, problem.module
+    features = encoded.features
+    facts = {
+        "schema": SCHEMA,
+        "formulation": problem.formulation,
+        "version": getattr(module, "VERSION", version),
+        "depth": int(problem.topology.depth),
+        "params": _set_params(problem.params),
+        "constraints": [str(given) for given in problem.constraints],
+        "cuts": list(cuts),
+        "target": encoded.target,
+        "classes": list(encoded.classes),
+        "features": [feature.to_json() for feature in features],
+        "missing": encoded.missing,
+        "tests": [
+            [split.to_json(features), bool(left), [[s.to_json(features), bool(same)] for s, same in merged]]
+            for split, left, merged in zip(encoded.tests, encoded.ones_left, encoded.stands_for)
+        ],
+        "groups": [[of.text, list(of.names)] for of in encoded.groups],
+    }
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=True).encode("ascii"))
+    arrays = [
+        (np.packbits(encoded.X, axis=1), "u1"),
+        (encoded.y, "<i4"),
+        (encoded.weight, "<f8"),
+        (encoded.copies, "<i8"),
+        (np.asarray(encoded.cost, float), "<f8"),
+        *((of.weight, "<f8") for of in encoded.groups),
+    ]
+    if getattr(module, "WEIGHS", False):
+        arrays.append((encoded.values, "<f8"))
+    for array, kind in arrays:
+        digest.update(f"{array.shape}{kind}".encode("ascii"))
+        digest.update(np.ascontiguousarray(array, kind).tobytes())
+    return digest.hexdigest()
+
+
+def identified(model: Model) -> Model:
+    """The model with its identity; a model that was not built from a problem as it is."""
+    if model.problem is None:
+        return model
+    return replace(model, identity=identity_of(model.problem, model.cuts))
+
+
+def short(identity: str) -> str:
+    """The first digits of an identity, for messages."""
+    return identity[:12]
+
+
+def _set_params(params) -> dict:
+    """The parameters that differ from their defaults: a new one changes no identity until it is set."""
+    fields = {parameter_key(field): field for field in dataclasses.fields(params)}
+    values = {key: getattr(params, field.name) for key, field in fields.items()}
+    return {key: value for key, value in values.items() if value != fields[key].default}

@@ -1,0 +1,225 @@
+"""A run has one identity: what was solved is what was built, or it is said that it is not."""
+
+import gzip
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from odtc.model.solution import Options, Solution
+from odtc.problem.constraints.constraint import complete
+from odtc.trees.heap_tree import HeapTree, blank
+from odtc.workflow import artifacts
+from tests.command_line import MONKS, odtc
+
+MONKS_1 = MONKS / "monks-1.csv"
+needs_cbc = pytest.mark.skipif(not shutil.which("cbc"), reason="cbc is not installed")
+
+
+def cbc(folder, model, solution):
+    words = ["cbc", model, "-ratio", "0", "-solve", "-solution", solution]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True, timeout=120)
+
+
+def build(folder, *more, depth=1, stem="m"):
+    said = odtc("build", MONKS_1, "--depth", depth, "--encoding", "onehot", "-o", stem, *more, folder=folder)
+    assert said.code == 0, said.err
+    return said
+
+
+def solve(folder, stem="m", *more):
+    said = odtc("solve", f"{stem}.mps", "--solver", "highs", *more, folder=folder)
+    assert said.code == 0, said.err
+
+
+def manifest(folder, stem="m"):
+    return json.loads((folder / f"{stem}.odt.json").read_text())
+
+
+def test_a_solution_of_the_model_that_was_replaced_is_removed_or_refused(tmp_path):
+    build(tmp_path)
+    solve(tmp_path)
+    shutil.copy(tmp_path / "m.sol", tmp_path / "kept.sol")
+    for name in ("m.tree.json", "m.run.json"):
+        if not (tmp_path / name).exists():
+            (tmp_path / name).write_text("{}")
+    said = build(tmp_path, "--class-weight", "0=0.2,1=1")
+    assert not any((tmp_path / f"m{end}").exists() for end in (".sol", ".run.json", ".tree.json"))
+    assert "m.sol" in said.err and "replaced" in said.err
+    assert odtc("decode", "m.sol", folder=tmp_path).code == 1
+    refused = odtc("decode", "kept.sol", "--manifest", "m.odt.json", folder=tmp_path)
+    assert refused.code == 1 and "is of the model" in refused.err and "Traceback" not in refused.err
+
+
+def test_built_again_the_same_everything_stays(tmp_path):
+    build(tmp_path)
+    solve(tmp_path)
+    build(tmp_path)
+    assert odtc("decode", "m.sol", "--json", folder=tmp_path).facts["termination"] == "optimal"
+
+
+@needs_cbc
+def test_a_foreign_solution_of_the_model_that_was_replaced_proves_nothing(tmp_path):
+    build(tmp_path)
+    cbc(tmp_path, "m.mps", "old.sol")
+    build(tmp_path, "--class-weight", "0=0.2,1=1")
+    said = odtc("decode", "old.sol", "--manifest", "m.odt.json", folder=tmp_path)
+    assert "proved" not in said.out.replace("not proved", "")
+
+
+def with_row(text: str, test: str, name="only") -> str:
+    """The model file with the row: the root asks this test."""
+    lines = text.splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.startswith("COLUMNS"))
+    lines.insert(at, f" E  {name}\n")
+    last = max(i for i, line in enumerate(lines) if line.split()[:1] == [test] and "obj" not in line)
+    lines.insert(last + 1, f"    {test}  {name}  1\n")
+    rhs = next(i for i, line in enumerate(lines) if line.startswith("RHS"))
+    lines.insert(rhs + 1, f"    RHS       {name}  1\n")
+    return "".join(lines)
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """monks-1 at depth 2 with a row of one's own: the root may ask test 7 only."""
+    build(tmp_path, depth=2)
+    model = tmp_path / "m.mps"
+    (tmp_path / "built.mps").write_text(model.read_text())
+    model.write_text(with_row(model.read_text(), "b_1_07"))
+    return tmp_path
+
+
+@needs_cbc
+def test_the_optimum_of_an_edited_model_by_another_program_is_not_that_of_the_data(edited):
+    cbc(edited, "m.mps", "m.sol")
+    said = odtc("decode", "m.sol", folder=edited)
+    assert said.code == 0, said.err
+    assert "proved optimal" not in said.out
+    facts = odtc("decode", "m.sol", "--json", folder=edited).facts
+    assert facts["termination"] == "unknown" and facts["bound"] == 0  # what equivalent points leave
+    honest = odtc("fit", MONKS_1, "--encoding", "onehot", "-o", "h", "--json", folder=edited).facts
+    assert honest["objective"] < facts["objective"]
+
+
+def test_the_optimum_of_an_edited_model_is_called_one_of_the_edited_model(edited):
+    solve(edited, "m", "--start", "none")
+    said = odtc("decode", "m.sol", folder=edited)
+    assert said.code == 0, said.err
+    assert "for the edited model, not for the data" in said.out
+    facts = odtc("decode", "m.sol", "--json", folder=edited).facts
+    assert facts["termination"] == "unknown" and facts["bound"] is None
+    assert facts["edited"]["termination"] == "optimal" and facts["edited"]["bound"] == facts["objective"]
+    tree = json.loads((edited / "m.tree.json").read_text())
+    tests = manifest(edited)["encoding"]["tests"]
+    split = tree["root"]["split"]
+    assert {key: tests[7][key] for key in split} == split
+
+
+def test_without_the_edited_file_nothing_is_proved(edited):
+    solve(edited, "m", "--start", "none")
+    (edited / "built.mps").replace(edited / "m.mps")
+    facts = odtc("decode", "m.sol", "--json", folder=edited).facts
+    assert (facts["termination"], facts["bound"]) == ("unknown", 0) and "edited" not in facts
+
+
+def test_a_file_in_other_words_is_the_same_model(tmp_path):
+    build(tmp_path)
+    text = (tmp_path / "m.mps").read_text()
+    (tmp_path / "m.mps").write_text(text.replace("COLUMNS\n", "* a comment\nCOLUMNS\n", 1))
+    solve(tmp_path)
+    facts = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert facts["termination"] == "optimal" and "edited" not in facts
+
+
+@pytest.mark.parametrize("more", [[], ["--format", "lp"], ["--format", "fixed-mps"], ["--gzip"]])
+def test_every_file_of_a_build_names_the_model(more, tmp_path):
+    build(tmp_path, "--dialect", "all", *more)
+    build(tmp_path, *more, stem="n")
+    identity = manifest(tmp_path)["identity"]
+    assert identity == manifest(tmp_path, "n")["identity"] and len(identity) == 64
+    for path in tmp_path.glob("[mn].*"):
+        data = path.read_bytes()
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        if ".cbc." in path.name:  # its format has no comments
+            continue
+        assert identity.encode() in data, path.name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ["--class-weight", "0=0.2,1=1"],
+        ["-p", "lambda=0.1"],
+        ["--constraint", "leaf_rows >= 5"],
+        ["--cuts", "all"],
+        ["--model", "binoct"],
+        ["--depth", "2"],
+        ["--encoding", "auto"],
+    ],
+)
+def test_what_determines_the_model_changes_its_identity(change, tmp_path):
+    build(tmp_path)
+    build(tmp_path, *change, stem="n")
+    assert manifest(tmp_path)["identity"] != manifest(tmp_path, "n")["identity"]
+
+
+def test_a_folder_and_a_name_do_not_change_it(tmp_path):
+    build(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.copy(MONKS_1, tmp_path / "elsewhere" / "other name.csv")
+    said = odtc(
+        "build", "other name.csv", "--depth", 1, "--encoding", "onehot", "-o", "n", folder=tmp_path / "elsewhere"
+    )
+    assert said.code == 0, said.err
+    assert manifest(tmp_path / "elsewhere", "n")["identity"] == manifest(tmp_path)["identity"]
+
+
+def test_a_start_of_another_model_is_refused(tmp_path):
+    build(tmp_path)
+    build(tmp_path, "--class-weight", "0=0.2,1=1", stem="n")
+    said = odtc("solve", "n.mps", "--start", "m.start.sol", folder=tmp_path)
+    assert said.code == 1 and "is of the model" in said.err
+
+
+def test_a_manifest_of_another_build_is_refused(tmp_path):
+    build(tmp_path)
+    build(tmp_path, "--class-weight", "0=0.2,1=1", stem="n")
+    shutil.copy(tmp_path / "n.odt.json", tmp_path / "m.odt.json")
+    said = odtc("solve", "m.mps", folder=tmp_path)
+    assert said.code == 1 and "is of the model" in said.err
+
+
+def test_a_manifest_that_was_changed_is_refused(tmp_path):
+    build(tmp_path)
+    solve(tmp_path)
+    facts = manifest(tmp_path)
+    facts["cost"] = [[0, 0.5], [1, 0]]
+    (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+    said = odtc("decode", "m.sol", folder=tmp_path)
+    assert said.code == 1 and "was changed after it was written" in said.err
+
+
+def test_a_bound_above_a_tree_in_hand_fails_a_check(tmp_path):
+    """The record claims a bound that CART's tree contradicts."""
+    build(tmp_path, depth=2)
+    solve(tmp_path)
+    best = odtc("decode", "m.sol", "--json", folder=tmp_path).facts["objective"]
+    # A tree of one leaf as the solution, with a record that calls it optimal.
+    model, _, opened = artifacts.open_solution(tmp_path / "m.sol")
+    test, label = blank(opened.problem.topology)
+    label[1] = 0
+    x = complete(opened.problem, model, HeapTree(test, label))
+    worse = model.objective(x)
+    assert worse > best
+    artifacts.write_solution(model, Solution(x, "optimal", worse, worse, 1.0, "liar"), Options(), tmp_path / "m.sol")
+    said = odtc("verify", "m.sol", "--json", folder=tmp_path)
+    failed = [check["check"] for check in said.facts["checks"] if not check["passed"]]
+    assert said.code == 1 and failed == ["bound"]
+
+
+def test_a_tree_that_is_the_start_of_its_own_stem_stays(tmp_path):
+    said = odtc("fit", MONKS_1, "--encoding", "onehot", "-o", "m", folder=tmp_path)
+    assert said.code == 0, said.err
+    build(tmp_path, "--class-weight", "0=0.2,1=1", "--start", "m.tree.json", depth=2)
+    assert (tmp_path / "m.tree.json").exists() and not (tmp_path / "m.sol").exists()
