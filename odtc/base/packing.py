@@ -9,8 +9,8 @@ def pack(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode("ascii")
 
 
-def unpack(text: str) -> bytes:
-    """The bytes that `pack` packed.
+def unpack(text: str, most: int | None = None) -> bytes:
+    """The bytes that `pack` packed; of more than `most` bytes the first `most`.
 
     Raises
     ------
@@ -19,4 +19,5 @@ def unpack(text: str) -> bytes:
     zlib.error
         If the bytes are not of zlib.
     """
-    return zlib.decompress(base64.b64decode(text))
+    packed = base64.b64decode(text)
+    return zlib.decompress(packed) if most is None else zlib.decompressobj().decompress(packed, most)

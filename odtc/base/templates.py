@@ -4,12 +4,17 @@ from functools import lru_cache
 from pathlib import Path
 
 import jinja2
+import jinja2.sandbox
 
 from odtc.base.template_filters import FILTERS
 from odtc.errors import ChoiceError, OutputError
 
 # What `odtc.data.column_types` takes for a missing cell, so that an exported tree does; a test compares them.
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+
+
+# What a template of a user may raise.
+FAULTS = (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 def render(name: str, /, templates: str | Path | None = None, **facts: object) -> str:
@@ -23,7 +28,7 @@ def render(name: str, /, templates: str | Path | None = None, **facts: object) -
     except jinja2.TemplateNotFound as problem:
         looked = ", ".join(map(str, folders))
         raise ChoiceError(f"expected a template {str(problem)!r} in {looked}, found none; check its name") from None
-    except (jinja2.TemplateError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+    except FAULTS as problem:
         line = f", line {problem.lineno}" if isinstance(problem, jinja2.TemplateSyntaxError) else ""
         raise OutputError(f"the template {name!r} cannot be filled{line}: {problem}") from problem
 
@@ -32,7 +37,7 @@ def render_line(text: str, **facts: object) -> str:
     """A template of one line, as in a solver's description; raises OutputError."""
     try:
         return _environment(()).from_string(text).render(**facts)
-    except jinja2.TemplateError as problem:
+    except FAULTS as problem:
         raise OutputError(f"the template {text!r} fails: {problem}") from None
 
 
@@ -54,7 +59,8 @@ def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
 
 @lru_cache
 def _environment(folders: tuple[Path, ...]) -> jinja2.Environment:
-    environment = jinja2.Environment(
+    # A template comes from a folder that somebody made: it fills in text, and reaches nothing of Python.
+    environment = jinja2.sandbox.SandboxedEnvironment(
         loader=jinja2.FileSystemLoader([str(folder) for folder in folders]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -1,6 +1,7 @@
 """One column of a data file: its kind, its numbers, its levels and their codes."""
 
 import math
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -11,6 +12,9 @@ from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
 from odtc.errors import DataError
 
 MISSING_CELLS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+
+# A number that is written as a code is, such as 00123: as a level it is not the number 123.
+PADDED = re.compile(r"[+-]?0[0-9]")
 
 # From here on neighbouring integers are the same double, so names are kept as they are written.
 EXACT = 2.0**53
@@ -109,7 +113,7 @@ def levels_of(text: pl.Series) -> tuple[str, ...]:
     values = numbers_of(words)
     if values is None:
         return tuple(sorted(words))
-    if max(map(abs, values), default=0) < EXACT:
+    if max(map(abs, values), default=0) < EXACT and not any(map(PADDED.match, words)):
         return tuple(show_number(value) for value in sorted(set(values)))
     return tuple(word for _, word in sorted(zip(values, words)))
 
@@ -125,9 +129,10 @@ def codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
     words = text.drop_nulls().unique().to_list()
     found = {word: place[word] for word in words if word in place}
     values = numbers_of(levels)
-    if len(found) < len(words) and values and max(map(abs, values)) < EXACT:
+    written = values and max(map(abs, values)) < EXACT and not any(map(PADDED.match, levels))
+    if len(found) < len(words) and written:
         for word, value in zip(words, pl.Series(words).cast(pl.Float64, strict=False)):
-            if value is not None and math.isfinite(value) and show_number(value) in place:
+            if value is not None and math.isfinite(value) and show_number(value) in place and not PADDED.match(word):
                 found[word] = place[show_number(value)]
     if not found:
         coded = np.full(len(text), -1.0)

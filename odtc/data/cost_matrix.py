@@ -66,7 +66,12 @@ def cost_matrix(classes: Names, class_weights: np.ndarray, class_weight=None, co
 
 def _is_file(cost) -> bool:
     text = str(cost)
-    return isinstance(cost, Path) or "=" not in text or Path(text).is_file()
+    if isinstance(cost, Path) or "=" not in text:
+        return True
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # a text too long for the name of a file
+        return False
 
 
 def _from_file(path: Path, classes: Names) -> np.ndarray:
@@ -88,6 +93,8 @@ def _from_file(path: Path, classes: Names) -> np.ndarray:
         ]
     except csv.Error as problem:
         raise ChoiceError(f"expected comma separated text in {where}, got {problem}") from None
+    if not lines:
+        raise ChoiceError(f"expected a header of classes and one line for each class in {where}, got empty cells only")
     predicted = [_place(name, classes, where) for name in lines[0][1:]]
     true = [_place(line[0], classes, where) for line in lines[1:]]
     for places, what in ((predicted, "column"), (true, "line")):
@@ -144,7 +151,11 @@ def _checked(matrix, classes: Names) -> np.ndarray:
 def _assignments(text: str, wanted: str) -> dict[str, str]:
     """{left of the last "=": right of it} of the parts between commas, which may stand in double quotes, as in CSV."""
     found = {}
-    for part in next(csv.reader([str(text)], skipinitialspace=True), []):
+    try:
+        parts = next(csv.reader([str(text)], skipinitialspace=True), [])
+    except csv.Error as problem:
+        raise ChoiceError(f"{wanted} between commas on one line, got {text!r} ({problem})") from None
+    for part in parts:
         name, equals, value = part.rpartition("=")
         if not equals:
             raise ChoiceError(f"{wanted} between commas, got {part!r}" + (f" in {text!r}" if part != text else ""))

@@ -5,7 +5,6 @@ that is decided about the cells is decided here, once for all file formats. Row 
 messages count the rows of data from 1, the header not among them.
 """
 
-import gzip
 import hashlib
 import zlib
 from dataclasses import replace
@@ -15,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from odtc.base.registry import Registry, did_you_mean
+from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of
@@ -190,8 +190,10 @@ def read_text(path) -> str:
     data = path.read_bytes()
     if path.name.lower().endswith(".gz"):
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as problem:
+            data = gunzip(data)
+        except TooLargeError as problem:
+            raise DataError(f"expected packed data in {str(path)!r}, but {problem}") from None
+        except (EOFError, zlib.error) as problem:
             raise DataError(f"expected whole gzip data in {str(path)!r}, got broken data ({problem})") from None
     try:
         text = data.decode("utf-8-sig")

@@ -28,6 +28,7 @@ import numpy as np
 from odtc.base.atomic_write import new_file
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
+from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ModelError
 
 FORMATS = Registry(
@@ -126,8 +127,10 @@ def read_model(path):
         ) from None
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
+            data = gunzip(data)
+        except TooLargeError as error:
+            raise ModelError(f"{path.name}: expected a packed model file, but {error}") from None
+        except (EOFError, zlib.error) as error:
             raise ModelError(f"{path.name}: expected a whole gzip file, got a damaged one ({error})") from None
     for magic, kind in PACKED.items():
         if data.startswith(magic):

@@ -5,13 +5,13 @@ of the objective, whole columns without bounds, and more (tests/solvers/dialects
 given such a model as odtc writes it, under the same columns in the same order.
 """
 
-import gzip
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from odtc.base.unpack import gunzip
 from odtc.fileformats.model_files import FORMATS, form_of
 from odtc.model.blocks import Axis, Block, NamedBlock
 from odtc.model.milp import Model
@@ -155,7 +155,7 @@ def compare(path, model: Model) -> ModelFile:
     all solvers read it alike. Nothing is written. Raises OSError where the file cannot be read."""
     data = Path(path).read_bytes()
     packed = data.startswith(b"\x1f\x8b")
-    data = gzip.decompress(data) if packed else data
+    data = gunzip(data) if packed else data
     form, cuts = form_of(data, Path(path).name), CUT_SECTIONS.search(data) is not None
     if words := ["it maximises"] * model.maximised + _made_so(model)[1]:
         return ModelFile(form, packed, cuts, ", ".join(words))

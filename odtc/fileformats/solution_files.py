@@ -9,7 +9,6 @@ A format that solvers only write has no `write`, one that they only read no `mat
 A solution file is recognised by what stands in it, never by its name.
 """
 
-import gzip
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from odtc.base.atomic_write import new_file
 from odtc.base.registry import Registry, of_this_stem
+from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
 from odtc.model.name_spans import Words
@@ -127,8 +127,10 @@ def read_bytes(path) -> bytes:
     try:
         data = Path(path).read_bytes()
         if data.startswith(b"\x1f\x8b"):
-            data = gzip.decompress(data)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+            data = gunzip(data)
+    except TooLargeError as problem:
+        raise SolutionError(f"expected a packed solution file in {str(path)!r}, but {problem}") from None
+    except (EOFError, zlib.error) as problem:
         raise SolutionError(
             f"the compressed solution file {str(path)!r} is damaged: {problem}; write it again"
         ) from None

@@ -4,6 +4,7 @@ All that it names lies in the folder of the model's file, from where it is run, 
 the folder can be copied to another machine with the job in it.
 """
 
+import re
 import shlex
 from pathlib import Path
 
@@ -39,6 +40,12 @@ def plan_beside(
     if program is None:
         raise SolverError(f"{module.NAME} is not on this machine: {wanted(module)}")
     folder, stem = Path(path).resolve().parent, Path(stem_of(path)).name
+    for place in (path, target):
+        if not str(place).isprintable():
+            raise ChoiceError(
+                f"expected names of files on one line, as a shell and a solver's commands read them, got "
+                f"{str(place)!r}; rename the file"
+            )
     names, _, note = lay_out(module, model, start, path, folder, stem, write)
     notes = [note] if note else []
     if missing := [names[what] for what in ("model", "start") if names[what] and not (folder / names[what]).exists()]:
@@ -57,7 +64,10 @@ def shell_lines(planned: Plan) -> list[str]:
     solution, options = shlex.quote(planned.names["solution"]), shlex.quote(planned.names["options"])
     lines.append(f"rm -f {solution}")
     if planned.option_text:
-        lines.append(f"cat > {options} <<'END'\n{planned.option_text.rstrip()}\nEND")
+        end = "END"
+        while end in planned.option_text:
+            end += "_"
+        lines.append(f"cat > {options} <<'{end}'\n{planned.option_text.rstrip()}\n{end}")
     line = shlex.join(planned.argv) + (f" < {options}" if planned.reads_options else "")
     return [*lines, line + (f" > {solution}" if planned.prints_solution else "")]
 
@@ -70,14 +80,16 @@ def write_script(kind: str, module, planned: Plan, path, options: Options) -> st
     if program != module.COMMAND and program.rpartition("/")[2] in module.PROGRAMS:
         # Where it is not at this place, it may be on PATH.
         lines[-1] = '"$program"' + lines[-1].removeprefix(shlex.quote(program))
-        lines.insert(-1, f'program={shlex.quote(program)}; [ -x "$program" ] || program={Path(program).name}')
+        lines.insert(
+            -1, f'program={shlex.quote(program)}; [ -x "$program" ] || program={shlex.quote(Path(program).name)}'
+        )
     # What is on stdout is the solution already, or is heard and kept as the log.
     lines[-1] += f" 2> {log}" if planned.prints_solution else f" 2>&1 | tee {log}"
     minutes = None if options.time_limit is None else int(options.time_limit // 60) + 5
     return render(
         f"script/{kind}.jinja",
-        name=stem,
-        solver=module.NAME,
+        name=re.sub(r"[^\w.+-]", "_", stem),
+        solver=re.sub(r"[^\w.+-]", "_", module.NAME),
         lines=lines,
         threads=options.threads or 1,
         minutes=minutes,

@@ -24,7 +24,7 @@ def from_template(path):
         facts = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as problem:
         raise ChoiceError(f"cannot read the solver template {str(path)!r}: {problem.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # also of an integer with more digits than Python converts
         raise ChoiceError(f"expected TOML in the solver template {str(path)!r}: {problem}") from None
     unknown = set(facts) - set(KEYS)
     if unknown:
@@ -38,9 +38,10 @@ def from_template(path):
         ),
         (
             "status",
-            lambda v: isinstance(v, dict) and set(v.values()) <= set(Termination),
+            lambda v: isinstance(v, dict) and all(isinstance(m, str) and m in set(Termination) for m in v.values()),
             f"words of the log = one of {', '.join(Termination)}",
         ),
+        ("name", lambda v: isinstance(v, str) and v.isprintable() and v.strip(), "a name on one line"),
         ("solution", lambda v: v in ("file", "stdout"), "'file' or 'stdout'"),
         ("model", lambda v: v in FORMATS.names(), f"one of {', '.join(FORMATS.names())}"),
         ("start", lambda v: v in POINTS.names(), f"one of {', '.join(POINTS.names())}"),

@@ -31,7 +31,6 @@ from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifes
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
-
 OF_A_MODEL = (".sol", ".run.json", ".tree.json", ".pool.json", ".html")  # what a run of a model leaves beside it
 
 

@@ -32,7 +32,7 @@ from odtc.problem.constraints.groups import Groups
 from odtc.problem.cuts import separation
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
-from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.complete_tree import DEEPEST, CompleteTree
 from odtc.workflow.identity import identity_of, short
 from odtc.workflow.row_selection.selection import taken
 
@@ -306,6 +306,7 @@ def read_manifest(path) -> Manifest:
         )
     try:
         validate(facts, SHAPE)
+        _expect_sizes(facts)
         manifest = Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
         if manifest.identity and facts.get("odtc") == odtc.__version__:
             if identity_of(manifest.problem, manifest.cuts) != manifest.identity:
@@ -356,17 +357,39 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
     )
 
 
+def _expect_sizes(facts: dict) -> None:
+    """Raises ValueError if the sizes that a manifest states contradict each other, before anything is made of them."""
+    model, rows, tests = facts["model"], facts["rows"], facts["encoding"]["tests"]
+    depth, n, sizes = model["depth"], rows["n"], []
+    if not 1 <= depth <= DEEPEST:
+        raise ValueError(f"its depth is {depth}")
+    for block in model["columns"]:
+        size = 1
+        for axis in block["axes"]:
+            size *= axis["size"]
+        sizes.append(size)
+    nodes = any(axis["name"] == "node" for block in model["columns"] for axis in block["axes"])
+    if nodes and sum(sizes) < 2 ** (depth - 2):  # some formulations have columns of the upper nodes only
+        raise ValueError(f"its depth is {depth}, but its nodes have {sum(sizes)} columns in all")
+    if sum(sizes) != model["n_cols"]:
+        raise ValueError(f"it records n_cols = {model['n_cols']}, but its blocks hold {sum(sizes)} columns")
+    # A base64 text of k characters holds 3k/4 bytes at most, and zlib packs to a thousandth at best.
+    for key, item in (("X", -(-len(tests) // 8)), ("y", 4), ("weight", 8), ("copies", 8)):
+        if n * item > 1032 * len(rows[key]):
+            raise ValueError(f"its rows are {n}, for which {key!r} is too short")
+
+
 def _problem(facts: dict) -> Problem:
     features, classes = tuple(Feature.from_json(f) for f in facts["features"]), tuple(facts["classes"])
     tests = facts["encoding"]["tests"]
     rows, n, model = facts["rows"], int(facts["rows"]["n"]), facts["model"]
-    bits = _unpack(rows["X"], np.uint8).reshape(n, -1)
+    bits = _unpack(rows["X"], np.uint8, n * -(-len(tests) // 8)).reshape(n, -1)
     encoded = Encoded(
         name=facts["data"]["name"],
         X=np.unpackbits(bits, axis=1, count=len(tests)).astype(bool),
-        y=_unpack(rows["y"], "<i4").astype(np.int32),
-        weight=_unpack(rows["weight"], "<f8").astype(float),
-        copies=_unpack(rows["copies"], "<i8").astype(np.int64),
+        y=_unpack(rows["y"], "<i4", n).astype(np.int32),
+        weight=_unpack(rows["weight"], "<f8", n).astype(float),
+        copies=_unpack(rows["copies"], "<i8", n).astype(np.int64),
         row_of=np.arange(n),
         tests=tuple(split_from_json(test, features) for test in tests),
         ones_left=np.array([test["ones_left"] for test in tests], dtype=bool),
@@ -386,7 +409,9 @@ def _problem(facts: dict) -> Problem:
         dataset=None,
         # Manifests of the first version know no costs: every error is 1.
         cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
-        cells=_unpack(rows["values"], "<f8").astype(float).reshape(n, len(features)) if "values" in rows else None,
+        cells=_unpack(rows["values"], "<f8", n * len(features)).astype(float).reshape(n, len(features))
+        if "values" in rows
+        else None,
         groups=tuple(
             Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
             for of in facts.get("groups", ())
@@ -405,8 +430,15 @@ def _pack(array: np.ndarray) -> str:
     return packing.pack(np.ascontiguousarray(array).tobytes())
 
 
-def _unpack(text: str, dtype) -> np.ndarray:
+def _unpack(text: str, dtype, count: int | None = None) -> np.ndarray:
+    """The array of a packed text. It is unpacked no further than `count` numbers, if that is known."""
     try:
-        return np.frombuffer(packing.unpack(text), dtype)
+        if count is None:
+            return np.frombuffer(packing.unpack(text), dtype)
+        most = count * np.dtype(dtype).itemsize
+        data = packing.unpack(text, most + 1)
     except (ValueError, zlib.error):
         raise ValueError(f"expected packed numbers, got the text {said(text)}") from None
+    if len(data) != most:
+        raise ValueError(f"expected {count} packed numbers, got {'more' if len(data) > most else 'fewer'}")
+    return np.frombuffer(data, dtype)

@@ -48,8 +48,12 @@ def _loads(path, text: str) -> dict:
         return arff.loads(text)
     # liac-arff raises its own exceptions for the errors it foresees, bare ones for the others.
     except Exception as problem:
+        try:
+            said = str(problem)
+        except (TypeError, ValueError):  # it fills the line into a text with %, which the line may hold itself
+            said = type(problem).__name__
         raise DataError(
-            f"expected ARFF in {str(path)!r}, got text that is not ({str(problem).strip().rstrip('.')}); "
+            f"expected ARFF in {str(path)!r}, got text that is not ({said.strip().rstrip('.')}); "
             "correct the line, or save the data as CSV"
         ) from None
 

@@ -21,10 +21,11 @@ def read(path) -> pl.DataFrame:
     Raises DataError for text that is not UTF-8, a blank or repeated column name, a row of
     another width than the header, and quotes that do not close.
     """
-    text = read_text(path).replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
+    text = read_text(path).lstrip("\r\n")
     delimiter = _delimiter(path, text)
-    if '"' in text:
+    if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
         return _read_quoted(path, text, delimiter)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _read_plain(path, text, delimiter)
 
 
@@ -32,7 +33,7 @@ def _delimiter(path, text: str) -> str:
     """A tab by suffix; in .csv a semicolon (or a tab) where the header has one and no comma."""
     if re.search(r"\.(tsv|tab)(\.gz)?$", str(path).lower()):
         return "\t"
-    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
+    header = re.split("[\r\n]", re.sub(r'"[^"]*"', "", text[: 1 << 16]), maxsplit=1)[0]
     return next((sign for sign in ",;\t" if sign in header), ",")
 
 

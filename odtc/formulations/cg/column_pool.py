@@ -136,9 +136,13 @@ class ColumnPool:
 def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
     """The pool of a file that `odtc fit --model cg` wrote. Raises ChoiceError for another file, and for one of
     another depth or tail, or with splits that the encoding has not."""
-    if not Path(path).exists():
+    try:
+        there = Path(path).exists()
+    except (OSError, ValueError):  # a text too long for the name of a file
+        there = False
+    if not there:
         raise ChoiceError(
-            f"cannot read the columns {str(path)!r}: there is no such file; expected auto, all, start, or a file of "
+            f"cannot read the columns {str(path)[:200]!r}: there is no such file; expected auto, all, start, or a file of "
             f"odtc fit --model cg"
         )
     facts = read_object(path, "file of columns", ChoiceError)

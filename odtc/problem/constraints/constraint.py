@@ -157,7 +157,10 @@ def parse(text: str, encoded: Encoded) -> Constraint:
         bound = math.nan
     if not math.isfinite(bound):
         raise ChoiceError(f"expected a finite number to the right of {found['op']}, got {found['bound']!r} in {text!r}")
-    cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
+    try:
+        cells = tuple(cell.strip() for cell in next(csv.reader([args], skipinitialspace=True), [])) if args else ()
+    except csv.Error as problem:
+        raise ChoiceError(f"expected the arguments of a constraint on one line, got {text!r} ({problem})") from None
     return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
 
 

@@ -1,0 +1,47 @@
+"""Packed bytes are unpacked piece by piece, and no further than a file of their kind can be."""
+
+import zlib
+
+PIECE = 1 << 20  # bytes packed that are unpacked at once
+SMALL = 1 << 26  # bytes that any packed file may hold
+RATIO = 250  # times its size that a larger one may hold: aligned model files pack to about a fiftieth
+
+
+class TooLargeError(ValueError):
+    """Packed bytes hold more than can be taken for a file of text; its words say how much."""
+
+
+def gunzip(data: bytes) -> bytes:
+    """The content of gzip data of one or more members.
+
+    Raises
+    ------
+    EOFError
+        If the data end too early.
+    zlib.error
+        If they are damaged.
+    TooLargeError
+        If they hold more than `SMALL` bytes and more than `RATIO` times their own size, which no model, solution or
+        data file does; what follows is not unpacked.
+    """
+    most, parts, size, view = max(SMALL, RATIO * len(data)), [], 0, memoryview(data)
+    while len(view):
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            if not len(view) and not member.unconsumed_tail:
+                raise EOFError("the file ends before its end-of-stream mark")
+            given = member.unconsumed_tail
+            if not given:
+                given, view = view[:PIECE], view[PIECE:]
+            part = member.decompress(given, most + 1 - size)
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                raise TooLargeError(
+                    f"its {len(data):,} bytes hold more than {most:,}, which no text does; unpack it, if it is meant"
+                )
+        rest = member.unused_data
+        if rest:  # the next member, and zeros that some programs pad with
+            view = memoryview(rest + bytes(view))
+            view = view[len(rest) - len(rest.lstrip(b"\0")) :] if rest[:1] == b"\0" else view
+    return b"".join(parts)

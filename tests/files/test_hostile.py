@@ -1,0 +1,217 @@
+"""Input that means harm, or is damaged beyond what is likely: one sentence, quickly, and nothing is run or lost."""
+
+import base64
+import gzip
+import json
+import subprocess
+import time
+import zlib
+
+import polars as pl
+import pytest
+
+from odtc.base.unpack import TooLargeError, gunzip
+from odtc.data.column_types import codes, levels_of
+from odtc.data.reading import read
+from odtc.errors import OdtcError
+from odtc.solvers.toml_solver import from_template
+from tests.command_line import MONKS, odtc
+
+MONKS_1 = MONKS / "monks-1.csv"
+
+
+def refused(*words, folder):
+    """One sentence and exit code 1 (2 for usage), and no traceback."""
+    said = odtc(*words, folder=folder)
+    assert said.code in (1, 2), (said.out, said.err)
+    assert "a fault in odtc" not in said.err and "Traceback" not in said.err
+    return said
+
+
+def build(folder, *more):
+    return odtc("build", MONKS_1, "--depth", 1, "--encoding", "onehot", "-o", "m", *more, folder=folder)
+
+
+def test_a_cost_file_of_empty_cells(tmp_path):
+    (tmp_path / "cost.csv").write_text(",\n")
+    assert "empty cells" in refused("build", MONKS_1, "--cost", "cost.csv", folder=tmp_path).err
+
+
+@pytest.mark.parametrize("option", ["--cost", "--class-weight"])
+@pytest.mark.parametrize("value", ["0:1=1\r2", "0=1\r,1=2", "\r=\r"])
+def test_a_carriage_return_in_an_option(option, value, tmp_path):
+    refused("build", MONKS_1, option, value, folder=tmp_path)
+
+
+def test_a_carriage_return_in_a_constraint(tmp_path):
+    refused("build", MONKS_1, "--constraint", "recall[a\rb] >= 0.5", folder=tmp_path)
+
+
+def test_a_cost_and_columns_longer_than_a_name_can_be(tmp_path):
+    refused("build", MONKS_1, "--cost", "0:1=1," * 9000, folder=tmp_path)
+    refused("build", MONKS_1, "--model", "cg", "-p", f"columns={'x' * 9000}", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'status = ["optimal"]',
+        'status = {done = ["optimal"]}',
+        f"model = {'9' * 5000}",
+        "name = 7",
+        'name = "a\\nrm -rf b"',
+        "solution = [[]]",
+        "pattern = 1",
+        f"status = {'[' * 3000}{']' * 3000}",
+    ],
+)
+def test_a_solver_template_of_other_types(line, tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text(f'command = ["true"]\n{line}\n')
+    with pytest.raises(OdtcError):
+        from_template(path)
+
+
+def test_a_solver_template_whose_program_is_no_text(tmp_path):
+    path = tmp_path / "my.toml"
+    path.write_text('command = ["{{ here + 1 }}"]\n')
+    with pytest.raises(OdtcError):
+        from_template(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ self.__init__.__globals__ }}",
+        "{{ lipsum.__globals__['os'].system('touch ran') }}",
+    ],
+)
+def test_a_template_reaches_nothing_of_python(text, tmp_path):
+    assert odtc("fit", MONKS_1, "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    (tmp_path / "mine" / "tree").mkdir(parents=True)
+    (tmp_path / "mine" / "tree" / "text.txt.jinja").write_text("{# mine #}\n" + text)
+    (tmp_path / "mine" / "tree" / "evil.txt.jinja").write_text("{# mine #}\n" + text)
+    refused("show", "m.tree.json", "--to", "evil", "--templates", "mine", folder=tmp_path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("body", ["% s %d %(x)s", "@attribute %s {%d}", "@relation %\n@attribute a %q\n@data\n%z,1"])
+def test_arff_with_per_cent(body, tmp_path):
+    (tmp_path / "d.arff").write_text(f"@relation r\n@attribute a numeric\n{body}\n@data\n1,%s,%d\n")
+    with pytest.raises(OdtcError):
+        read(tmp_path / "d.arff")
+
+
+SMALL = """NAME          small  FREE
+ROWS
+ N  obj
+ G  r
+COLUMNS
+    x  obj  1
+    x  r  1
+RHS
+    RHS  r  1
+BOUNDS
+ UP BND  x  2
+ENDATA
+"""
+
+
+class TestScripts:
+    """A job script is read by a shell: no name of a file in it is a command."""
+
+    @pytest.mark.parametrize(
+        "kind, solver", [("sh", "cbc"), ("slurm", "highs-cli"), ("sh", "cplex"), ("slurm", "scip")]
+    )
+    def test_no_name_is_run(self, kind, solver, tmp_path):
+        for name in ("a\ntouch ran\n", "a'; touch ran; '", "a$(touch ran)", "a`touch ran`", "-x y"):
+            (tmp_path / f"{name}.mps").write_text(SMALL)
+            said = odtc("solve", f"./{name}.mps", "--solver", solver, "--script", kind, folder=tmp_path)
+            assert said.code == ("\n" in name) and ("\n" not in name or "on one line" in said.err), said.err
+        scripts = list(tmp_path.glob(f"*.{kind}"))
+        assert len(scripts) == 4
+        for script in scripts:
+            # The shell only: every program that it would start is missing, but for `touch`.
+            words = ["/bin/bash", "-c", 'touch() { : > "$1"; }; . "$0"', str(script)]
+            subprocess.run(words, cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, timeout=30)
+        assert not (tmp_path / "ran").exists()
+
+
+class TestSizes:
+    """What would become large is refused before it does."""
+
+    BOMB = gzip.compress(bytes(150 << 20), 9)
+
+    def test_a_packed_file_that_holds_nothing_but_size(self):
+        began = time.process_time()
+        with pytest.raises(TooLargeError):
+            gunzip(self.BOMB)
+        assert time.process_time() - began < 5  # unpacked in whole it is three seconds a gigabyte
+
+    @pytest.mark.parametrize("words", [("solve", "bomb.mps.gz"), ("build", "bomb.csv.gz"), ("decode", "bomb.sol")])
+    def test_no_command_unpacks_it(self, words, tmp_path):
+        (tmp_path / words[1]).write_bytes(self.BOMB)
+        assert "more than" in refused(*words, folder=tmp_path).err
+
+    @pytest.mark.parametrize("data", [b"", b"a", bytes(range(256)) * 5000, bytes(60 << 20)])
+    def test_what_is_unpacked_is_what_was_packed(self, data):
+        assert gunzip(gzip.compress(data)) == data
+        assert gunzip(gzip.compress(data) + gzip.compress(b"more") + b"\0\0") == data + b"more"
+
+    def test_damaged(self):
+        packed = gzip.compress(b"some text" * 1000)
+        for damaged in (packed[:-9], packed[:20], b"\x1f\x8b\x08", packed[:30] + b"??" + packed[32:]):
+            with pytest.raises((EOFError, zlib.error)):
+                gunzip(damaged)
+
+    def test_a_manifest_that_says_depth_20(self, tmp_path):
+        assert build(tmp_path).code == 0
+        facts = json.loads((tmp_path / "m.odt.json").read_text())
+        facts["model"]["depth"] = 20
+        facts.pop("identity")
+        (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+        began = time.process_time()
+        said = refused("decode", "m.start.sol", "--manifest", "m.odt.json", folder=tmp_path)
+        assert "depth is 20" in said.err and time.process_time() - began < 5
+
+    def test_a_manifest_whose_rows_are_more_than_its_text_can_hold(self, tmp_path):
+        assert build(tmp_path).code == 0
+        facts = json.loads((tmp_path / "m.odt.json").read_text())
+        facts["rows"]["n"] = 10**12
+        facts.pop("identity")
+        (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+        assert "its rows are" in refused("decode", "m.start.sol", "--manifest", "m.odt.json", folder=tmp_path).err
+
+    def test_a_manifest_whose_rows_are_a_bomb(self, tmp_path):
+        assert build(tmp_path).code == 0
+        facts = json.loads((tmp_path / "m.odt.json").read_text())
+        facts["rows"]["y"] = base64.b64encode(zlib.compress(bytes(100 << 20), 9)).decode()
+        facts.pop("identity")
+        (tmp_path / "m.odt.json").write_text(json.dumps(facts))
+        assert "got more" in refused("decode", "m.start.sol", "--manifest", "m.odt.json", folder=tmp_path).err
+
+
+class TestCells:
+    """What a cell holds is what the column's levels are called."""
+
+    def test_a_line_end_in_a_quoted_cell_is_its_own(self, tmp_path):
+        (tmp_path / "d.csv").write_bytes(b'a,y\r\n"x\ry",0\r\n"x\ny",1\r\n"x\r\ny",0\r\n')
+        assert read(tmp_path / "d.csv").features[0].levels == ("x\ny", "x\r\ny", "x\ry")
+
+    @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+    def test_quoted_text_with_any_line_end(self, end, tmp_path):
+        (tmp_path / "d.csv").write_bytes(end.join([b"", b'a,"b",y', b'1,"u",0', b"", b'2,"v",1', b""]))
+        dataset = read(tmp_path / "d.csv")
+        assert dataset.n_rows == 2 and [f.name for f in dataset.features] == ["a", "b"]
+
+    def test_codes_with_zeros_in_front_are_not_the_numbers(self):
+        text = pl.Series(["00123", "123", "7"])
+        assert levels_of(text) == ("7", "00123", "123") or levels_of(text) == ("7", "123", "00123")
+        assert len(set(codes(text, levels_of(text), "categorical").tolist())) == 3
+
+    def test_numbers_in_other_words_are_one_level(self):
+        text = pl.Series(["1.0", "1", "2"])
+        assert levels_of(text) == ("1", "2")
+        assert codes(text, ("1", "2"), "categorical").tolist() == [0, 0, 1]
+        assert codes(pl.Series(["01", "1"]), ("1", "2"), "categorical").tolist() == [-1, 0]
