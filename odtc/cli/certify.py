@@ -78,6 +78,7 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     from odtc.data.reading import fingerprint, read
     from odtc.errors import CertificateError, ChoiceError, DataError
     from odtc.verification.certificate import check, read_certificate
+    from odtc.verification.claim import words as terms_in_words
     from odtc.verification.coverage import words
 
     facts = read_certificate(path)
@@ -125,6 +126,7 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
                 "all_midpoints": not proof.left_out,
                 "n_splits": proof.n_splits,
                 "left_out": {name: list(of) for name, of in proof.left_out.items()},
+                "of": proof.of,
             }
         )
         return
@@ -134,3 +136,4 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
         f"whole numbers"
     )
     print(f"tests     {words(proof.n_splits, proof.left_out)}")
+    print(f"of        {terms_in_words(proof.of)}")

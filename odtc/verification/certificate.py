@@ -1,7 +1,10 @@
 """A certificate: a tree, and few numbers by which anyone can check that no tree over these tests is better.
 
     {"schema": "odtc.certificate/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
-     "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C, "tree": {...}, "targets": [...]}
+     "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C, "tree": {...}, "targets": [...],
+     "of": {...}}
+
+"of" states what the numbers are of (odtc.verification.claim): the checker derives it from the data and compares it.
 
 All numbers are whole: a row of class k and weight w costs w W loss[k][c] where c is predicted, a branch
 node P, and the tree C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one
@@ -22,6 +25,8 @@ import numpy as np
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
+from odtc.verification.claim import SHAPE as CLAIM_SHAPE
+from odtc.verification.claim import claim_of, expect
 from odtc.verification.coverage import left_out
 from odtc.verification.lower_bound import LowerBound, words
 
@@ -41,9 +46,8 @@ class Proof:
     n_targets: int
     terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
     n_splits: int  # ways in which midpoints and single levels part the rows of the data
-    left_out: dict[
-        str, tuple[int, int]
-    ]  # of which features some of these are not among the tests: (how many, of how many)
+    left_out: dict[str, tuple[int, int]]  # by feature, of how many of these how many are not among the tests
+    of: dict  # the terms of the claim (odtc.verification.claim)
 
 
 def _test_shape(value, place):
@@ -70,6 +74,7 @@ SHAPE = {
     "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
     "tree": {"root": _node_shape},
     "targets": [TEXT],
+    "of?": CLAIM_SHAPE,
 }
 SOURCE = {
     "data": {
@@ -146,6 +151,10 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     kind = kind.reshape(-1)
     _, first = np.unique(kind, return_index=True)
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
+    n_splits, absent = left_out(dataset, columns)
+    terms = claim_of(dataset, depth, len(columns), not absent)
+    if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
+        expect(facts["of"], terms)
     bound = LowerBound(facts, columns[:, first], merged, price, depth)
     least = bound.of_root()
     if least != claim:
@@ -160,7 +169,9 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         dataset.n_rows,
         bound.n_targets,
         _terms(facts, price, scale, weight_scale),
-        *left_out(dataset, columns),
+        n_splits,
+        absent,
+        terms,
     )
 
 
@@ -189,21 +200,21 @@ def _whole(value: int, what: str) -> int:
 def _loss(facts, dataset) -> np.ndarray:
     """float64 of whole numbers (rows, classes): what each label costs on each row."""
     classes = facts["classes"]
-    if sorted(classes) != sorted(dataset.classes):
+    if classes != list(dataset.classes):  # in this order: losses are by place, labels by name
         raise CertificateError(
-            f"the certificate is of the classes {', '.join(classes)}, the data has {', '.join(dataset.classes)}"
+            f"the certificate is of the classes {', '.join(classes)}, in this order, the data has "
+            f"{', '.join(dataset.classes)}"
         )
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
     if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or len(classes) > 1 and not prices.any():
         raise ValueError("its losses are no square table with zeros just where the label is right")
-    place = np.array([classes.index(name) for name in dataset.classes])
     weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
     whole = np.rint(weight)
     if np.abs(weight - whole).max(initial=0) > 1e-6 or ((whole == 0) & (weight > 0)).any():
         raise CertificateError(
             "the weights of the data are no whole numbers at the certificate's scale; it is of other weights"
         )
-    loss = whole[:, None] * prices[place[dataset.y]]
+    loss = whole[:, None] * prices[dataset.y]
     if loss.sum() >= EXACT:
         raise ValueError("its numbers are too large to be added exactly")
     return loss

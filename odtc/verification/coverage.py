@@ -21,10 +21,11 @@ def left_out(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[str, tupl
         cells = dataset.X[:, at]
         known = ~np.isnan(cells)
         values = np.unique(cells[known])
+        # Of two levels one says the other, unless missing cells are on the other side of both.
         ordered = feature.kind == NUMERIC
         sides = (
             (cells <= value) if ordered else (cells == value)
-            for value in (values[:-1] if ordered or len(values) == 2 else values)
+            for value in (values[:-1] if ordered or len(values) == 2 and known.all() else values)
         )
         keys = {key for side in sides if (key := _key(np.packbits(side))) and 0 < side.sum() < len(cells)}
         if not known.all() and dataset.missing == "separate":

@@ -44,8 +44,8 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         told = "which model it is of" if manifest.identity else "which model it is of, nor does the manifest"
         return model, _unproved(
             solution,
-            f"the file does not say {told}, so what it claims is not taken for proved; `odtc solve` on the model file "
-            "writes one that does, odtc verify --confirm SOLVER asks a solver for a bound",
+            f"the file does not say {told}, so what it claims{_claimed(solution)} is not taken for proved; "
+            "`odtc solve` on the model file writes one that does",
         )
     if solution.content in ("", manifest.content):
         return model, solution
@@ -68,6 +68,13 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
             solution, "the objective in the model file was edited since it was built, so nothing is proved"
         )
     return replace(model, edited=solved), replace(solution, scope=EDITED)
+
+
+def _claimed(solution: Solution) -> str:
+    """What a solution claims, in brackets; "" if it claims nothing."""
+    claims = ["optimal"] if solution.termination == Termination.OPTIMAL else []
+    claims += [f"bound {solution.bound:.10g}"] if solution.bound is not None else []
+    return f" ({', '.join(claims)})" if claims else ""
 
 
 def _unproved(solution: Solution, why: str) -> Solution:

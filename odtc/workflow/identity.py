@@ -52,7 +52,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         "features": [feature.to_json() for feature in features],
         "missing": encoded.missing,
         "tests": [
-            [split.to_json(features), bool(left), [[s.to_json(features), bool(same)] for s, same in merged]]
+            [split.to_json(features), bool(left), _merged(features, merged)]
             for split, left, merged in zip(encoded.tests, encoded.ones_left, encoded.stands_for)
         ],
         "groups": [[of.text, list(of.names)] for of in encoded.groups],
@@ -84,6 +84,11 @@ def identified(model: Model) -> Model:
 def short(identity: str) -> str:
     """The first digits of an identity, for messages."""
     return identity[:12]
+
+
+def _merged(features, merged) -> list:
+    """The splits that a test stands for: the same ones first, then the complements, as in a manifest."""
+    return [[split.to_json(features) for split, same in merged if same == kind] for kind in (True, False)]
 
 
 def _set_params(params) -> dict:

@@ -119,7 +119,7 @@ class Manifest:
         """Raises ManifestError if what names a model names another one than this manifest."""
         if identity and self.identity and identity != self.identity:
             raise ManifestError(
-                f"{whose} is of the model {short(identity)}…, the manifest {str(self.path)!r} of the model "
+                f"{whose} is of another model, {short(identity)}…, than the manifest {str(self.path)!r}, "
                 f"{short(self.identity)}…; build and solve it again, or name its own manifest"
             )
 

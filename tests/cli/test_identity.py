@@ -49,7 +49,7 @@ def test_a_solution_of_the_model_that_was_replaced_is_removed_or_refused(tmp_pat
     assert "m.sol" in said.err and "replaced" in said.err
     assert odtc("decode", "m.sol", folder=tmp_path).code == 1
     refused = odtc("decode", "kept.sol", "--manifest", "m.odt.json", folder=tmp_path)
-    assert refused.code == 1 and "is of the model" in refused.err and "Traceback" not in refused.err
+    assert refused.code == 1 and "is of another model" in refused.err and "Traceback" not in refused.err
 
 
 def test_built_again_the_same_everything_stays(tmp_path):
@@ -187,7 +187,7 @@ def test_a_manifest_of_another_build_is_refused(tmp_path):
     build(tmp_path, "--class-weight", "0=0.2,1=1", stem="n")
     shutil.copy(tmp_path / "n.odt.json", tmp_path / "m.odt.json")
     said = odtc("solve", "m.mps", folder=tmp_path)
-    assert said.code == 1 and "is of the model" in said.err
+    assert said.code == 1 and "is of another model" in said.err
 
 
 def test_a_manifest_that_was_changed_is_refused(tmp_path):

@@ -170,13 +170,14 @@ def test_decoding_a_solution_within_a_gap_claims_no_proof(built):
     assert "--log" in odtc("decode", "m.sol", folder=folder).err
 
 
-def test_decoding_with_the_log_states_the_bound(built):
+def test_a_log_of_elsewhere_claims_its_bound_and_proves_nothing(built):
+    """Neither the file nor the log says which model was solved."""
     folder, objective = built
     (folder / "cbc.log").write_text(TALKS["cbc"][1].replace("156.974", "20.500"))
     said = odtc("decode", "m.sol", "--log", "cbc.log", "--json", folder=folder)
-    assert (said.facts["termination"], said.facts["objective"], said.facts["bound"]) == ("optimal", objective, 20.4995)
-    shown = odtc("decode", "m.sol", "--log", "cbc.log", folder=folder).out
-    assert "optimal within the gap" in shown and "proved optimal" not in shown
+    assert (said.facts["termination"], said.facts["objective"], said.facts["bound"]) == ("unknown", objective, 0)
+    shown = odtc("decode", "m.sol", "--log", "cbc.log", folder=folder)
+    assert "(optimal, bound 20.4995) is not taken for proved" in shown.err and "proved optimal" not in shown.out
 
 
 def test_the_last_words_of_a_driver_are_told_once():

@@ -15,7 +15,8 @@ from odtc.data.encoding import encode
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
-from odtc.verification.certificate import check
+from odtc.verification.certificate import _left, check
+from odtc.verification.coverage import left_out
 from odtc.workflow import pipeline
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
@@ -345,3 +346,138 @@ def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
         and "--encoding" in said.err
         and "'oblique" in said.err
     )
+
+
+MIXED = "size,kind,on,w,site,y\n" + "".join(
+    f"{i % 5},{'' if i % 7 == 3 else 'ab'[i % 2]},{'?' if i % 6 == 1 else 'uv'[i % 3 > 0]},"
+    f"{1 + i % 3},{i % 2},{'np'[i % 4 > 1]}\n"
+    for i in range(40)
+)
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Numbers, two columns of two levels with missing cells, weights, a column aside."""
+    (tmp_path / "d.csv").write_text(MIXED)
+    return tmp_path / "d.csv"
+
+
+def certificate_of(file, depth=2, encoding="auto", **reading):
+    dataset = odtc.read(file, **reading)
+    return json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", depth, encoding=encoding)))), dataset
+
+
+def swapped(node, names):
+    """The tree with every label replaced by the other one."""
+    if "label" in node:
+        return node | {"label": names[1 - names.index(node["label"])]}
+    return node | {side: swapped(node[side], names) for side in ("left", "right")}
+
+
+def test_classes_in_another_order_are_refused():
+    """With the classes reversed and all labels swapped, a tree that is wrong everywhere costs as little as the best."""
+    facts, dataset = certificate_of(MONKS, encoding="onehot")
+    names = facts["classes"]
+    facts |= {"classes": names[::-1], "tree": {"root": swapped(facts["tree"]["root"], names)}}
+    with pytest.raises(CertificateError, match="in this order"):
+        check(facts, dataset)
+    facts.pop("of")
+    with pytest.raises(CertificateError, match="in this order"):
+        check(facts, dataset)
+
+
+def test_a_test_of_two_levels_with_missing_cells_that_is_left_out_is_seen(mixed):
+    facts, dataset = certificate_of(mixed, target="y", missing="separate")
+    assert check(facts, dataset).left_out == {} and facts["of"]["all_tests"]
+    at = next(i for i, test in enumerate(facts["tests"]) if test["feature"] == "on" and test["kind"] == "subset")
+    kept = [test for i, test in enumerate(facts["tests"]) if i != at]
+    assert not any(test.get("same") or test.get("complement") for test in facts["tests"])
+    rows = np.stack([_left(test, dataset) for test in kept])
+    assert left_out(dataset, rows)[1].keys() == {"on"}
+
+
+def every_split(dataset):
+    """All ways in which a threshold between neighbours, a level, or a missing cell separates the rows, by trying."""
+    found = set()
+    for at, feature in enumerate(dataset.features):
+        cells = dataset.X[:, at].tolist()
+        known = sorted({cell for cell in cells if cell == cell})
+        sides = [[cell != cell for cell in cells]] if dataset.missing == "separate" else []
+        for value in known:
+            sides.append([(cell <= value if feature.kind == "numeric" else cell == value) for cell in cells])
+        for side in sides:
+            if 0 < sum(side) < len(side):
+                found.add(min(tuple(side), tuple(not left for left in side)))
+    return found
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_all_tests_are_one_set_to_the_encoder_and_to_the_checker(data):
+    n = data.draw(st.integers(2, 12))
+    kinds = data.draw(st.lists(st.sampled_from([1, 2, 3, 5]), min_size=1, max_size=3))
+    policy = data.draw(st.sampled_from(["drop", "separate"]))
+    cell = st.sampled_from([np.nan, 0, 1, 2, 3, 4] if policy == "separate" else [0, 1, 2, 3, 4])
+    columns = [
+        [min(v, kind - 1) if v == v else v for v in data.draw(st.lists(cell, min_size=n, max_size=n))] for kind in kinds
+    ]
+    X = np.array(columns, float).T
+    named = data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds)))
+    features = tuple(
+        Feature(f"f{j}", "categorical", tuple("abcde"[:kind])) if words else Feature(f"f{j}", "numeric")
+        for j, (kind, words) in enumerate(zip(kinds, named))
+    )
+    y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.int32)
+    dataset = Dataset("d", X, y, features, ("n", "p"), np.ones(n), missing=policy)
+    try:
+        encoded = encode(dataset)
+    except odtc.errors.DataError:  # no test separates the rows
+        assert not every_split(dataset)
+        return
+    splits = [
+        split for at, test in enumerate(encoded.tests) for split in (test, *(s for s, _ in encoded.stands_for[at]))
+    ]
+    asked = {min(tuple(left), tuple(~left)) for left in (split.left(X) for split in splits)}
+    wanted = every_split(dataset)
+    assert {tuple(map(bool, one)) for one in asked} == wanted
+    columns = np.stack([split.left(X) for split in encoded.tests])
+    assert left_out(dataset, columns) == (left_out(dataset, columns)[0], {})
+    for at in range(len(columns)):  # one that is left out is missed
+        assert left_out(dataset, np.delete(columns, at, axis=0))[1]
+
+
+FORGED_TERMS = {
+    "target": "z",
+    "classes": ["p", "n"],
+    "columns": ["size"],
+    "aside": ["size"],
+    "weights": "site",
+    "missing": "drop",
+    "n_rows": 39,
+    "n_dropped_missing": 1,
+    "n_dropped_unlabelled": 2,
+    "rows_of_class": [1, 39],
+    "depth": 3,
+    "n_tests": 4,
+    "all_tests": False,
+    "constraints": ["leaf_rows >= 5"],
+}
+
+
+@pytest.mark.parametrize("key", FORGED_TERMS)
+def test_every_term_of_the_claim_is_bound(key, mixed):
+    facts, dataset = certificate_of(mixed, target="y", missing="separate", weights="w", aside=("site",))
+    assert set(facts["of"]) == set(FORGED_TERMS) and facts["of"][key] != FORGED_TERMS[key]
+    assert check(facts, dataset).of == facts["of"]
+    forged = facts | {"of": facts["of"] | {key: FORGED_TERMS[key]}}
+    with pytest.raises(CertificateError, match="the certificate states"):
+        check(forged, dataset)
+
+
+def test_what_it_is_of_is_said(mixed):
+    words = ["--target", "y", "--missing", "drop", "--weights", "w", "--aside", "site"]
+    assert command("certify", "d.csv", *words, "-o", "c.json", folder=mixed.parent).code == 0
+    said = command("verify", "--certificate", "c.json", folder=mixed.parent)
+    assert said.code == 0, said.err
+    for part in ("target 'y' (n, p)", "weights in column 'w'", "no test asks site", "with missing cells"):
+        assert part in said.out

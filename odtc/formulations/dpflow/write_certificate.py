@@ -11,6 +11,8 @@ from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.forms import form
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import EXACT, SCHEMA
+from odtc.verification.claim import claim_of
+from odtc.verification.coverage import left_out
 
 MOST_DIGITS = 6  # of a weight behind its point
 
@@ -51,7 +53,7 @@ def certify(problem: Problem) -> dict:
         )
     unit = float(scale * price)  # of the graph's loss, in whole numbers
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
-    return {
+    facts = {
         "schema": SCHEMA,
         "odtc": odtc.__version__,
         "data": {
@@ -75,6 +77,11 @@ def certify(problem: Problem) -> dict:
             _entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in form(problem).targets(problem)
         ],
     }
+    if encoded.dataset is not None:
+        columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
+        all_tests = not left_out(encoded.dataset, columns)[1]
+        facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests)
+    return facts
 
 
 def _entries(wanted, path, unit, ones_left) -> str:

@@ -1,0 +1,104 @@
+"""What a certificate is of: every term of the claim that stands outside of its numbers, stated once and compared whole.
+
+Whoever writes a certificate, of whatever kind, states these terms under "of" (`claim_of`); whoever checks one derives
+them again from the data that it has read, and refuses the first that differs (`expect`).
+"""
+
+import numpy as np
+
+from odtc.base.json_schema import FLAG, TEXT, WHOLE
+from odtc.data.dataset import Dataset
+from odtc.errors import CertificateError
+
+# The shape of the terms (odtc.base.json_schema).
+SHAPE = {
+    "target": TEXT,
+    "classes": [TEXT],
+    "columns": [TEXT],
+    "aside": [TEXT],
+    "weights": (TEXT, None),
+    "missing": ("drop", "error", "separate"),
+    "n_rows": WHOLE,
+    "n_dropped_missing": WHOLE,
+    "n_dropped_unlabelled": WHOLE,
+    "rows_of_class": [WHOLE],
+    "depth": WHOLE,
+    "n_tests": WHOLE,
+    "all_tests": FLAG,
+    "constraints": [TEXT],
+}
+NAMES = {
+    "classes": "the classes in their order",
+    "columns": "the columns that tests may use",
+    "aside": "the columns set aside",
+    "weights": "the column of weights",
+    "missing": "the policy for missing cells",
+    "n_rows": "the number of rows",
+    "n_dropped_missing": "the number of rows left out for a missing cell",
+    "n_dropped_unlabelled": "the number of rows left out without a label or a weight",
+    "rows_of_class": "the rows of each class",
+    "n_tests": "the number of tests",
+    "all_tests": "whether its tests are all",
+}
+
+
+def claim_of(dataset: Dataset, depth: int, n_tests: int, all_tests: bool, constraints=()) -> dict:
+    """The terms of a claim about a data set.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The rows, as they were read from the file.
+    depth, n_tests : int
+        Of all trees of this depth over so many tests.
+    all_tests : bool
+        Whether these are all tests that separate rows in another way (odtc.verification.coverage).
+    constraints : sequence of str
+        What the trees satisfy, as `--constraint` is written.
+    """
+    return {
+        "target": dataset.target,
+        "classes": list(dataset.classes),
+        "columns": [feature.name for feature in dataset.features],
+        "aside": [feature.name for feature in dataset.aside],
+        "weights": dataset.source.get("weights"),
+        "missing": dataset.missing,
+        "n_rows": dataset.n_rows,
+        "n_dropped_missing": dataset.n_dropped - dataset.n_unlabelled,
+        "n_dropped_unlabelled": dataset.n_unlabelled,
+        "rows_of_class": np.bincount(dataset.y, minlength=len(dataset.classes)).tolist(),
+        "depth": depth,
+        "n_tests": n_tests,
+        "all_tests": all_tests,
+        "constraints": list(constraints),
+    }
+
+
+def expect(stated: dict, found: dict) -> None:
+    """Raises CertificateError with the first term that is stated otherwise than it was found."""
+    for key, value in found.items():
+        if stated[key] != value:
+            raise CertificateError(
+                f"the certificate states {NAMES.get(key, f'the {key}')} as {_short(stated[key])}, "
+                f"but of this data it is {_short(value)}"
+            )
+
+
+def words(terms: dict) -> str:
+    """The terms in words, for the line behind the claim."""
+    said = [f"target {terms['target']!r} ({', '.join(terms['classes'])})"]
+    said.append(f"weights in column {terms['weights']!r}" if terms["weights"] is not None else "every row counts 1")
+    if terms["aside"]:
+        said.append(f"no test asks {', '.join(terms['aside'])}")
+    left = [f"{terms['n_dropped_missing']:,} with missing cells"] if terms["n_dropped_missing"] else []
+    left += [f"{terms['n_dropped_unlabelled']:,} without a label or a weight"] if terms["n_dropped_unlabelled"] else []
+    said.append(f"rows left out: {', '.join(left) or 'none'}")
+    if terms["missing"] == "separate":
+        said.append("missing cells are tested for")
+    said += [f"all trees satisfy {text}" for text in terms["constraints"]]
+    return "; ".join(said)
+
+
+def _short(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
