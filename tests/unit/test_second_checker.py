@@ -1,0 +1,181 @@
+"""The checker in JavaScript (examples/certificate-checker) agrees with ours: on certificates, and on forgeries."""
+
+import copy
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import odtc
+from odtc.errors import CertificateError
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.verification.certificate import check
+from odtc.workflow import pipeline
+from tests.command_line import CHECKOUT
+
+CHECKER = CHECKOUT / "examples" / "certificate-checker" / "check.js"
+pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+
+# Checks many certificates against one data file in one process: a line for each.
+MANY = """
+const { check, readData } = require(process.argv[1]);
+const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter(Boolean);
+const data = new Map();
+for (const line of lines) {
+  try {
+    const facts = JSON.parse(line), key = JSON.stringify(facts.data);
+    if (!data.has(key)) data.set(key, readData(process.argv[2], facts.data));
+    console.log("proved " + check(facts, data.get(key)).objective);
+  } catch (problem) { console.log("refused " + problem.message); }
+}
+"""
+
+
+def asked(certificates, file) -> list[str]:
+    """What the second checker says of each certificate."""
+    done = subprocess.run(
+        ["node", "-e", MANY, str(CHECKER), str(file)],
+        input="\n".join(map(json.dumps, certificates)),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def ours(facts, file) -> str:
+    source = facts["data"]
+    try:
+        dataset = odtc.read(
+            file,
+            source["target"],
+            tuple(source.get("categorical", ())),
+            tuple(source.get("numeric", ())),
+            source["missing"],
+            source.get("weights"),
+            aside=tuple(source.get("aside", ())),
+        )
+        return f"proved {check(facts, dataset).objective:.12g}"
+    except (CertificateError, odtc.errors.OdtcError) as problem:
+        return f"refused {problem}"
+
+
+MIXED = 'size,"kind, of it",on,code,w,site,y\n' + "".join(
+    f'{(i * 7) % 5 + 0.5},"{"" if i % 7 == 3 else "aéb"[i % 3]}",{"?" if i % 6 == 1 else ("TRUE", "false")[i % 2]},'
+    f"0{i % 4},{1 + i % 3},{i % 2},{'np'[(i * i) % 5 > 1]}\n"
+    for i in range(36)
+)
+CASES = {
+    "monks": (CHECKOUT / "examples/monks/monks-1.csv", dict(encoding="onehot"), {}, 3),
+    "monks-balanced": (
+        CHECKOUT / "examples/monks/monks-3.csv",
+        dict(encoding="onehot", class_weight="balanced"),
+        {},
+        2,
+    ),
+    "iris": (CHECKOUT / "examples/iris/iris.csv", dict(params={"lambda": 0.25}), {}, 2),
+    "iris-intervals": (CHECKOUT / "examples/iris/iris.csv", dict(params={"intervals": "true"}), {}, 3),
+    "mixed-drop": (None, {}, dict(weights="w", aside=("site",)), 2),
+    "mixed-separate": (None, {}, dict(missing="separate", categorical=("size",)), 2),
+    "mixed-depth-1": (None, dict(cost="n:p=3,p:n=0.5"), dict(missing="separate", weights="w"), 1),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request, tmp_path) -> tuple[dict, Path]:
+    """A certificate and its data file."""
+    file, words, reading, depth = CASES[request.param]
+    if file is None:
+        file = tmp_path / "mixed.csv"
+        file.write_text(MIXED)
+    dataset = odtc.read(file, "y" if file.name == "mixed.csv" else None, **reading)
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", depth, **words))))
+    return facts, file
+
+
+def test_both_prove_what_is_proved(case):
+    facts, file = case
+    said = asked([facts], file)[0]
+    assert said.split()[0] == "proved", said
+    assert float(said.split()[1]) == pytest.approx(float(ours(facts, file).split()[1]), rel=1e-12)
+
+
+def forgeries(facts, number=60):
+    """Certificates with one thing changed, at random but always the same."""
+    rnd = random.Random(7)
+    names = facts["classes"]
+    for at in range(number):
+        forged = copy.deepcopy(facts)
+        kind = ("target", "claim", "label", "tree", "of", "classes", "test", "loss", "price", "depth")[at % 10]
+        nodes = [forged["tree"]["root"]]
+        for node in nodes:
+            nodes += [node[side] for side in ("left", "right") if side in node]
+        leaves = [node for node in nodes if "label" in node]
+        if kind == "target":
+            level = rnd.randrange(len(forged["targets"]))
+            entries = forged["targets"][level].split(";")
+            which = rnd.randrange(len(entries))
+            words = entries[which].split(",")
+            words[0] = str(int(words[0] or 0) + rnd.choice([1, 2, -1, 50]))
+            entries[which] = ",".join(words)
+            forged["targets"][level] = ";".join(entries)
+        elif kind == "claim":
+            forged["claim"] += rnd.choice([-1, 1])
+        elif kind == "label":
+            leaf = rnd.choice(leaves)
+            leaf["label"] = rnd.choice([name for name in names if name != leaf["label"]])
+        elif kind == "tree":
+            branch = next((node for node in nodes if "split" in node), None)
+            if branch is not None:
+                branch["split"] = {key: value for key, value in rnd.choice(forged["tests"]).items() if key != "same"}
+                branch["split"].pop("complement", None)
+        elif kind == "of":
+            key = rnd.choice(sorted(forged["of"]))
+            value = forged["of"][key]
+            forged["of"][key] = value + 1 if type(value) is int else not value if type(value) is bool else "other"
+        elif kind == "classes":
+            forged["classes"] = names[::-1]
+            for leaf in leaves:
+                leaf["label"] = names[(names.index(leaf["label"]) + 1) % len(names)]
+        elif kind == "test":
+            del forged["tests"][rnd.randrange(len(forged["tests"]))]
+        elif kind == "loss":
+            forged["loss"][0][1] += rnd.choice([-1, 1])
+        elif kind == "price":
+            forged["price"] += 1
+        else:
+            forged["depth"] += rnd.choice([-1, 1])
+        if forged != facts:
+            yield kind, forged
+
+
+def test_both_refuse_the_same_forgeries(case):
+    """What ours refuses the second refuses; what both prove is the claim of an honest one, in other words."""
+    facts, file = case
+    made = list(forgeries(facts))
+    said = asked([forged for _, forged in made], file)
+    assert len(said) == len(made) >= 40
+    for (kind, forged), second in zip(made, said):
+        first = ours(forged, file)
+        assert first.split()[0] == second.split()[0], (kind, first, second)
+        if kind in ("claim", "of", "depth") or kind == "classes" and len(facts["classes"]) == 2:
+            assert second.startswith("refused"), (kind, second)
+
+
+def test_it_reads_a_file_as_a_user_calls_it(tmp_path):
+    shutil.copy(CHECKOUT / "examples/monks/monks-1.csv", tmp_path / "d.csv")
+    dataset = odtc.read(tmp_path / "d.csv")
+    facts = certify(pipeline.pose(dataset, "dpflow", 2, encoding="onehot"))
+    facts["data"]["path"] = "d.csv"
+    (tmp_path / "p.json").write_text(json.dumps(facts))
+    done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith(
+        "proved: no tree of depth 2 over 15 tests costs less than 27"
+    )
+    (tmp_path / "p.json").write_text(json.dumps(facts | {"claim": facts["claim"] - 1}))
+    done = subprocess.run(["node", CHECKER, tmp_path / "p.json"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("refused: the tree costs")
