@@ -5,6 +5,7 @@ renaming over it would replace the device.
 """
 
 import contextlib
+import glob
 import os
 import stat
 import tempfile
@@ -13,7 +14,10 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
+from odtc.base import system
 from odtc.errors import OutputError
+
+PART = ".part"
 
 
 @contextlib.contextmanager
@@ -32,12 +36,19 @@ def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             return
         # A link is followed, so that what it points to is replaced and the link stays.
         target = Path(os.path.realpath(path))
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=PART, dir=target.parent)
         try:
+            system.hold(handle)  # until it is closed: what nobody holds was left by a process that was killed
+            for old in target.parent.glob(f".{glob.escape(target.name[:40])}.*{PART}"):
+                if old.name != Path(name).name and system.left_behind(old):
+                    old.unlink(missing_ok=True)
             with os.fdopen(handle, "wb") as stream:
                 yield stream
-            os.chmod(name, _mode(target))
-            os.replace(name, target)
+                stream.flush()
+                if system.WINDOWS:  # an open file has no other name there
+                    stream.close()
+                os.chmod(name, _mode(target))
+                os.replace(name, target)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(name)

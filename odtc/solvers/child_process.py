@@ -6,12 +6,13 @@ The only module that starts processes.
 import contextlib
 import os
 import queue
-import signal
 import subprocess
 import tempfile
 import threading
 import time
 from pathlib import Path
+
+from odtc.base import system
 
 NUDGE = 1.0  # seconds after its limit when a process is told to stop, if it has not by itself
 GRACE = 10.0  # seconds it then has to hand in what it found
@@ -26,9 +27,9 @@ POLL = 0.1
 class Child:
     """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
     output, at most HELD at once, and None when the output ends. Raises OSError where it cannot be
-    started."""
+    started. If this process is killed, a watcher ends the group, and removes the `folder` that it ran in."""
 
-    def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False):
+    def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False, folder=None):
         self.process = subprocess.Popen(
             argv,
             stdin=stdin,
@@ -36,8 +37,9 @@ class Child:
             stderr=subprocess.STDOUT if merge_stderr else None,
             cwd=cwd,
             env=env,
-            start_new_session=True,
+            **system.own_group(),
         )
+        self.watcher = _watcher(self.process.pid, folder)
         self.events = queue.Queue(HELD)
         self._ended = threading.Event()
         threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
@@ -58,8 +60,7 @@ class Child:
 
     def interrupt(self) -> None:
         """What Ctrl-C would do, to the whole group."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGINT)
+        system.interrupt_group(self.process.pid)
 
     def close_input(self) -> None:
         with contextlib.suppress(OSError):
@@ -67,13 +68,35 @@ class Child:
 
     def end(self) -> int:
         """Ends exactly the group that was started, waits for it, and gives its exit code."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        system.end_group(self.process)
+        if self.watcher is not None:
+            self.watcher.kill()
+            self.watcher.wait()
+            with contextlib.suppress(OSError):
+                self.watcher.stdin.close()
         self._ended.set()
         self.process.wait()
         if self.process.stdin is not None:
             self.close_input()
         return self.process.returncode
+
+
+def _watcher(group: int, folder) -> subprocess.Popen | None:
+    """A process that ends a group if we die; None if there is no shell."""
+    command = system.watcher_command()
+    if command is None or "\n" in str(folder):
+        return None
+    quiet = subprocess.DEVNULL
+    try:
+        watcher = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, cwd="/", **system.own_group()
+        )
+        # Its input stays open as long as we live.
+        watcher.stdin.write(f"{group}\n{folder or os.devnull + '/none'}\n".encode("utf-8", "surrogateescape"))
+        watcher.stdin.flush()
+    except OSError:
+        return None
+    return watcher
 
 
 def attend(

@@ -13,7 +13,6 @@ or a stale file; a model file that is as odtc writes it is linked there, any oth
 """
 
 import os
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import write_text
+from odtc.base.system import run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number
 from odtc.errors import SolutionError, SolverError
@@ -84,8 +84,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
     Raises SolverError where the program cannot be started.
     """
     program = locate(module, program_name)
-    with tempfile.TemporaryDirectory(prefix="odtc-", ignore_cleanup_errors=True) as folder:
-        folder = Path(folder)
+    with run_folder() as folder:
         if model.offset:  # no file has it
             take = _raised(take, model.offset)
         names, model, note = lay_out(module, model, start, path, folder)
@@ -109,9 +108,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
 
             try:
                 with stdin.open("rb") as given:
-                    child = Child(
-                        planned.argv, _lines, folder, os.environ | planned.environment, given, merge_stderr=True
-                    )
+                    child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, True, folder)
             except OSError as problem:
                 raise SolverError(f"cannot start {planned.argv[0]!r}: {problem.strerror}") from None
             try:

@@ -1,0 +1,96 @@
+"""What differs between operating systems: process groups, their signals, and locks that end with their process.
+
+Every function has a branch for POSIX and one for Windows. The Windows branch has not been run on Windows: its tests
+(tests/unit/test_system.py) give it fakes of what it calls.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+WINDOWS = sys.platform == "win32"
+FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
+FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
+LOCK = ".lock"  # the file in it that its process holds
+# Waits until the process that holds its input is gone; then ends the group and removes the folder that it was told.
+WATCH = 'IFS= read -r group && IFS= read -r folder || exit; cat > /dev/null; kill -9 -- "-$group"; rm -rf -- "$folder"'
+
+
+def own_group() -> dict:
+    """The keywords of `subprocess.Popen` by which a process is started in a group of its own."""
+    return {"creationflags": 0x00000200} if WINDOWS else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
+
+
+def interrupt_group(pid: int) -> None:
+    """What Ctrl-C would do, to the group of a process that was started with `own_group`."""
+    with contextlib.suppress(OSError):
+        if WINDOWS:
+            os.kill(pid, signal.CTRL_BREAK_EVENT)
+        else:
+            os.killpg(pid, signal.SIGINT)
+
+
+def end_group(process) -> None:
+    """Ends the group of a process (subprocess.Popen) that was started with `own_group`, whatever it does."""
+    with contextlib.suppress(OSError):
+        if WINDOWS:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def watcher_command() -> list[str] | None:
+    """The command of a process that ends a group if we die (`WATCH`); None if there is no shell to run it."""
+    shell = None if WINDOWS else shutil.which("sh", path="/bin:/usr/bin")
+    return [shell, "-c", WATCH] if shell else None
+
+
+def hold(handle: int) -> bool:
+    """Locks an open file until it is closed or the process ends, however it ends; whether nobody else holds it.
+
+    On Windows nothing is locked and the answer is False, so that nothing is taken for left behind.
+    """
+    if WINDOWS:
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held by another, or a file system without locks
+        return False
+    return True
+
+
+def left_behind(path: Path) -> bool:
+    """Whether the file is ours and its process is gone: it was written under `hold`, and nobody holds it."""
+    try:
+        if WINDOWS or path.is_symlink():
+            return False
+        facts = path.stat()
+        if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < FRESH:
+            return False
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        return hold(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def run_folder():
+    """A temporary folder for one run. The folders of runs whose process was killed are removed before."""
+    place = Path(tempfile.gettempdir())
+    for old in place.glob(f"{FOLDER}*"):
+        if not old.is_symlink() and left_behind(old / LOCK):
+            shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=FOLDER, ignore_cleanup_errors=True) as folder:
+        with open(Path(folder) / LOCK, "wb") as held:
+            hold(held.fileno())
+            yield Path(folder)
