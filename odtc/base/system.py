@@ -18,7 +18,7 @@ FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group and removes the folder that it was told.
-WATCH = 'IFS= read -r group && IFS= read -r folder || exit; cat > /dev/null; kill -9 -- "-$group"; rm -rf -- "$folder"'
+WATCH = 'IFS= read -r group && IFS= read -r folder || exit; cat > /dev/null; kill -9 "-$group"; rm -rf -- "$folder"'
 
 
 def own_group() -> dict:
