@@ -101,7 +101,7 @@ class Model:
     matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: Any = field(default=None, repr=False, compare=False)  # what it was built from
     maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
-    # SHA-256 of what determines the model (odtc.workflow.identity), "" if it is not known.
+    # SHA-256 of what determines the model (odtc.problem.identity), "" if it is not known.
     identity: str = field(default="", repr=False, compare=False)
     # SHA-256 of the unpacked bytes of the file that it was read from or written to, "" if there is none.
     content: str = field(default="", repr=False, compare=False)

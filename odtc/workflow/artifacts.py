@@ -20,13 +20,13 @@ from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
+from odtc.problem.identity import identified, short
 from odtc.solvers.log_parser import Said
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.claims import settled_claim
-from odtc.workflow.identity import identified, short
 from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run

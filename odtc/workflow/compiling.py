@@ -13,10 +13,10 @@ from odtc.model.milp import Model
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.separation import separated
+from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import read_tree
-from odtc.workflow.identity import identified
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 

@@ -10,13 +10,13 @@ from odtc.errors import ChoiceError, NoSolutionError, SolutionError
 from odtc.model.feasibility import Check
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination
+from odtc.problem.identity import short
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import floored, proves, verify_filled, verify_tree
 from odtc.verification.verify import verify as run_checks
 from odtc.workflow.compiling import Prepared, greedy
-from odtc.workflow.identity import short
 from odtc.workflow.messages import COMPILER, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import filled, taken

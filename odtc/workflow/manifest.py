@@ -30,10 +30,10 @@ from odtc.model.points import align, point_at
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.constraints.groups import Groups
 from odtc.problem.cuts import separation
+from odtc.problem.identity import identity_of, short
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import DEEPEST, CompleteTree
-from odtc.workflow.identity import identity_of, short
 from odtc.workflow.row_selection.selection import taken
 
 SCHEMA = "odtc.manifest/1"
@@ -107,7 +107,7 @@ class Manifest:
 
     @property
     def identity(self) -> str:
-        """The identity of the model (odtc.workflow.identity); "" in a manifest of a version that had none."""
+        """The identity of the model (odtc.problem.identity); "" in a manifest of a version that had none."""
         return self.facts.get("identity") or ""
 
     @property

@@ -9,12 +9,12 @@ import numpy as np
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination
+from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.solvers import portfolio, portfolio_members
 from odtc.solvers.solve import solve as run_solver
 from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import floored
-from odtc.workflow.identity import identified
 from odtc.workflow.messages import START_INSTEAD
 from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
