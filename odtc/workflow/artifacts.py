@@ -26,8 +26,8 @@ from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
-from odtc.workflow.claims import settled_claim
 from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
+from odtc.workflow.provenance.claims import settled_claim
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 

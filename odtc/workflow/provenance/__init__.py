@@ -1,0 +1,1 @@
+"""Which model a file is of, and what may be claimed of it."""
