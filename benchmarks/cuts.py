@@ -46,11 +46,11 @@ def main() -> None:
             params = dict([form.split("=")]) if "=" in form else {}
             problem = pipeline.pose(dataset, asked.model, asked.depth, encoding="onehot", params=params)
             plain = pipeline.compile_model(problem, "none")
-            fitting = [name for name in CUTS.names() if not cut.misfit(name, problem, plain)]
+            fitting = [name for name in CUTS.names() if not cut.why_unfit(name, problem, plain)]
             tried = ["none", *fitting, *([SEPARATED] if "paper4" in fitting else []), "all"]
             for names in asked.families.split(",") if asked.families else tried:
                 if not any(
-                    cut.misfit(name, problem, plain) for name in names.split("+") if name not in ("none", "all")
+                    cut.why_unfit(name, problem, plain) for name in names.split("+") if name not in ("none", "all")
                 ):
                     line(data, form, names, problem, asked)
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.hulls [--data skin-segmentation,statlog-shuttle,…] [--depth 2] [--jobs 2] [--sample 20]
 
-"select s" is the whole of `odtc.workflow.row_selection.selection.selected` with convex_hull, in wall seconds on
+"select s" is the whole of `odtc.workflow.row_selection.selection.select_rows` with convex_hull, in wall seconds on
 `--jobs` processes (which
 are started before); "LP ms" is the mean of (7) of Zhu et al. 2020 for rows drawn at random (seed 0), each against
 all others of its cluster, by HiGHS on one thread; "all LPs s" is that mean times the rows: extrapolated, not
@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 from benchmarks.data import data_file, data_folder
 from odtc import read
 from odtc.algorithms.convex_hull import hull
-from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, selected
+from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, select_rows
 
 SETS = "skin-segmentation,statlog-shuttle,magic04,letter-recognition,pendigits"
 
@@ -51,7 +51,7 @@ def warm(jobs: int) -> None:
 
 def line(name: str, dataset, asked) -> None:
     began = time.perf_counter()
-    part = selected(dataset, "convex_hull", asked.depth, jobs=asked.jobs)
+    part = select_rows(dataset, "convex_hull", asked.depth, jobs=asked.jobs)
     seconds = time.perf_counter() - began
     clusters = clusters_of(
         dataset, first_tree(dataset, asked.depth), coordinates(dataset), np.ones(dataset.n_rows, bool)

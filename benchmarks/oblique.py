@@ -11,7 +11,7 @@ complete rows train, drawn by class with the seed (scikit-learn's train_test_spl
 stand for categories are numbers, as in the paper.
 
 Fixed before the first run, for all sets alike: of each model's grid the point with the best mean accuracy over 3
-folds of the training rows (odtc.evaluation.cross_validation.deal, seed of the split; of equals the first; a fold
+folds of the training rows (odtc.evaluation.cross_validation.deal_folds, seed of the split; of equals the first; a fold
 without a tree counts as 0
 right) is fitted to all training rows. Each fit has --cv-limit seconds in the folds and --time-limit at the end:
 
@@ -50,9 +50,9 @@ from benchmarks.constrained import had
 from benchmarks.dpflow import data_folder
 from odtc import read
 from odtc.errors import OdtcError
-from odtc.evaluation.cross_validation import deal
+from odtc.evaluation.cross_validation import deal_folds
 from odtc.workflow import pipeline
-from odtc.workflow.row_selection.selection import selected, taken
+from odtc.workflow.row_selection.selection import select_rows, take_rows
 
 FOLDS = 3
 MODELS = ("cart", "oblique_search", "dpflow", "svm1_odt", "oct_h")
@@ -203,7 +203,7 @@ def run(key: dict, folder: Path) -> dict:
         began = time.monotonic()
         scores, place = [], 0
         if len(grid(model, train.n_rows, 1, large)) > 1:
-            fold = deal(train.y, FOLDS, seed)
+            fold = deal_folds(train.y, FOLDS, seed)
             for k in range(FOLDS):
                 rows, held = part(train, np.flatnonzero(fold != k)), part(train, np.flatnonzero(fold == k))
                 kept, _ = chosen(rows, scheme, depth, folder / f"{name}-{seed}-{k}.json")
@@ -255,14 +255,14 @@ def chosen(dataset, scheme: str | None, depth: int, file: Path):
         return dataset, 0.0
     if not file.exists():
         began = time.monotonic()
-        rows = selected(dataset, scheme, depth, jobs=1).selected.rows
+        rows = select_rows(dataset, scheme, depth, jobs=1).selected.rows
         file.parent.mkdir(parents=True, exist_ok=True)
         half = file.with_suffix(f".{time.monotonic_ns()}")
         half.write_text(json.dumps({"scheme": scheme, "seconds": time.monotonic() - began, "rows": rows.tolist()}))
         half.rename(file)
     facts = json.loads(file.read_text())
     rows = np.array(facts["rows"])
-    return taken(dataset, rows, dataset.weight[rows], {"scheme": scheme}), facts["seconds"]
+    return take_rows(dataset, rows, dataset.weight[rows], {"scheme": scheme}), facts["seconds"]
 
 
 def fitted(dataset, model: str, depth: int, point: dict, limit: float, seed: int, must: bool = False):

@@ -164,7 +164,7 @@ class _Search:
         if not len(part):
             return
         known = np.flatnonzero(self.extreme)
-        state, near, lam, w = nearest(self.points[known], self.points[part], self.tolerance)
+        state, near, lam, w = nearest_points(self.points[known], self.points[part], self.tolerance)
         slots, weight = np.zeros((len(part), self.of.shape[1]), np.int64), np.zeros((len(part), self.of.shape[1]))
         slots[:, : near.shape[1]], weight[:, : near.shape[1]] = near, lam
         inside = state == INSIDE
@@ -185,7 +185,7 @@ class _Search:
             self._farthest(w)
 
 
-def nearest(E: np.ndarray, P: np.ndarray, tolerance: float):
+def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
     """The hull of E (points, d) and each of P (targets, d): (state, slots, weight, w).
 
     state (targets,): INSIDE, with Σ weight E[slots] as far from the target as the tolerance allows, OUTSIDE,

@@ -13,7 +13,7 @@ WAYS = (
 )  # (tolerance, presolve) of a program, until one ends
 
 
-def solved(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
+def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
     """float64 (columns,): the least cost·x with A x <= b within the bounds, None where there is none, or none is
     found in
     so many seconds. Of many rows few hold with equality, so those that a point of some of them breaks most are added

@@ -43,20 +43,20 @@ def within(seconds: float | None) -> Iterator[None]:
         _until.reset(token)
 
 
-def left() -> float | None:
+def seconds_left() -> float | None:
     """Seconds until the end, 0 or less when it has passed; None if there is no end."""
     end = _until.get()
     return None if end is None else end - time.monotonic()
 
 
-def after(began: float, time_limit: float | None) -> float | None:
+def limit_left(began: float, time_limit: float | None) -> float | None:
     """What is left of a limit that began at this time.monotonic(), MOMENT at least; None without a limit."""
     return None if time_limit is None else max(MOMENT, began + time_limit - time.monotonic())
 
 
-def share(seconds: float, part: float = 1.0) -> float:
+def time_share(seconds: float, part: float = 1.0) -> float:
     """The smaller of `seconds` and this part of the seconds until the end."""
-    end = left()
+    end = seconds_left()
     return seconds if end is None else max(0.0, min(seconds, part * end))
 
 

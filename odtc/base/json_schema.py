@@ -58,7 +58,7 @@ def read_object(path: str | PathLike[str], what: str, error: type[Exception]) ->
     except ValueError:  # Python reads no number of so many digits
         raise error(f"expected a {what} in JSON in {str(path)!r}, got a number of thousands of digits in it") from None
     if not isinstance(facts, dict):
-        raise error(f"expected a {what} in {str(path)!r}, got {said(facts)} in JSON")
+        raise error(f"expected a {what} in {str(path)!r}, got {show_value(facts)} in JSON")
     return facts
 
 
@@ -113,10 +113,10 @@ def _fit_any(value: Any, shapes: tuple[Any, ...], place: str) -> None:
 
 def _expect(fits: bool, wanted: str, value: Any, place: str) -> None:
     if not fits:
-        raise SchemaError(f"expected {wanted}{f' at {place}' if place else ''}, got {said(value)}")
+        raise SchemaError(f"expected {wanted}{f' at {place}' if place else ''}, got {show_value(value)}")
 
 
-def said(value: object) -> str:
+def show_value(value: object) -> str:
     """A value in a few characters."""
     if value is None:
         return "null"
@@ -130,10 +130,10 @@ def said(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def why(problem: Exception) -> str:
+def explain_error(problem: Exception) -> str:
     """What was wrong with a value that satisfies its schema, in words and not as the name of an exception."""
     if isinstance(problem, KeyError):
-        return f"{said(problem.args[0])} is not known there"
+        return f"{show_value(problem.args[0])} is not known there"
     if isinstance(problem, RecursionError):
         return "it is nested too deeply"
     return " ".join(str(problem).split()) or "it cannot be"

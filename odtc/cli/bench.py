@@ -81,7 +81,7 @@ def models(
     from odtc.solvers.solver import installed
 
     chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
-    files = study.found_data(names(data))
+    files = study.find_data(names(data))
     SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
     settings = study.Settings(spec, lp_limit)
     installed(spec.solving.solver)
@@ -93,8 +93,8 @@ def models(
             "--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out "
             "one of the two"
         )
-    peers = study.found_peers(peer_files, files) if peer_files else {}
-    cells = study.lay_out(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
+    peers = study.find_peers(peer_files, files) if peer_files else {}
+    cells = study.list_cells(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
     try:
         found = study.run(cells, settings, results, console.say)
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ Within = Annotated[
 
 def show_pool(pool, number: int | None) -> str | None:
     """The list of a pool as text; with a number, None and the tree is to be shown."""
-    from odtc.workflow.near_optimal import asked
+    from odtc.workflow.near_optimal import tested_features
 
     if number is not None:
         if not 1 <= number <= len(pool.trees):
@@ -25,7 +25,7 @@ def show_pool(pool, number: int | None) -> str | None:
         return None
     lines = [pool.words, "", "tree  objective  leaves  depth  features"]
     for at, (tree, value) in enumerate(zip(pool.trees, pool.objectives), 1):
-        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(asked(tree))}")
+        lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
     lines += ["", "feature: trees that ask it"]
     lines += [f"{name}: {count}" for name, count in pool.feature_use().items()]
     return "\n".join(lines) + "\n"

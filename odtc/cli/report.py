@@ -27,7 +27,7 @@ def report(
 ) -> None:
     """Write a page about a run: the tree to fold and pan, its proof, its metrics; for any browser, without network."""
     from odtc.base.atomic_write import require_writable, write_text
-    from odtc.evaluation.html_report import ENDINGS, open_run, page
+    from odtc.evaluation.html_report import ENDINGS, open_run, render_page
 
     opened = open_run(run, data)
     path = o or Path(Path(run).parent, f"{opened.name}.html")
@@ -38,7 +38,7 @@ def report(
         run,
         *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"),
     )
-    write_text(path, page(opened, test, templates))
+    write_text(path, render_page(opened, test, templates))
     facts = opened.facts | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 

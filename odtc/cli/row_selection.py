@@ -28,13 +28,13 @@ def select(
     """Write the rows that a selection keeps, as CSV; where they weigh something, in a column `weight`."""
     from odtc import read
     from odtc.base.atomic_write import require_writable, write_text
-    from odtc.workflow.row_selection.selection import as_csv, selected
+    from odtc.workflow.row_selection.selection import as_csv, select_rows
 
     began = time.monotonic()
     dataset = read(data, **spec.reading.keywords)
     path = o or Path(f"{dataset.name}_selected.csv")
     require_writable(path, data)
-    part = selected(dataset, spec.model.select, spec.model.depth)
+    part = select_rows(dataset, spec.model.select, spec.model.depth)
     text, weight = as_csv(part)
     write_text(path, text)
     facts = part.selected.facts | {

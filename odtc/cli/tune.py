@@ -80,16 +80,16 @@ def tune(
     if words := dropped_text(dataset):
         console.say(words)
     stem = stem_named(o, f"{dataset.name}_tuned")
-    fold = cross_validation.deal(dataset.y, folds, seed)
+    fold = cross_validation.deal_folds(dataset.y, folds, seed)
     (
-        cross_validation.summed([], [], score),
-        cross_validation.best([_any(settings[0])], rule),
+        cross_validation.summarise([], [], score),
+        cross_validation.best_setting([_any(settings[0])], rule),
     )  # a bad word is said before the work
     with console.counted(len(settings) * folds, "fits") as done:
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
         found = cross_validation.run(dataset, settings, fold, spec, jobs, tell)
-    results = cross_validation.summed(settings, found, score)
-    chosen = cross_validation.best(results, rule)
+    results = cross_validation.summarise(settings, found, score)
+    chosen = cross_validation.best_setting(results, rule)
     sink = FileSink(lambda problem: stem, log=False)
     fitted = run(settings[chosen].of(spec), dataset, sink=sink)
     facts = {

@@ -20,7 +20,7 @@ PADDED = re.compile(r"[+-]?0[0-9]")
 EXACT = 2.0**53
 
 
-def cells(series: pl.Series, place: str) -> pl.Series:
+def column_cells(series: pl.Series, place: str) -> pl.Series:
     """The column as text without blanks around it, as booleans, or as numbers; missing is null.
 
     Dates become text. Raises DataError for lists, structs and other types that hold no words.
@@ -118,7 +118,7 @@ def levels_of(text: pl.Series) -> tuple[str, ...]:
     return tuple(word for _, word in sorted(zip(values, words)))
 
 
-def codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
+def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
     """The place of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
 
     A number is found however it is written (1.0 as 1) where all levels are numbers.

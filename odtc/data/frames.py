@@ -62,12 +62,14 @@ def table_of(X) -> pl.DataFrame:
     return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
 
 
-def learnt(series: list[pl.Series], names: list[str], categorical: set[int]) -> tuple[np.ndarray, tuple[Feature, ...]]:
+def learn_features(
+    series: list[pl.Series], names: list[str], categorical: set[int]
+) -> tuple[np.ndarray, tuple[Feature, ...]]:
     """(X, features): float64 (rows, columns) coded like `Dataset.X`, with the kinds and levels that these
     columns have; `categorical` are places whose kind is not to be guessed. Raises DataError."""
     X, features = np.empty((len(series[0]), len(series))), []
     for j, (name, cells) in enumerate(zip(names, series)):
-        known = column_types.cells(cells.alias(name), PLACE)
+        known = column_types.column_cells(cells.alias(name), PLACE)
         kind = column_types.kind_of(cells.dtype, known, j in categorical, False)
         if kind == NUMERIC:
             features.append(Feature(name, NUMERIC))
@@ -78,18 +80,18 @@ def learnt(series: list[pl.Series], names: list[str], categorical: set[int]) -> 
     return X, tuple(features)
 
 
-def coded(series: list[pl.Series], features: tuple[Feature, ...]) -> np.ndarray:
+def encode_cells(series: list[pl.Series], features: tuple[Feature, ...]) -> np.ndarray:
     """float64 (rows, columns), coded by features that are known: -1 for an unseen level. Raises DataError."""
     X = np.empty((len(series[0]), len(series)))
     for j, (feature, cells) in enumerate(zip(features, series)):
-        X[:, j] = _coded(column_types.cells(cells.alias(feature.name), PLACE), feature)
+        X[:, j] = _coded(column_types.column_cells(cells.alias(feature.name), PLACE), feature)
     return X
 
 
 def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
     if feature.kind == NUMERIC:
         return column_types.numbers(known, feature.name, PLACE)
-    return column_types.codes(known.cast(pl.String), feature.levels, feature.kind)
+    return column_types.level_codes(known.cast(pl.String), feature.levels, feature.kind)
 
 
 def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:

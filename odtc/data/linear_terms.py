@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.robust_lp import solved
+from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.data.encoding import Encoded, midpoints
@@ -79,7 +79,7 @@ class LinearTerms:
 
     @classmethod
     def encoded(cls, encoded: Encoded, **how) -> "LinearTerms":
-        return cls.of(values(encoded), encoded.features, **how)
+        return cls.of(raw_values(encoded), encoded.features, **how)
 
     @property
     def n(self) -> int:
@@ -120,7 +120,7 @@ class LinearTerms:
         low, high = float(total[left].max()), float(total[~left].min())
         if not terms or not low < high:
             return None
-        return Oblique(terms, between(low, high)), (high - low) / float(np.ptp(total))
+        return Oblique(terms, shortest_between(low, high)), (high - low) / float(np.ptp(total))
 
     def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
         """A threshold where only one number is weighed, a set of levels where only one category is."""
@@ -135,7 +135,7 @@ class LinearTerms:
         return Threshold(place, float(midpoints(np.array([column[left].max(), column[~left].min()]))[0]))
 
 
-def values(encoded: Encoded) -> np.ndarray:
+def raw_values(encoded: Encoded) -> np.ndarray:
     """float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError where rows of
     data that differ are one row here."""
     found = encoded.values
@@ -147,7 +147,7 @@ def values(encoded: Encoded) -> np.ndarray:
     return found
 
 
-def between(low: float, high: float) -> float:
+def shortest_between(low: float, high: float) -> float:
     """The shortest double b with low <= b < high, from the middle half where that has one."""
     width = high - low
     middle = float(midpoints(np.array([low, high]))[0])
@@ -158,19 +158,19 @@ def between(low: float, high: float) -> float:
     return middle
 
 
-def widest(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
+def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
     """float64 (terms,): of the hyperplanes h·z <= g that part the rows so, one of least |h|_1 for a gap of 2, and so
     of few terms; None where none does, or where there are more than `most` cells to look at.
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """
     n, d = Z.shape
-    seconds = deadline.share(5.0)
+    seconds = deadline.time_share(5.0)
     if n * d > most or not seconds:
         return None
     side = np.where(left, 1.0, -1.0)[:, None]
     rows = np.unique(np.hstack([side * Z, -side * Z, -side]), axis=0)
-    found = solved(
+    found = solve_lp(
         np.append(np.ones(2 * d), 0.0), rows, -np.ones(len(rows)), [(0, None)] * (2 * d) + [(None, None)], seconds
     )
     return None if found is None else found[:d] - found[d : 2 * d]

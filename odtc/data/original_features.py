@@ -33,7 +33,7 @@ class Levels:
     def of(cls, encoded: Encoded) -> list["Levels"]:
         """The features whose levels are three or more, and each told by a test, in their order."""
         found = []
-        for feature, told in asked(encoded).items():
+        for feature, told in tests_by_feature(encoded).items():
             ones = {_value(split): column for split, column in told if _value(split) is not None}
             if len(ones) > 2 and (np.sum([*ones.values()], axis=0) == 1).all():
                 values = sorted(ones, key=lambda value: (value != "missing", value))
@@ -129,7 +129,7 @@ class Features:
         return Subset(one.feature, tuple(one.values[right].tolist())), right[one.level]
 
 
-def asked(encoded: Encoded) -> dict[int, list[tuple[Split, np.ndarray]]]:
+def tests_by_feature(encoded: Encoded) -> dict[int, list[tuple[Split, np.ndarray]]]:
     """By feature the tests that the encoding asks of it, in the order of features, and their columns (bool
     (rows,)); those that were merged into another test are here, too."""
     found = {}

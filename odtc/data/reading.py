@@ -74,7 +74,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     if not set(names) - set(aside):
         raise DataError(f"expected at least one feature column beside the target {target!r} in {place}, got none")
 
-    columns = {n: column_types.cells(frame[n], place) for n in frame.columns}
+    columns = {n: column_types.column_cells(frame[n], place) for n in frame.columns}
     kinds = [column_types.kind_of(frame[n].dtype, columns[n], n in categorical, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
     numbers = {
@@ -97,7 +97,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
         cells = columns[n].cast(pl.String).filter(pl.Series(keep))
         levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(cells)
         features.append(Feature(n, kind, levels))
-        X[:, j] = column_types.codes(cells, levels, kind)
+        X[:, j] = column_types.level_codes(cells, levels, kind)
     if np.isnan(X).all():
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
     out = np.array([n in aside for n in names])
@@ -105,7 +105,7 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     return Dataset(
         name=name,
         X=X,
-        y=column_types.codes(labels, classes, CATEGORICAL).astype(np.int32),
+        y=column_types.level_codes(labels, classes, CATEGORICAL).astype(np.int32),
         features=tuple(feature for feature in features if feature.name not in aside),
         classes=classes,
         weight=weight[keep],
@@ -145,18 +145,21 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
     X = np.full((frame.height, len(features)), np.nan)
     for j in used:
         feature = features[j]
-        cells = column_types.cells(frame[feature.name], place)
+        cells = column_types.column_cells(frame[feature.name], place)
         if feature.kind == NUMERIC:
             X[:, j] = column_types.numbers(cells, feature.name, place)
         else:
-            X[:, j] = column_types.codes(cells.cast(pl.String), feature.levels, feature.kind)
+            X[:, j] = column_types.level_codes(cells.cast(pl.String), feature.levels, feature.kind)
     y = np.full(frame.height, -1, dtype=np.int32)
     if target in frame.columns:
-        codes = column_types.codes(column_types.cells(frame[target], place).cast(pl.String), classes, CATEGORICAL)
+        codes = column_types.level_codes(
+            column_types.column_cells(frame[target], place).cast(pl.String), classes, CATEGORICAL
+        )
         y = np.nan_to_num(codes, nan=-1).astype(np.int32)
         if require_labels and (y < 0).all():
             first = next(
-                (cell for cell in column_types.cells(frame[target], place).cast(pl.String) if cell is not None), None
+                (cell for cell in column_types.column_cells(frame[target], place).cast(pl.String) if cell is not None),
+                None,
             )
             raise DataError(
                 f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in "
@@ -169,7 +172,7 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
             )
     weight = np.ones(frame.height)
     if weights:
-        weight = column_types.weights(column_types.cells(frame[weights], place), weights, place)
+        weight = column_types.weights(column_types.column_cells(frame[weights], place), weights, place)
         if np.isnan(weight).any():
             raise DataError(
                 f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "

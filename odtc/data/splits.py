@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base.json_schema import NUMBER, TEXT, SchemaError, validate, why
+from odtc.base.json_schema import NUMBER, TEXT, SchemaError, explain_error, validate
 from odtc.base.text import show_number
 from odtc.data.dataset import NUMERIC, Feature
 from odtc.errors import TreeError
@@ -206,7 +206,7 @@ def split_from_json(facts: dict, features: tuple[Feature, ...]) -> Split:
     except (SchemaError, KeyError, TypeError, ValueError) as problem:
         raise TreeError(
             f"expected a split of kind {', '.join(KINDS)} with known feature and values, "
-            f"got {str(facts)[:200]} ({why(problem)})"
+            f"got {str(facts)[:200]} ({explain_error(problem)})"
         ) from None
 
 

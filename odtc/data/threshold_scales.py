@@ -58,7 +58,7 @@ def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return X[:, columns].sum(axis=1)
 
 
-def in_units(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
+def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
     """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
     sum of weights is one, too; (weight, 1.0, False) where their `total` (by default of all) is more than MOST of it."""
     parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
@@ -68,11 +68,11 @@ def in_units(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray
     return (weight / float(unit), float(unit), True) if whole else (weight, 1.0, False)
 
 
-def priced(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
+def whole_costs(encoded: Encoded) -> tuple[np.ndarray, np.ndarray, float, bool]:
     """(weights in their unit, the cost of such a unit in units of loss, this unit, whether every loss is a
     whole number of it)."""
     (weight, grain, _), (_, unit, whole) = (
-        in_units(encoded.weight),
-        in_units(encoded.loss, encoded.loss.max(axis=1).sum()),
+        whole_weights(encoded.weight),
+        whole_weights(encoded.loss, encoded.loss.max(axis=1).sum()),
     )
     return weight, encoded.cost * (grain / unit), unit, whole

@@ -262,7 +262,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
                     f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) "
                     f"while a minimum of 1 is required."
                 )
-            return frames.learnt(series, self._names(), self._categorical(given))
+            return frames.learn_features(series, self._names(), self._categorical(given))
         if given != "from_dtype":
             raise ValueError(
                 f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
@@ -275,7 +275,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
             validate_data(self, X, reset=False, skip_check_array=True)
-            return frames.coded(frames.series_of(X), self.features_)
+            return frames.encode_cells(frames.series_of(X), self.features_)
         return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def _names(self) -> list[str]:

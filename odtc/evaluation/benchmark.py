@@ -121,7 +121,7 @@ class Settings:
         return replace(spec, fitting=form.fit)
 
 
-def found_data(wanted: tuple[str, ...] = ()) -> list[Path]:
+def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
     """Data files by path, or by name in $ODTC_DATA (else ../shared/data); by default those of the ten sets
     that are there. Raises ChoiceError for a name that is not found, or where none is."""
     folder = Path(os.environ.get("ODTC_DATA") or "../shared/data")
@@ -142,7 +142,7 @@ def found_data(wanted: tuple[str, ...] = ()) -> list[Path]:
     return files
 
 
-def found_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Path]]:
+def find_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Path]]:
     """Model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth that their names say; those of
     other data are left out. Raises ChoiceError where the pattern fits no file, or a name says nothing."""
     files = sorted(map(Path, glob(os.path.expanduser(pattern))))
@@ -163,7 +163,7 @@ def found_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[P
     return peers
 
 
-def lay_out(data: list[Path], depths: list[int], forms: list[Form], peers: dict) -> list[Cell]:
+def list_cells(data: list[Path], depths: list[int], forms: list[Form], peers: dict) -> list[Cell]:
     """The cells in the order in which they are worth having: depth by depth, the first form on all data,
     the peers' models, then the other forms."""
     cells = []

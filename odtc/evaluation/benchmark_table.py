@@ -31,14 +31,14 @@ BUSY = 0.8
 def markdown(results: list[dict]) -> str:
     """What these results say; of a cell that was measured more than once, the last."""
     results = list({_place(result): result for result in results}.values())
-    pairs = {id(result): peer for result, peer in paired(results)}
+    pairs = {id(result): peer for result, peer in pair_results(results)}
     parts = [*map(_conditions, _groups(results)), ""]
     parts += [_line(HEAD), _line(["---"] * len(HEAD))]
     parts += [_line(_cells(result, pairs.get(id(result)))) for result in sorted(results, key=_order)]
     return "\n".join([*parts, "", *_summary(results), *_notes(results)]) + "\n"
 
 
-def paired(results: list[dict]) -> list[tuple[dict, dict]]:
+def pair_results(results: list[dict]) -> list[tuple[dict, dict]]:
     """(a form's result, a peer's result) of the same data and depth under the same solver and limits."""
     peers = {}
     for result in results:
@@ -47,13 +47,13 @@ def paired(results: list[dict]) -> list[tuple[dict, dict]]:
     return [(result, peer) for result in results if not result["peer"] for peer in peers.get(_match(result), ())]
 
 
-def agree(result: dict, peer: dict) -> bool:
+def optima_agree(result: dict, peer: dict) -> bool:
     """Whether two proven optima are one: a peer may count the rows that are right, negated."""
     own, theirs = result["objective"], peer["objective"]
     return any(math.isclose(own, value, rel_tol=1e-6, abs_tol=1e-6) for value in (theirs, result["n_rows"] + theirs))
 
 
-def solved(result: dict) -> bool:
+def is_proved(result: dict) -> bool:
     return result["termination"] == "optimal"
 
 
@@ -111,8 +111,8 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
     ratios = ["–", "–"]
     if peer and result["nonzeros"] and peer["nonzeros"]:
         ratios[0] = f"{peer['nonzeros'] / result['nonzeros']:.2f}"
-        if solved(result) and solved(peer):
-            ratios[1] = f"{_faster(result, peer):.2f}" if agree(result, peer) else "OPTIMA DIFFER"
+        if is_proved(result) and is_proved(peer):
+            ratios[1] = f"{_faster(result, peer):.2f}" if optima_agree(result, peer) else "OPTIMA DIFFER"
     return [
         result["data"] + kept,
         str(result["depth"]),
@@ -147,14 +147,14 @@ def _summary(results: list[dict]) -> list[str]:
         "CPU peer/this where both solve",
     )
     lines = [_line(head), _line(["---"] * len(head))]
-    pairs = paired(results)
+    pairs = pair_results(results)
     depths = sorted({result["depth"] for result in results})
     for depth in [*depths, None] if len(depths) > 1 else depths:
         mine = [result for result in results if depth in (None, result["depth"])]
         for form in dict.fromkeys(result["form"] for result in mine if not result["peer"]):
             own = [result for result in mine if result["form"] == form]
             beside = [(a, b) for a, b in pairs if a["form"] == form and depth in (None, a["depth"])]
-            both = [(a, b) for a, b in beside if solved(a) and solved(b)]
+            both = [(a, b) for a, b in beside if is_proved(a) and is_proved(b)]
             sizes = [b["nonzeros"] / a["nonzeros"] for a, b in beside if a["nonzeros"] and b["nonzeros"]]
             lines.append(
                 _line(
@@ -162,10 +162,10 @@ def _summary(results: list[dict]) -> list[str]:
                         form,
                         "all" if depth is None else str(depth),
                         str(len(own)),
-                        str(sum(map(solved, own))),
+                        str(sum(map(is_proved, own))),
                         str(len(beside)),
-                        str(sum(solved(a) for a, _ in beside)),
-                        str(sum(solved(b) for _, b in beside)),
+                        str(sum(is_proved(a) for a, _ in beside)),
+                        str(sum(is_proved(b) for _, b in beside)),
                         str(len(both)),
                         _mean(sizes),
                         _mean([_faster(a, b) for a, b in both]),

@@ -95,7 +95,7 @@ def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> lis
     ]
 
 
-def deal(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
+def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
     """int64 (rows,): the fold of each row, so that every class is in all folds alike, by at most one row.
 
     Raises ChoiceError for fewer than 2 folds, or more than the rarest of two classes has rows.
@@ -149,7 +149,7 @@ def _results(tasks, jobs: int) -> Iterator[Fold]:
     return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
 
 
-def summed(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
+def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
     """One Result per setting; raises ChoiceError for an unknown score."""
     if score not in SCORES:
         raise ChoiceError(f"unknown score {score!r}; known: {', '.join(SCORES)}")
@@ -172,7 +172,7 @@ def summed(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[R
     return results
 
 
-def best(results: list[Result], rule: str = "best") -> int:
+def best_setting(results: list[Result], rule: str = "best") -> int:
     """The place of the best setting: the highest score, or by "1se" the smallest tree whose score is within
     one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also where no
     setting has a tree in every fold."""

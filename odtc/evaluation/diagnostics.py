@@ -12,7 +12,7 @@ import odtc
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import OdtcError
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.solvers.executables import wanted
+from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import SOLVERS, version
 from odtc.workflow import pipeline
 
@@ -93,7 +93,7 @@ def _asked(name: str, model, least: float) -> Answer:
     module = SOLVERS.get(name)
     found = version(module)
     if found is None:
-        return Answer(name, None, "not found", None, wanted(module))
+        return Answer(name, None, "not found", None, what_to_install(module))
     began = time.monotonic()
     try:
         solution = pipeline.solve(model, name, time_limit=LIMIT, threads=1)

@@ -79,7 +79,7 @@ def open_run(given, data=None) -> Run:
     return Run(Path(stem).name, read_tree(path))
 
 
-def page(run: Run, test: str | Path | None = None, templates=None) -> str:
+def render_page(run: Run, test: str | Path | None = None, templates=None) -> str:
     """The page; `test` is a file with labelled rows. Raises DataError for one that does not fit."""
     tree = run.tree
     rows = (

@@ -37,7 +37,7 @@ class Choice:
     why: str
 
 
-def rough(number: float) -> str:
+def rounded_count(number: float) -> str:
     """Two figures of a number, in words that people read: 780, 24,000, 3.1e+12."""
     return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.2g}"
 
@@ -58,8 +58,8 @@ def choose(
     if fitting and constraints and (work := constrained.sums(n_tests, depth)) <= constrained.MOST_SUMS:
         return Choice(
             "dpflow",
-            f"dpflow searches for the tree under constraints itself, with about {rough(work)} sums a pass at depth "
-            f"{depth} over {n_tests} tests; --model flowoct grows with the rows instead",
+            f"dpflow searches for the tree under constraints itself, with about {rounded_count(work)} sums a pass "
+            f"at depth {depth} over {n_tests} tests; --model flowoct grows with the rows instead",
         )
     remembers = any(CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in dpflow.KEEPS for name in constraints)
     asked = {name for name in constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS} if remembers else set()
@@ -68,7 +68,7 @@ def choose(
     if encoded is not None and depth > 1 and not constraints and interval_model.worth(encoded):
         scales = Scales.of(encoded)
         sums = interval_model.work(scales, depth)
-        size = f"about {rough(sums)} sums at depth {depth} over {n_tests} thresholds"
+        size = f"about {rounded_count(sums)} sums at depth {depth} over {n_tests} thresholds"
         if sums <= MOST_CELLS:
             return Choice(
                 "dpflow",
@@ -104,7 +104,7 @@ def choose(
     else:
         columns, what, most = size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
     sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
-    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
+    size = f"at most {columns:,} columns and {rounded_count(sums)} sums at depth {depth} over {n_tests} tests"
     if columns <= most and sums <= MOST_SUMS:
         return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
     return Choice(

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import CutPool, are_walks, min_cuts, walk_sets, walk_values, walks
-from odtc.formulations.shared.node_choices import SURE, asked, choice_rows, laid_out, point_of, tree_of
+from odtc.formulations.shared.node_choices import SURE, choice_rows, fit_to_depth, point_of, tests_at_nodes, tree_of
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -175,7 +175,7 @@ def separate(problem: Problem, point, relaxed: bool = False) -> tuple[np.ndarray
     if not relaxed and (np.abs(point["b"] - np.round(point["b"])) < SURE).all():
         # The next trees will send a row that was caught to its other ends: all its walks at once
         # take fewer rounds, and a round is a MIP.
-        test = asked(problem, point)
+        test = tests_at_nodes(problem, point)
         test[graph.last] = -1
         end = walks(test, problem.encoded.X)
         caught = np.flatnonzero(g > (sink * walk_sets(end, len(test))).sum(axis=1) + BROKEN)
@@ -214,7 +214,9 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         nodes, had, new = nodes + (found.nodes or 0), len(pool.rows), 0
         if found.has_solution:
             point = model.split(found.x)
-            best = _better(problem, best, settle(asked(problem, point), problem.encoded), decode(problem, point))
+            best = _better(
+                problem, best, settle(tests_at_nodes(problem, point), problem.encoded), decode(problem, point)
+            )
             rows, S = separate(problem, point, relaxed)
             new = pool.add(rows, S)
             if walked is None and finished and not are_walks(S).any():
@@ -267,7 +269,7 @@ def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
     encoded, graph = problem.encoded, Graph.of(problem)
-    heap = laid_out(problem, heap, graph.full)
+    heap = fit_to_depth(problem, heap, graph.full)
     point = point_of(problem, heap, graph.label, graph.stump)
     return point | {"g": (heap.label[heap.reach(encoded.X)] == encoded.y).astype(float)}
 

@@ -30,15 +30,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.data.threshold_scales import Scales, in_units
-from odtc.formulations.shared.branch_order import only_below
+from odtc.data.threshold_scales import Scales, whole_weights
+from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 NAME = "binoct"
 TITLE = "BinOCT: thresholds by binary search, its binaries independent of the number of rows"
@@ -55,7 +55,7 @@ class Params:
 def build(problem: Problem) -> Model:
     encoded, tree, scales = problem.encoded, problem.topology, Scales.of(problem.encoded)
     y, n, K, D = encoded.y, encoded.n_rows, len(encoded.classes), tree.depth
-    weight, unit, whole = in_units(encoded.weight)  # whole errors: a solver rounds its bound up
+    weight, unit, whole = whole_weights(encoded.weight)  # whole errors: a solver rounds its bound up
     F, p, Q = encoded.n_tests, scales.n, _n_bits(scales)
     of_step, rise, dear = _steps(encoded.cost)
     B, L = tree.branch_nodes, tree.leaves
@@ -92,7 +92,7 @@ def build(problem: Problem) -> Model:
         m.add(stay[B], d[B], -n)
         for above, below in tree.sides(0):
             m.add(stay[above], l[i, below])
-        only_below(m, d, "under")
+        require_parent_branches(m, d, "under")
 
     # Σ_l l_rl = 1;   Σ_k p_lk = 1
     place = m.rows("place", row, lower=1, upper=1)
@@ -146,7 +146,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     label[leaf - len(label)] = heap.label[end]
     of_step, _, dear = _steps(encoded.cost)
     l = leaf[:, None] == tree.leaves
-    count = l.T @ (in_units(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
+    count = l.T @ (whole_weights(encoded.weight)[0][:, None] * (encoded.y[:, None] == np.arange(K)))
     point = {
         "f": (scales.scale[test][:, None] == np.arange(scales.n)) & (test >= 0)[:, None],
         "p": label[:, None] == np.arange(K),
@@ -162,7 +162,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     tree, scales = problem.topology, Scales.of(problem.encoded)
     asked, Q = point["f"].argmax(axis=1), _n_bits(scales)
     code = (np.rint(point["tau"]).astype(int) << Q - 1 - np.arange(Q)).sum(axis=1) if Q else 0
-    test, label = blank(tree)
+    test, label = blank_arrays(tree)
     found = scales.test(asked, np.minimum(code, scales.size[asked] - 1))
     test[tree.branch_nodes] = np.where(point["f"].max(axis=1) > 0.5, found, -1)
     label[tree.nodes] = point["p"].argmax(axis=1)[tree.rightmost(tree.nodes) - len(tree.leaves)]

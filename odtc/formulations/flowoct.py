@@ -28,7 +28,7 @@ import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
-from odtc.formulations.shared.node_choices import choice_rows, laid_out, point_of, tree_of
+from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, point_of, tree_of
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -244,7 +244,7 @@ def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
     encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
-    heap = laid_out(problem, heap, shape.full)
+    heap = fit_to_depth(problem, heap, shape.full)
     point = point_of(problem, heap, shape.label, shape.stump or shape.tight)
     sends, right = sums(problem)
     point |= sends.values(point["b"][(tree.inner if shape.stump else tree.branch_nodes) - 1])

@@ -26,14 +26,14 @@ import numpy as np
 
 from odtc.data.threshold_scales import Scales
 from odtc.formulations.shared import leaf_loss
-from odtc.formulations.shared.branch_order import only_below
+from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, blank, settle, with_least
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle, with_min_leaf_rows
 
 NAME = "oct"
 TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
@@ -86,7 +86,7 @@ def build(problem: Problem) -> Model:
     split = m.rows("split", node, lower=0, upper=0)
     m.add(split[B[:, None]], a[B[:, None], j])
     m.add(split[B], d[B], -1)
-    only_below(m, d, "after")
+    require_parent_branches(m, d, "after")
 
     # Σ_j ε_j a_jt ≤ b_t ≤ d_t                                         t ∈ B
     # The left half is ours: without it a split could send every row right and be no test.
@@ -151,7 +151,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
-    return with_least(heap, problem.encoded, problem.params.n_min)
+    return with_min_leaf_rows(heap, problem.encoded, problem.params.n_min)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -162,7 +162,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     if scales:
         cut = np.rint(point["b"] * scales.size[asked]).astype(int) - 1
         asked = scales.test(asked, cut.clip(0, scales.size[asked] - 1))
-    test, label = blank(tree)
+    test, label = blank_arrays(tree)
     test[tree.branch_nodes] = np.where(a.max(axis=1) > 0.5, asked, -1)
     c = point["c"][tree.rightmost(tree.nodes) - len(tree.leaves)]
     label[tree.nodes] = np.where(c.max(axis=1) > 0.5, c.argmax(axis=1), -1)

@@ -26,18 +26,25 @@ from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
 from odtc.errors import TimeLimitReached, TreeError
 from odtc.formulations.shared import leaf_loss
-from odtc.formulations.shared.branch_order import only_below
-from odtc.formulations.shared.hyperplane_cache import remembered
+from odtc.formulations.shared.branch_order import require_parent_branches
+from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.heuristics.margin_tree import directions, grown
-from odtc.heuristics.separating_hyperplanes import asked_plane, fewest, gap, laid, parted, thinned
+from odtc.heuristics.margin_tree import directions, grow_margin_tree
+from odtc.heuristics.separating_hyperplanes import (
+    build_tree,
+    drop_unfit_nodes,
+    fewest_terms,
+    rows_at_node,
+    split_by_hyperplane,
+    widest_gap,
+)
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, with_least
+from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 NAME = "oct_h"
 TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
@@ -101,7 +108,7 @@ def build(problem: Problem) -> Model:
         bound = m.rows(name, node, upper=0)
         m.add(bound[B], b[B], sign)
         m.add(bound[B], d[B], -1)
-    only_below(m, d, "after")
+    require_parent_branches(m, d, "after")
 
     # |a_jt| ≤ s_jt ≤ d_t;   Σ_j s_jt ≥ d_t
     if s is not None:
@@ -181,7 +188,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
         return _wide(problem, rows, left, np.arange(weighed.n)) is not None
 
     def least(tree):
-        return with_least(thinned(tree, encoded, fits), encoded, problem.params.n_min)
+        return with_min_leaf_rows(drop_unfit_nodes(tree, encoded, fits), encoded, problem.params.n_min)
 
     kept = least(heap)
     if kept.n_branch_nodes == heap.n_branch_nodes:
@@ -189,7 +196,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     others, along = [HEURISTICS.get("cart").tree(encoded, problem.topology)], directions(weighed, heap, encoded)
     with suppress(TimeLimitReached):  # a tree of the model is known already
         for gini in (True, False):
-            others.append(grown(encoded, problem.topology, weighed, problem.params.mu, along, gini))
+            others.append(grow_margin_tree(encoded, problem.topology, weighed, problem.params.mu, along, gini))
     return min([kept, *map(least, others)], key=partial(objective, problem))
 
 
@@ -198,9 +205,9 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     weighed, a, b = _weighed(problem), point["ap"] - point["an"], point["b"] - problem.params.mu / 2
 
     def ask(t, rows):
-        return asked_plane(weighed, a[t - 1], float(b[t - 1]), rows) if point["d"][t - 1] > 0.5 else True
+        return split_by_hyperplane(weighed, a[t - 1], float(b[t - 1]), rows) if point["d"][t - 1] > 0.5 else True
 
-    return laid(problem.encoded, problem.topology, ask)
+    return build_tree(problem.encoded, problem.topology, ask)
 
 
 def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
@@ -240,7 +247,7 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
         for j, term in enumerate(_weighed(problem).terms)
         if ((term.feature, term.level) in asked if asked is not None else term.feature == split.feature)
     ]
-    found = _parting(problem, *parted(heap, t, problem.encoded), np.array(own, int))
+    found = _parting(problem, *rows_at_node(heap, t, problem.encoded), np.array(own, int))
     if found is None:
         words = split.words(problem.encoded.features)[0]
         raise TreeError(
@@ -258,7 +265,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
     Z = _weighed(problem).Z
     if not branch_price(problem):
         return _wide(problem, rows, left, np.arange(Z.shape[1]))
-    few = remembered(problem, rows, left, lambda: fewest(Z, rows, left, problem.params.mu), "fewest")
+    few = cached_hyperplane(problem, rows, left, lambda: fewest_terms(Z, rows, left, problem.params.mu), "fewest")
     found = None if few is None else _wide(problem, rows, left, few)
     if len(own) and (found is None or len(own) < np.count_nonzero(found[0])):
         found = _wide(problem, rows, left, own) or found
@@ -267,5 +274,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
 
 def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float] | None:
     """(a, b) of the widest gap over the terms `of`, sought once; None where that is less than μ."""
-    a, b, width = remembered(problem, rows, left, lambda: gap(_weighed(problem).Z, rows, left, of), of.tobytes())
+    a, b, width = cached_hyperplane(
+        problem, rows, left, lambda: widest_gap(_weighed(problem).Z, rows, left, of), of.tobytes()
+    )
     return (a, b) if width >= problem.params.mu else None

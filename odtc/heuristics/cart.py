@@ -6,7 +6,7 @@ from odtc.algorithms.greedy_gini import Table, grow
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank, pruned, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, prune, settle
 
 NAME = "cart"
 SUMMARY = "greedy Gini splits on the same tests"
@@ -22,7 +22,7 @@ def tree(
     than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
     that it may be taken for (Breiman et al., section 4.4). Each leaf has `least_rows` rows of the data
     or more, and with `most_leaves` what saves most is split first. Of equal splits the first test is taken."""
-    test, _ = blank(topology)
+    test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
     rows = np.flatnonzero(weight > 0)
@@ -32,4 +32,4 @@ def tree(
     for node, (column, place) in grow(table, topology.depth, least_rows, most_leaves).items():
         test[node] = scales.test(column, place)
     heap = settle(test, encoded)
-    return pruned(heap, encoded, price) if price else heap
+    return prune(heap, encoded, price) if price else heap

@@ -16,7 +16,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank
+from odtc.trees.heap_tree import HeapTree, blank_arrays
 
 HEURISTICS = Registry(
     "start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree")
@@ -56,7 +56,7 @@ def tests_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.
     """The test of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 where it does not
     branch; of one on 0/1 columns, or on the ranks of `scales`."""
     fitted = model.tree_
-    test, _ = blank(topology)
+    test, _ = blank_arrays(topology)
 
     def place(node, t):
         if fitted.children_left[node] >= 0:

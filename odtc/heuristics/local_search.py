@@ -19,7 +19,7 @@ are too many to count (thousands of thresholds), smaller subtrees are chosen.
 
 import numpy as np
 
-from odtc.algorithms.dp.shallow_trees import CALL, CELLS, ShallowTreeSearch, graft, merged
+from odtc.algorithms.dp.shallow_trees import CALL, CELLS, ShallowTreeSearch, graft_subtree, merge_equal_rows
 from odtc.data.encoding import Encoded, gains_of
 from odtc.errors import TimeLimitReached
 from odtc.heuristics.heuristic import HEURISTICS
@@ -35,7 +35,7 @@ WORK = 6e9  # multiplications after which no other root is begun
 
 
 def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0) -> HeapTree:
-    X, gain = merged(encoded.X, gains_of(encoded))
+    X, gain = merge_equal_rows(encoded.X, gains_of(encoded))
     n, F = X.shape
     levels = next((h for h in range(min(LEVELS, topology.depth), 1, -1) if n * F**h <= PRODUCTS), 1)
     search = ShallowTreeSearch(X, gain, price)
@@ -108,7 +108,7 @@ class _State:
         if value <= self.value(t) + self.search.near:
             return False
         self._clear(t)
-        graft(self.test, t, found)
+        graft_subtree(self.test, t, found)
         self._route()
         return True
 

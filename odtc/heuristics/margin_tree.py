@@ -11,14 +11,14 @@ from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique, Split
-from odtc.heuristics.separating_hyperplanes import TIGHT, laid
+from odtc.heuristics.separating_hyperplanes import TIGHT, build_tree
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
 PAIRS = 200  # directions of two terms at most
 
 
-def grown(
+def grow_margin_tree(
     encoded: Encoded, topology: CompleteTree, weighed: LinearTerms, gap: float, directions: np.ndarray, gini: bool
 ) -> HeapTree:
     """The tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with the
@@ -44,7 +44,7 @@ def grown(
                 least, best = (mixed[cut], split) if split is not None else (least, best)
         return best
 
-    return laid(encoded, topology, ask)
+    return build_tree(encoded, topology, ask)
 
 
 def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.ndarray:

@@ -5,15 +5,15 @@ Each hyperplane found is then the one of least 1-norm that parts the rows of its
 coefficients are rounded where no row of the node moves (odtc.data.linear_terms).
 """
 
-from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search
+from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search_hyperplanes
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.heuristics.separating_hyperplanes import asked_plane, laid
+from odtc.heuristics.separating_hyperplanes import build_tree, split_by_hyperplane
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, pruned
+from odtc.trees.heap_tree import HeapTree, prune
 
 NAME = "oblique"
 SUMMARY = (
@@ -48,17 +48,19 @@ def tree(
     weighed = LinearTerms.encoded(encoded)
     best = HEURISTICS.get("cart").tree(encoded, topology, price)
     if weighed.n and restarts > 0:
-        found = search(
+        found = search_hyperplanes(
             weighed.Z,
             encoded.loss,
             topology.depth,
             restarts=restarts,
-            seconds=deadline.share(seconds, part),
+            seconds=deadline.time_share(seconds, part),
             seed=seed,
             jobs=jobs,
         )
-        heap = laid(encoded, topology, lambda t, rows: asked_plane(weighed, found.H[t], found.g[t], rows, narrow=True))
-        heap = pruned(heap, encoded, price) if price else heap
+        heap = build_tree(
+            encoded, topology, lambda t, rows: split_by_hyperplane(weighed, found.H[t], found.g[t], rows, narrow=True)
+        )
+        heap = prune(heap, encoded, price) if price else heap
         if heap.loss(encoded) + price * heap.n_branch_nodes < best.loss(encoded) + price * best.n_branch_nodes:
             best = heap
     return best

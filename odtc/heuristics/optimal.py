@@ -7,12 +7,12 @@ and all that is left to the solver is the proof.
 
 import numpy as np
 
-from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft, merged
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft_subtree, merge_equal_rows
 from odtc.base import deadline
 from odtc.data.encoding import Encoded, gains_of
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 NAME = "optimal"
 SUMMARY = "the best tree, by dynamic programming, if it ends in time (optimal:seconds=60)"
@@ -21,7 +21,7 @@ OPTIONS = {"seconds": (float, "how long it may search (default 60)")}
 
 def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: float = 60.0) -> HeapTree:
     """The tree of least loss + price · branch nodes. Raises ChoiceError after `seconds`."""
-    X, gain = merged(encoded.X, gains_of(encoded))
+    X, gain = merge_equal_rows(encoded.X, gains_of(encoded))
     try:
         with deadline.within(seconds):
             _, found = ShallowTreeSearch(X, gain, price).best(np.arange(len(X)), topology.depth)
@@ -31,6 +31,6 @@ def tree(encoded: Encoded, topology: CompleteTree, price: float = 0.0, seconds: 
             f"no best tree of depth {topology.depth} on {encoded.n_tests} tests within {seconds:g} seconds; "
             f"use --start local_search, or allow more, as in --start optimal:seconds={10 * seconds:g}"
         ) from None
-    test, _ = blank(topology)
-    graft(test, 1, found)
+    test, _ = blank_arrays(topology)
+    graft_subtree(test, 1, found)
     return settle(test, encoded)

@@ -11,25 +11,25 @@ from itertools import pairwise
 
 import numpy as np
 
-from odtc.algorithms.robust_lp import solved
+from odtc.algorithms.robust_lp import solve_lp
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
-from odtc.data.linear_terms import LinearTerms, values, widest
+from odtc.data.linear_terms import LinearTerms, raw_values, sparsest_hyperplane
 from odtc.data.splits import Split
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import Beyond, HeapTree, blank, settle
+from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
 
 MOMENT = 2.0  # seconds for the fewest terms of one node
 TIGHT = 1e-6  # margins below it are none, and what a gap keeps away from a limit, so that rounding does not cross it
 NUDGE = 1e-9  # as much of a row that may miss its margin: a price of thousands makes a cost of it
 
 
-def laid(encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.ndarray], Split | bool]) -> HeapTree:
+def build_tree(encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.ndarray], Split | bool]) -> HeapTree:
     """The settled tree, labels that cost least, whose node t asks `ask(t, rows)` of the rows that come to it:
     a split, or whether all of them go right."""
-    test, _ = blank(topology)
+    test, _ = blank_arrays(topology)
     splits: list[Split] = []
-    X = values(encoded)
+    X = raw_values(encoded)
 
     def lay(t, at, rows):
         """Lays what node t of the model comes to at node `at` of the tree."""
@@ -50,21 +50,23 @@ def laid(encoded: Encoded, topology: CompleteTree, ask: Callable[[int, np.ndarra
     return settle(test, encoded, None, Beyond.of(splits, X))
 
 
-def asked_plane(weighed: LinearTerms, h: np.ndarray, g: float, rows: np.ndarray, narrow: bool = False) -> Split | bool:
+def split_by_hyperplane(
+    weighed: LinearTerms, h: np.ndarray, g: float, rows: np.ndarray, narrow: bool = False
+) -> Split | bool:
     """What h·z <= g asks of these rows, for `laid`; with `narrow` by the sparsest hyperplane that asks the same."""
     Z = weighed.Z[rows]
     left = Z @ h <= g
     if left.all() or not left.any():
         return not left.any()
-    sparse = widest(Z, left) if narrow else None
+    sparse = sparsest_hyperplane(Z, left) if narrow else None
     split = weighed.split(sparse, rows, left) if sparse is not None else None
     split = split or weighed.split(h, rows, left)
     if split is None and not narrow:  # two rows are nearer than doubles along h can say
-        return asked_plane(weighed, h, g, rows, narrow=True)
+        return split_by_hyperplane(weighed, h, g, rows, narrow=True)
     return bool(left.sum() < len(left) / 2) if split is None else split
 
 
-def apart(
+def max_margin_hyperplane(
     Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None
 ) -> tuple[np.ndarray, float, float]:
     """(h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
@@ -79,7 +81,7 @@ def apart(
     side, others = np.where(left, 1.0, -1.0)[:, None], np.unique(Z, axis=0)
     here = np.unique(np.hstack([side * Z[rows], -side, np.ones_like(side)]), axis=0)
     within = np.hstack([others, -np.ones((len(others), 1)), np.zeros((len(others), 1))])
-    x = solved(
+    x = solve_lp(
         np.append(np.zeros(d + 1), -1.0),
         np.vstack([here, within, -within]),
         np.concatenate([np.zeros(len(here)), np.ones(2 * len(others))]),
@@ -133,11 +135,11 @@ def cheapest_plane(
             [*b, np.full(n, -off)],
             [*cost, slack],
         )
-    x = solved(np.concatenate(cost), A, np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
+    x = solve_lp(np.concatenate(cost), A, np.concatenate(b), [(0, most)] * (2 * d) + [(None, None)] + [(0, None)] * m)
     return None if x is None else (x[:d] - x[d : 2 * d], float(x[2 * d]))
 
 
-def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
+def widest_gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
     """(a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms `of`;
     the gap
     is 0 where there is none. Where all rows go one way, a hyperplane that sends them there."""
@@ -148,7 +150,7 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
     here, side, zeros = Z[np.ix_(rows, of)], np.where(left, 1.0, -1.0)[:, None], np.zeros((len(rows), 1))
     plane = np.hstack([side * here, -side * here, -side, np.where(left[:, None], 1.0, zeros)])
     norm = np.append(np.ones(2 * len(of)), [0.0, 0.0])[None, :]
-    x = solved(
+    x = solve_lp(
         np.append(np.zeros(2 * len(of) + 1), -1.0),
         np.vstack([plane, norm]),
         np.append(np.zeros(len(rows)), 1.0),
@@ -163,7 +165,7 @@ def gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tu
     return a, b, b - float(v[rows][left].max())
 
 
-def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
+def fewest_terms(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
     """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest that
     it finds
     in MOMENT seconds, less where a deadline is near; None where all do not.
@@ -183,16 +185,16 @@ def fewest(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> n
         constraints=LinearConstraint(np.vstack([plane, weigh, norm]), ub=upper),
         bounds=Bounds(lower, np.ones(3 * d + 1)),
         integrality=np.concatenate([np.zeros(2 * d + 1), np.ones(d)]),
-        options={"time_limit": max(0.05, deadline.share(MOMENT, 1 / 8))},
+        options={"time_limit": max(0.05, deadline.time_share(MOMENT, 1 / 8))},
     )
     some = None if found.x is None else np.flatnonzero(found.x[2 * d + 1 :] > 0.5)
     if found.status in (0, 2):
         return some
-    a, _, wide = gap(Z, rows, left, np.arange(d))
+    a, _, wide = widest_gap(Z, rows, left, np.arange(d))
     return min([one for one in (some, np.flatnonzero(a)) if one is not None], key=len) if wide >= width else some
 
 
-def thinned(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:
+def drop_unfit_nodes(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:
     """The tree with those branch nodes alone whose rows (indices) `fits(rows, left)` lets part so; in place of
     another stands what loses least of what is below it on either side, for all its rows, or a leaf. The tree itself
     where all fit."""
@@ -221,7 +223,7 @@ def thinned(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.nda
     return heap if whole else settle(test, encoded, None, heap.beyond)
 
 
-def parted(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
+def rows_at_node(heap: HeapTree, t: int, encoded: Encoded) -> tuple[np.ndarray, np.ndarray]:
     """(rows, left): who comes to branch node t, and who of them goes to child 2t."""
     rows, path = np.arange(encoded.n_rows), [t >> level for level in range(t.bit_length() - 1, -1, -1)]
     for above, below in pairwise(path):

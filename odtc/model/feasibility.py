@@ -58,15 +58,17 @@ def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Chec
     if claimed is None:
         return []
     objective = model.objective(x)
-    return [Check("objective", close(objective, claimed), f"c·x is {objective:.10g}, the solver says {claimed:.10g}")]
+    return [
+        Check("objective", is_close(objective, claimed), f"c·x is {objective:.10g}, the solver says {claimed:.10g}")
+    ]
 
 
-def broken(model: Model, x: np.ndarray, tolerance: float = BROKEN) -> str:
+def violations(model: Model, x: np.ndarray, tolerance: float = BROKEN) -> str:
     """Which bounds and rows of the model the point violates, in words; "" if it is a solution."""
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
 
 
-def close(a: float, b: float, tolerance: float = TOLERANCE) -> bool:
+def is_close(a: float, b: float, tolerance: float = TOLERANCE) -> bool:
     return abs(a - b) <= tolerance * max(1.0, abs(a), abs(b))
 
 

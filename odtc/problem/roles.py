@@ -89,7 +89,7 @@ def route_of(problem: Problem) -> np.ndarray:
     return own(problem) if own else np.arange(problem.encoded.n_rows)
 
 
-def lacking(problem: Problem, model: Model, needs: Needs) -> str:
+def missing_roles(problem: Problem, model: Model, needs: Needs) -> str:
     """What is wanted of the model that it has not, as a part of a sentence; "" where one of the alternatives is
     there."""
     if any(all(columns(problem, model, need.role, need.at) is not None for need in each) for each in needs):

@@ -68,7 +68,7 @@ def _program(module, path: str, environment: dict | None = None) -> Program:
     return Program((path,), module.COMMAND, path, environment or {})
 
 
-def wanted(module, program: str | None = None) -> str:
+def what_to_install(module, program: str | None = None) -> str:
     """What to install, in words."""
     if hasattr(module, "run"):
         return "install its package, or choose one of `odtc list solvers`"

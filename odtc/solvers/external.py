@@ -176,7 +176,7 @@ def _raised(take, offset: float):
 
 def _outcome(module, model, log: str, solution: Path, started: bool, stopped, exact: bool) -> Outcome:
     """What a run left behind: its file, or its log, made into a point that can be one."""
-    said = logs.read(module, log)
+    said = logs.read_log_text(module, log)
     message = ""
     raw = x = None
     try:
@@ -231,7 +231,7 @@ def _progress(module, text: str, seconds: float, last: Progress) -> Progress | N
     leaves out is as it was."""
     if (bound := logs.bound(module, text)) is not None:
         return Progress(seconds, last.incumbent, bound, None)
-    incumbent, bound = logs.live(module, text)
+    incumbent, bound = logs.progress_of_line(module, text)
     if incumbent is None and bound is None:
         return None
     return Progress(

@@ -13,7 +13,7 @@ from odtc.base.registry import did_you_mean
 from odtc.base.templates import render
 from odtc.errors import ChoiceError, SolverError
 from odtc.model.solution import Options
-from odtc.solvers.executables import Program, locate, wanted
+from odtc.solvers.executables import Program, locate, what_to_install
 from odtc.solvers.external import Plan, lay_out, plan
 
 KINDS = ("sh", "slurm")
@@ -38,7 +38,7 @@ def plan_beside(
     if program is None and write and module.PROGRAMS:
         program = Program((module.PROGRAMS[0],), module.COMMAND, "elsewhere")
     if program is None:
-        raise SolverError(f"{module.NAME} is not on this machine: {wanted(module)}")
+        raise SolverError(f"{module.NAME} is not on this machine: {what_to_install(module)}")
     folder, stem = Path(path).resolve().parent, Path(stem_of(path)).name
     for place in (path, target):
         if not str(place).isprintable():

@@ -21,7 +21,7 @@ NO_BOUND = 1e20  # solvers write infinity like this, or larger
 
 
 @dataclass(frozen=True)
-class Said:
+class LogFacts:
     """None is what the log does not say. `bound` is a lower bound (minimisation); with `within_gap` it
     calls a solution optimal that it did not prove to be."""
 
@@ -33,11 +33,11 @@ class Said:
     started: bool = False
 
 
-def read(module, text: str) -> Said:
+def read_log_text(module, text: str) -> LogFacts:
     """What the log `text` of this solver says."""
     driven = DRIVEN.findall(text)
     nodes = _last_number(getattr(module, "NODES", None), text)
-    return Said(
+    return LogFacts(
         Termination(driven[-1][0]) if driven else module.read_log(text),
         module.has_point(text) if hasattr(module, "has_point") else None,
         _number(driven[-1][1]) if driven else bound(module, text),
@@ -53,7 +53,7 @@ def bound(module, text: str) -> float | None:
     return None if found is None else found - getattr(module, "BOUND_ERROR", 0.0)
 
 
-def live(module, line: str) -> tuple[float | None, float | None]:
+def progress_of_line(module, line: str) -> tuple[float | None, float | None]:
     """(incumbent, bound) of a line that a running solver prints, rounded as they stand there: for
     eyes only, as a bound that was rounded up is none."""
     found = module.LIVE.search(line.rstrip()) if hasattr(module, "LIVE") else None

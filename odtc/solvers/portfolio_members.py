@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from odtc.errors import ChoiceError, SolverError
-from odtc.solvers.executables import wanted
+from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import find_solver, version
 
 
@@ -56,7 +56,7 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
         raise ChoiceError(f"expected each solver once in a race, got {twice[0]!r} twice")
     modules = [find_solver(name) for name in given]
     absent = {
-        name: f"it is not on this machine: {wanted(module)}"
+        name: f"it is not on this machine: {what_to_install(module)}"
         for name, module in zip(names, modules)
         if version(module) is None
     }

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.errors import SolverError
-from odtc.model.feasibility import broken
+from odtc.model.feasibility import violations
 from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
@@ -106,7 +106,7 @@ def _solve(run, solver: str, options: Options, path=None, program: str | None = 
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began, options.time_limit)
 
 
-def said_in_log(path) -> logs.Said:
+def said_in_log(path) -> logs.LogFacts:
     """What a solver's log says of its run, by the first solver that recognises it. Raises SolverError
     for a log that cannot be read."""
     try:
@@ -115,7 +115,9 @@ def said_in_log(path) -> logs.Said:
         raise SolverError(f"cannot read the log {str(path)!r}: {problem.strerror}") from None
     modules = [SOLVERS.get(name) for name in SOLVERS.names()]
     # A driver's last line holds for every package.
-    return logs.read(next((module for module in modules if module.read_log(text) is not None), modules[0]), text)
+    return logs.read_log_text(
+        next((module for module in modules if module.read_log(text) is not None), modules[0]), text
+    )
 
 
 class _Run:
@@ -168,9 +170,9 @@ class _Run:
                 # CBC's preprocessing says so of a model that it had no time to look at.
                 message = f"it says {termination.replace('_', ' ')} at the end of its time, which proves nothing"
                 termination = stopped or Termination.TIME_LIMIT
-            elif self.start is not None and not broken(self.model, self.start, 1e-9):
+            elif self.start is not None and not violations(self.model, self.start, 1e-9):
                 termination, message = Termination.ERROR, "it says infeasible, but its start is a solution of the model"
-        if x is not None and (wrong := broken(self.model, x)):
+        if x is not None and (wrong := violations(self.model, x)):
             x, termination, message = None, Termination.ERROR, f"its point is no solution of the model: {wrong}"
         if x is None and termination == Termination.OPTIMAL:
             termination, message = Termination.ERROR, message or "it says optimal, but there is no point"

@@ -3,7 +3,7 @@
 from odtc.base.registry import Registry
 from odtc.errors import SolverError
 from odtc.solvers.executables import version as program_version
-from odtc.solvers.executables import wanted
+from odtc.solvers.executables import what_to_install
 from odtc.solvers.toml_solver import from_template
 
 SOLVERS = Registry(
@@ -49,5 +49,5 @@ def installed(solver: str, program: str | None = None):
     module = find_solver(solver)
     found = version(module, program)
     if found is None:
-        raise SolverError(f"solver {solver!r} is not on this machine: {wanted(module, program)}")
+        raise SolverError(f"solver {solver!r} is not on this machine: {what_to_install(module, program)}")
     return module, found

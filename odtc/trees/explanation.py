@@ -45,7 +45,7 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
     while isinstance(node, Branch):
         left = bool(node.split.left(row[None, :])[0])
         cells = tuple(
-            (tree.features[place].name, shown(tree.features[place], row[place])) for place in node.split.features
+            (tree.features[place].name, show_cell(tree.features[place], row[place])) for place in node.split.features
         )
         answer = node.split.words(tree.features)[0 if left else 1]
         node = node.left if left else node.right
@@ -53,7 +53,7 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
     return Path(tree.classes[node.label], tuple(steps), node)
 
 
-def shown(feature: Feature, value: float) -> str:
+def show_cell(feature: Feature, value: float) -> str:
     """A cell in words; a level that was not seen in training has no name here."""
     if np.isnan(value):
         return "missing"

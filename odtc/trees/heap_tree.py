@@ -144,7 +144,7 @@ class HeapTree:
             raise TreeError("the tree has other columns or classes than the data; start from a tree of the same data")
         if tree.depth > topology.depth:
             raise TreeError(f"the tree has depth {tree.depth}, the model only {topology.depth}; raise --depth")
-        test, label = blank(topology)
+        test, label = blank_arrays(topology)
         others = {}  # splits beyond the encoding, and who goes left
 
         def number(split):
@@ -180,7 +180,7 @@ class HeapTree:
         return cls(test, label, new)
 
 
-def blank(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
+def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
     """Writable `test` and `label` arrays of this topology, all -1."""
     size = 2 ** (topology.depth + 1)
     return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
@@ -229,7 +229,7 @@ def settle(
     return HeapTree(tests, labels, _numbered(tests, own, beyond))
 
 
-def with_least(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
+def with_min_leaf_rows(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
     """The settled tree without the branch nodes that leave a leaf fewer than `least` data rows."""
     test, label, beyond = heap.test.copy(), heap.label, heap.beyond
     while True:
@@ -241,7 +241,7 @@ def with_least(heap: HeapTree, encoded: Encoded, least: int) -> HeapTree:
         test[few.max() // 2] = -1
 
 
-def pruned(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
+def prune(heap: HeapTree, encoded: Encoded, price: float) -> HeapTree:
     """Without the branch nodes whose subtree saves at most `price` per branch node (cost-complexity
     pruning, bottom-up, exact for this tree)."""
     test = heap.test.copy()

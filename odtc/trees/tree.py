@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.splits import Split, split_from_json, split_shape
 from odtc.errors import DataError, TreeError
@@ -158,7 +158,7 @@ class Tree:
             got = facts.get("schema") if isinstance(facts, dict) else facts
             more = "; `odtc show FILE --tree N` shows one tree of a pool" if got == "odtc.pool/1" else ""
             raise TreeError(
-                f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {said(got)}{more}"
+                f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {show_value(got)}{more}"
             )
         try:
             validate(facts, _shape, place)
@@ -174,7 +174,7 @@ class Tree:
 
             return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"])
         except (SchemaError, RecursionError) as problem:
-            raise TreeError(f"the tree is not whole: {why(problem)}") from None
+            raise TreeError(f"the tree is not whole: {explain_error(problem)}") from None
 
 
 def _shape(facts, place: str) -> dict:
@@ -191,7 +191,7 @@ def _shape(facts, place: str) -> dict:
                     f"expected as many {key} as classes at {place}.{key}, {len(classes)}, got {len(value[key])}"
                 )
         if value["label"] not in classes:
-            raise SchemaError(f"expected a class of the tree at {place}.label, got {said(value['label'])}")
+            raise SchemaError(f"expected a class of the tree at {place}.label, got {show_value(value['label'])}")
         return {"label": TEXT}
 
     return {

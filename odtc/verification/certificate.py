@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
-from odtc.verification.coverage import left_out
-from odtc.verification.lower_bound import LowerBound, words
+from odtc.verification.coverage import count_uncovered
+from odtc.verification.lower_bound import LowerBound, read_test
 
 SCHEMA = "odtc.certificate/1"
 SUFFIX = ".certificate.json"
@@ -95,8 +95,8 @@ def read_certificate(path) -> dict:
     facts = read_object(path, "certificate", CertificateError)
     if facts.get("schema") != SCHEMA:
         raise CertificateError(
-            f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it "
-            f"with `odtc certify`"
+            f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; "
+            f"make it with `odtc certify`"
         )
     try:
         validate(facts, SOURCE)
@@ -122,7 +122,7 @@ def check(facts: dict, dataset: Dataset) -> Proof:
         OverflowError,
         RecursionError,
     ) as problem:
-        raise CertificateError(f"the certificate is not whole: {why(problem)}; make it again") from None
+        raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
 
 
 def _check(facts: dict, dataset: Dataset) -> Proof:
@@ -137,8 +137,8 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             left = _left(other, dataset)
             if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
                 raise CertificateError(
-                    f"the certificate leaves out the test {words(other)} as one of {words(test)}, which parts the "
-                    f"rows otherwise"
+                    f"the certificate leaves out the test {read_test(other)} as one of {read_test(test)}, "
+                    f"which parts the rows otherwise"
                 )
     cost = _tree_cost(facts["tree"], dataset, loss, price, depth)
     if cost != claim:
@@ -151,7 +151,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
     kind = kind.reshape(-1)
     _, first = np.unique(kind, return_index=True)
     merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
-    n_splits, absent = left_out(dataset, columns)
+    n_splits, absent = count_uncovered(dataset, columns)
     terms = claim_of(dataset, depth, len(columns), not absent)
     if "of" in facts:  # certificates of before state no terms, so that all that is proved is what is found
         expect(facts["of"], terms)
@@ -192,7 +192,7 @@ def _terms(facts, price, scale, weight_scale) -> str:
 def _whole(value: int, what: str) -> int:
     if not 0 <= value < EXACT:
         raise ValueError(
-            f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {said(value)}"
+            f"expected {what} from 0 to below 2^53, where whole numbers are added exactly, got {show_value(value)}"
         )
     return value
 

@@ -9,7 +9,7 @@ import numpy as np
 from odtc.data.dataset import NUMERIC, Dataset
 
 
-def left_out(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[str, tuple[int, int]]]:
+def count_uncovered(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[str, tuple[int, int]]]:
     """(splits, {feature: (left out, splits)}): how many splits by a midpoint, a level, or whether a cell is
     missing part the rows of the data, each in its own way; and of which features some are not among `columns`,
     bool (tests, rows), what each test sends left."""

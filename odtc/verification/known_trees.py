@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from odtc.errors import ModelError, TreeError
-from odtc.model.feasibility import check_point, close
+from odtc.model.feasibility import check_point, is_close
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import broken, complete
-from odtc.problem.cuts.cut import arranged
+from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
@@ -32,7 +32,7 @@ def against_known(
         paid = _cost(problem, model, heap, bound)
         if paid is None:
             continue
-        if paid < bound and not close(paid, bound):
+        if paid < bound and not is_close(paid, bound):
             return True, f", but {name} costs {paid:.10g}"
         words += f", {name} {paid:.10g}"
     return False, words
@@ -43,11 +43,11 @@ def _cost(problem: Problem, model: Model, heap: HeapTree, bound: float) -> float
     point, which takes time: it contradicts nothing."""
     try:
         paid = problem.module.objective(problem, heap)
-        if paid >= bound or close(paid, bound):
+        if paid >= bound or is_close(paid, bound):
             return paid
         if broken(problem, heap) or heap.fewest_rows(problem.encoded) < getattr(problem.params, "n_min", 0):
             return None
-        point = complete(problem, model, arranged(problem, model, heap))
+        point = complete(problem, model, arrange_tree(problem, model, heap))
     except (TreeError, ModelError):
         return None
     solved = model.edited or model

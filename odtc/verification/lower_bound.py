@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from odtc.base.json_schema import said
+from odtc.base.json_schema import show_value
 from odtc.errors import CertificateError
 
 FIRST = 6  # thresholds of a feature are tried out first
@@ -113,7 +113,7 @@ class LowerBound:
             f = int(short[0])
             raise CertificateError(
                 f"{self._place(literals)} the certificate claims a cost of at least {target}, but by its own numbers "
-                f"asking {words(self.tests[f])} leaves {worth[f]:.0f}"
+                f"asking {read_test(self.tests[f])} leaves {worth[f]:.0f}"
             )
 
     def _carried(self, sides, moved) -> np.ndarray:
@@ -152,7 +152,7 @@ class LowerBound:
         return (total - np.maximum(np.abs(gap), parted - 2 * self.price)) / 2
 
     def _place(self, literals) -> str:
-        said = " and ".join(("" if at & 1 else "not ") + words(self.tests[at >> 1]) for at in literals)
+        said = " and ".join(("" if at & 1 else "not ") + read_test(self.tests[at >> 1]) for at in literals)
         return f"where {said}," if said else "at the root"
 
 
@@ -165,13 +165,13 @@ def _entries(text: str, level: int) -> list[list[int]]:
         if not ENTRY.fullmatch(entry):
             raise ValueError(
                 f"expected whole numbers of at most 16 digits between commas in entry {at} of targets[{level}], got "
-                f"{said(entry)}"
+                f"{show_value(entry)}"
             )
         entries.append([int(word) for word in entry.split(",")])
     return entries
 
 
-def words(test) -> str:
+def read_test(test) -> str:
     """The test of a certificate, as it is read."""
     if test["kind"] == "threshold":
         return f"{test['feature']} <= {test['threshold']:.10g}"

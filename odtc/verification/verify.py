@@ -14,13 +14,13 @@ import numpy as np
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.errors import TreeError
-from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, close
+from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
-from odtc.problem.cuts.cut import arranged
+from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank
+from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Tree
 from odtc.verification.known_trees import against_known
 
@@ -47,7 +47,7 @@ def verify(
     checks = check_point(model.edited or model, solution.x) + check_claim(model, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
-    kept = arranged(problem, model, heap)
+    kept = arrange_tree(problem, model, heap)
     try:
         exact = complete(problem, model, kept)
         counted, paid = module.objective(problem, kept), module.objective(problem, heap)
@@ -57,16 +57,16 @@ def verify(
     checks.append(
         Check(
             "tree in model",
-            not wrong and close(model.objective(exact), counted),
+            not wrong and is_close(model.objective(exact), counted),
             "; ".join(check.text for check in wrong)
             or f"feasible, costs {model.objective(exact):.10g}; counted on the rows {counted:.10g}",
         )
     )
     # docs/background/laws.md: better than the solver's objective is a note, worse is an error.
-    worse = paid > objective and not close(paid, objective)
+    worse = paid > objective and not is_close(paid, objective)
     note = (
         " (better: the incumbent withheld flow, or the model that was solved has rows of its own)"
-        if paid < objective and not close(paid, objective)
+        if paid < objective and not is_close(paid, objective)
         else ""
     )
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
@@ -81,7 +81,7 @@ def verify(
             )
         )
     if solution.bound is not None:
-        beyond = solution.bound > paid and not close(solution.bound, paid)
+        beyond = solution.bound > paid and not is_close(solution.bound, paid)
         contradiction, others = against_known(problem, model, solution.bound, known)
         checks.append(
             Check(
@@ -134,7 +134,9 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             # Where rows were selected, it is a constraint of those that the tree is trained on.
             where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
             checks[-1] = Check(
-                "constraint", given.holds(value) and close(value, again), f"{given.told(value)}, {again:.10g} {where}"
+                "constraint",
+                given.holds(value) and is_close(value, again),
+                f"{given.told(value)}, {again:.10g} {where}",
             )
     if rows is not None:
         checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
@@ -148,7 +150,7 @@ def verify_filled(problem: Problem, tree: Tree, whole: Dataset) -> Check:
     right = float(whole.weight[said == label].sum())
     return Check(
         "all rows",
-        close(right, told),
+        is_close(right, told),
         f"{whole.n_rows} rows that these were selected from: weight {right:.10g} right, {told:.10g} in the leaves",
     )
 
@@ -206,13 +208,13 @@ def equivalent_points(encoded) -> float:
     return float((weights @ encoded.cost).min(axis=1).sum())
 
 
-def floor(problem: Problem) -> float:
+def objective_floor(problem: Problem) -> float:
     """The least objective that equivalent points leave to any tree.
 
     An objective is a factor times the loss, and on top what only branch nodes or predictions that
     differ can cost; a tree of one leaf has neither, so it tells the factor.
     """
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
     leaf = HeapTree(test, label)
     loss = leaf.loss(problem.encoded)
@@ -222,15 +224,17 @@ def floor(problem: Problem) -> float:
 def proves(problem: Problem, paid: float) -> bool:
     """Whether a tree that costs `paid` is optimal whatever a solver says: it costs the least that
     equivalent points leave."""
-    least = floor(problem)
+    least = objective_floor(problem)
     return paid <= least or math.isclose(paid, least, rel_tol=1e-12)
 
 
-def floored(problem: Problem, solution: Solution) -> Solution:
+def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
     """The solution with no bound below the floor: early in a search a solver's own says less."""
     if solution.termination in NO_POINT or solution.termination == Termination.ERROR and not solution.has_solution:
         return solution
-    least = floor(problem) if solution.objective is None else min(floor(problem), solution.objective)
+    least = (
+        objective_floor(problem) if solution.objective is None else min(objective_floor(problem), solution.objective)
+    )
     return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
 
 
@@ -253,7 +257,7 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
             lost += weight * cost[label][said]
     return Check(
         "data",
-        close(wrong, errors) and close(lost, loss),
+        is_close(wrong, errors) and is_close(lost, loss),
         f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, "
         f"{errors:.10g} on the encoded rows"
         + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),

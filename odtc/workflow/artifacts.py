@@ -21,7 +21,7 @@ from odtc.model.solution import Options, Progress, Solution, Termination, proof
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
 from odtc.problem.identity import identified, short
-from odtc.solvers.log_parser import Said
+from odtc.solvers.log_parser import LogFacts
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
@@ -341,7 +341,7 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     """
     raw: RawPoint = read_point(path)
     # The log decides where the file cannot: a ray or a relaxation looks like a solution.
-    said = said_in_log(log_path) if log_path is not None else Said()
+    said = said_in_log(log_path) if log_path is not None else LogFacts()
     raw = raw.under(said.termination, said.has_point)
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
     record = read_run(path)

@@ -12,7 +12,7 @@ from odtc.heuristics.heuristic import grow
 from odtc.model.milp import Model
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
-from odtc.problem.cuts.separation import separated
+from odtc.problem.cuts.separation import separate_rows
 from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -37,7 +37,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     broken = tuple(name for name in names if separates(name))
     if broken:
         rounds = rounds or relaxations()
-        model = separated(model, broken, rounds.solve, rounds.tell)
+        model = separate_rows(model, broken, rounds.solve, rounds.tell)
     return identified(model)
 
 
@@ -73,7 +73,7 @@ def start(
         heap = constraint.mended(problem, heap)
     if heap is None:
         return None
-    heap = cut.arranged(problem, model, heap)
+    heap = cut.arrange_tree(problem, model, heap)
     return heap, constraint.complete(problem, model, heap)
 
 
@@ -134,7 +134,7 @@ class Prepared:
     @property
     def left(self) -> float | None:
         """Seconds that the solver may take, a moment at least; None without a limit."""
-        return deadline.after(self.began, self.time_limit)
+        return deadline.limit_left(self.began, self.time_limit)
 
 
 def prepare(

@@ -14,12 +14,12 @@ from odtc.problem.identity import short
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
-from odtc.verification.verify import floored, proves, verify_filled, verify_tree
+from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_tree
 from odtc.verification.verify import verify as run_checks
 from odtc.workflow.compiling import Prepared, greedy
 from odtc.workflow.messages import COMPILER, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
-from odtc.workflow.row_selection.selection import filled, taken
+from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
 
 
@@ -52,7 +52,7 @@ def decode(
     paid = tree_cost(problem, heap)
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, scope="")
-    return _decoded(problem, heap, tree, checks, floored(problem, solution), dataset)
+    return _decoded(problem, heap, tree, checks, raise_bound_to_floor(problem, solution), dataset)
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
@@ -67,7 +67,7 @@ def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
         or dataset.n_rows != own.selected.whole.n_rows
     ):
         return dataset or own
-    return taken(dataset, own.selected.rows, own.weight, own.selected.facts)
+    return take_rows(dataset, own.selected.rows, own.weight, own.selected.facts)
 
 
 def _decoded(
@@ -75,7 +75,7 @@ def _decoded(
 ) -> Decoded:
     """What was checked, and the tree with all rows in its leaves where it was trained on selected ones."""
     if dataset is not None and dataset.selected is not None:
-        tree = filled(tree, problem, dataset.selected.whole)
+        tree = fill_leaves(tree, problem, dataset.selected.whole)
         checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]
     return Decoded(heap, tree, checks, solution)
 
@@ -106,7 +106,7 @@ def unfinished(ready: Prepared, labelled: Dataset | None = None, found: Solution
     note = START_INSTEAD if found else NO_SOLVER_RAN
     message = f"{note}{': ' * bool(solution.message)}{solution.message}"
     known = replace(solution, objective=paid, claimed=None, message=message)
-    return without_model(ready.problem, heap, floored(ready.problem, known), labelled)
+    return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled)
 
 
 def no_solution(outcome: Unsolved) -> NoSolutionError:

@@ -17,7 +17,17 @@ import numpy as np
 import odtc
 from odtc.base import packing
 from odtc.base.atomic_write import write_text
-from odtc.base.json_schema import FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate, why
+from odtc.base.json_schema import (
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    SchemaError,
+    explain_error,
+    read_object,
+    show_value,
+    validate,
+)
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.encoding import Encoded
@@ -34,7 +44,7 @@ from odtc.problem.identity import identity_of, short
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import DEEPEST, CompleteTree
-from odtc.workflow.row_selection.selection import taken
+from odtc.workflow.row_selection.selection import take_rows
 
 SCHEMA = "odtc.manifest/1"
 SUFFIX = ".odt.json"
@@ -262,7 +272,7 @@ def reselected(facts: dict, dataset):
     if not told:
         return dataset
     rows, weight = _unpack(told.pop("rows"), "<i8"), _unpack(told.pop("weight"), "<f8")
-    return taken(dataset, rows.astype(np.int64), weight.astype(float), told)
+    return take_rows(dataset, rows.astype(np.int64), weight.astype(float), told)
 
 
 def _rows(model) -> list[dict]:
@@ -301,7 +311,7 @@ def read_manifest(path) -> Manifest:
     facts = read_object(path, "manifest", ManifestError)
     if facts.get("schema") != SCHEMA:
         raise ManifestError(
-            f"expected a manifest of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; "
+            f"expected a manifest of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; "
             "build the model again with this version of odtc"
         )
     try:
@@ -325,7 +335,9 @@ def read_manifest(path) -> Manifest:
         RecursionError,
         zlib.error,
     ) as problem:
-        raise ManifestError(f"the manifest {str(path)!r} is not whole: {why(problem)}; build the model again") from None
+        raise ManifestError(
+            f"the manifest {str(path)!r} is not whole: {explain_error(problem)}; build the model again"
+        ) from None
 
 
 def find_manifest(solution_path, raw: RawPoint) -> Manifest:
@@ -438,7 +450,7 @@ def _unpack(text: str, dtype, count: int | None = None) -> np.ndarray:
         most = count * np.dtype(dtype).itemsize
         data = packing.unpack(text, most + 1)
     except (ValueError, zlib.error):
-        raise ValueError(f"expected packed numbers, got the text {said(text)}") from None
+        raise ValueError(f"expected packed numbers, got the text {show_value(text)}") from None
     if len(data) != most:
         raise ValueError(f"expected {count} packed numbers, got {'more' if len(data) > most else 'fewer'}")
     return np.frombuffer(data, dtype)

@@ -14,12 +14,12 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
-from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, said, validate
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, show_value, validate
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.trees.tree import Branch, Tree
-from odtc.workflow.row_selection.selection import filled
+from odtc.workflow.row_selection.selection import fill_leaves
 
 SCHEMA = "odtc.pool/1"
 SUFFIX = ".pool.json"
@@ -47,7 +47,7 @@ class Pool:
         """In how many of the trees each feature is asked, the most used first."""
         used = Counter()
         for tree in self.trees:
-            used.update(asked(tree))
+            used.update(tested_features(tree))
         return dict(used.most_common())
 
     def to_json(self) -> dict:
@@ -108,7 +108,7 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
     is more than `within` above the best one; as many as are found in `seconds`, in half of the free memory, or
     until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
     expect_pool(problem, most, within)
-    from odtc.algorithms.dp.k_best import Derivations, NoRoom
+    from odtc.algorithms.dp.k_best import Derivations, OutOfMemory
     from odtc.formulations.dpflow.program import Program  # loaded here, as few runs want a pool
 
     trees, values, least, stopped = [], [], 0, ""
@@ -134,11 +134,11 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
                     stopped = f"--pool {most}"
                     break
                 tree = heap.to_tree(problem.encoded)
-                trees.append(tree if chosen is None else filled(tree, problem, chosen.whole))
+                trees.append(tree if chosen is None else fill_leaves(tree, problem, chosen.whole))
                 values.append(value)
     except TimeLimitReached:
         stopped = "the time limit"
-    except (NoRoom, MemoryError):
+    except (OutOfMemory, MemoryError):
         stopped = "the memory"
     except ModelError:  # states that are not there yet, as where the model has intervals in their place, are too many
         stopped = "the size of the dynamic program"
@@ -147,7 +147,7 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
     return Pool(tuple(trees), tuple(values), not stopped, max(least, len(trees)), stopped)
 
 
-def asked(tree: Tree) -> list[str]:
+def tested_features(tree: Tree) -> list[str]:
     """The features that a tree asks, by name, in order."""
     return sorted(
         {tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features}
@@ -155,7 +155,7 @@ def asked(tree: Tree) -> list[str]:
 
 
 def _tree(problem: Problem, best, found) -> HeapTree:
-    test, _ = blank(problem.topology)
+    test, _ = blank_arrays(problem.topology)
     stack = [(1, found)]
     while stack:
         node, here = stack.pop()
@@ -178,8 +178,8 @@ def read_pool(path) -> Pool | None:
     if facts.get("schema") != SCHEMA:
         if named:
             raise TreeError(
-                f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make it "
-                f"again with --pool"
+                f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; "
+                f"make it again with --pool"
             )
         return None
     try:

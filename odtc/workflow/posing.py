@@ -17,7 +17,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
-from odtc.workflow.row_selection.selection import selected
+from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import RunSpec
 
 
@@ -54,7 +54,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
     settings = _settings(spec, model) if model != "auto" else None  # a bad one is said before the work
     dataset = data if isinstance(data, Dataset) else read(data, **spec.reading.keywords)
     if wanted.select is not None:
-        dataset = selected(dataset, wanted.select, wanted.depth)
+        dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
         encoded = encode(dataset, wanted.encoding)
     if model == "auto":
@@ -79,7 +79,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
 
 
 def _part_of_limit(spec: RunSpec, began: float):
-    return deadline.within(deadline.after(began, spec.solving.time_limit))
+    return deadline.within(deadline.limit_left(began, spec.solving.time_limit))
 
 
 def _settings(spec: RunSpec, model: str):

@@ -15,7 +15,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
 from odtc.workflow.kept_constraints import kept_facts
-from odtc.workflow.row_selection.selection import filled
+from odtc.workflow.row_selection.selection import fill_leaves
 from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
 
 
@@ -24,7 +24,7 @@ class Decoded:
     """A solution turned into a tree: in the model's terms, in words, and every check made of it."""
 
     heap: HeapTree
-    # where its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.filled)
+    # where its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.fill_leaves)
     tree: Tree
     checks: list[Check]
     solution: Solution
@@ -112,7 +112,7 @@ class Fit:
     def cart(self) -> Tree:
         """CART's tree on the same tests at the same depth, with all rows in its leaves."""
         tree = self._greedy.to_tree(self.problem.encoded)
-        return tree if self._selected is None else filled(tree, self.problem, self._selected.whole)
+        return tree if self._selected is None else fill_leaves(tree, self.problem, self._selected.whole)
 
     @cached_property
     def cart_training(self) -> CartFacts:

@@ -18,7 +18,7 @@ from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_
 from odtc.workflow.posing import pose_run, test_rows
 from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
-from odtc.workflow.row_selection.selection import iterated, rounds_of
+from odtc.workflow.row_selection.selection import rounds_of, select_in_rounds
 from odtc.workflow.searching import searched, searches
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
@@ -92,8 +92,8 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
         sinks.append(own)
         return fits[-1]
 
-    limit = deadline.after(began, spec.solving.time_limit)
-    best = iterated(dataset, wanted.select, wanted.depth, fit_part, reporter.say, limit)
+    limit = deadline.limit_left(began, spec.solving.time_limit)
+    best = select_in_rounds(dataset, wanted.select, wanted.depth, fit_part, reporter.say, limit)
     at = next(at for at, found in enumerate(fits) if found is best)
     sink.chosen(sinks[at], sinks[:at] + sinks[at + 1 :])
     return best
@@ -107,10 +107,10 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     labelled = test_rows(problem, test) if test is not None else None
     sink.posed(problem, spec)
     if learns(problem):
-        done = learn(problem, labelled, deadline.after(began, limit))
+        done = learn(problem, labelled, deadline.limit_left(began, limit))
         sink.no_model()
         return done
-    left = deadline.after(began, limit)
+    left = deadline.limit_left(began, limit)
     if spec.fitting and not sink.wants_model and searches(problem, spec.solving.named_solver, spec.model.cuts):
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
             done = searched(problem, labelled, left, spec.model.start, hearing.progress)

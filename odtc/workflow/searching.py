@@ -43,7 +43,7 @@ def searched(
             progress(Progress(time.monotonic() - began, objective, bound, None))
 
     known = start_of(problem, start_from)
-    with deadline.within(deadline.after(began, time_limit)):
+    with deadline.within(deadline.limit_left(began, time_limit)):
         found = problem.module.search(problem, known, tell)
     heap = found.heap if found.heap is not None else known
     paid = None if heap is None else problem.module.objective(problem, heap)

@@ -14,7 +14,7 @@ from odtc.problem.problem import Problem
 from odtc.solvers import portfolio, portfolio_members
 from odtc.solvers.solve import solve as run_solver
 from odtc.solvers.solver import find_solver, installed
-from odtc.verification.verify import floored
+from odtc.verification.verify import raise_bound_to_floor
 from odtc.workflow.messages import START_INSTEAD
 from odtc.workflow.rounds import Keeper, Rounds
 from odtc.workflow.specification import SolvingSpec
@@ -93,8 +93,8 @@ def solve(
     Returns
     -------
     Solution
-        Its bound is never below what equivalent points leave (odtc.verification.verify.floor), if the model's problem
-        is known.
+        Its bound is never below what equivalent points leave (odtc.verification.verify.objective_floor), if
+        the model's problem is known.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def solve_model(model: Model, spec: SolvingSpec, start=None, path=None, hearing:
         )
     found = _solve(model, spec, hearing, start, hearing.progress, spec.time_limit, path)
     found = replace(found, model=model.identity, content=model.content)
-    return floored(model.problem, found) if model.problem is not None else found
+    return raise_bound_to_floor(model.problem, found) if model.problem is not None else found
 
 
 def _solve(model: Model, spec: SolvingSpec, hearing: Hearing, start, progress, time_limit, path) -> Solution:
@@ -150,7 +150,7 @@ def solve_or_loop(
     timed = {"left": rounds.remaining} if getattr(model.problem.module, "TIMED", False) else {}
     last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
     last = identified(last)
-    return last, replace(floored(model.problem, solution), seconds=rounds.seconds, model=last.identity)
+    return last, replace(raise_bound_to_floor(model.problem, solution), seconds=rounds.seconds, model=last.identity)
 
 
 def relaxations(time_limit: float | None = None, progress=None, log=None, keep: Keeper | None = None) -> Rounds:
@@ -165,7 +165,7 @@ def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Soluti
     if found.has_solution or start is None or found.termination not in STOPPED:
         return found
     message = f"{START_INSTEAD}{': ' * bool(found.message)}{found.message}"
-    return floored(
+    return raise_bound_to_floor(
         model.problem, replace(found, x=start, objective=model.objective(start), claimed=None, message=message)
     )
 

@@ -15,7 +15,7 @@ import pytest
 
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import benchmark
-from odtc.evaluation.benchmark_table import agree, markdown, paired
+from odtc.evaluation.benchmark_table import markdown, optima_agree, pair_results
 from odtc.fileformats.model_files import write_model
 from odtc.workflow import pipeline
 from odtc.workflow.specification import ReadingSpec
@@ -48,7 +48,7 @@ def measured(small) -> tuple[list[dict], Path]:
         for text in ("flowoct", "flowoct:literal=true", "bendersoct", "bendersoct:fit", "oct", "binoct")
     ]
     data = [small / "few.csv"]
-    cells = benchmark.lay_out(data, [1], forms, benchmark.found_peers(str(small / "peer_*.lp.gz"), data))
+    cells = benchmark.list_cells(data, [1], forms, benchmark.find_peers(str(small / "peer_*.lp.gz"), data))
     return benchmark.run(cells, QUICK, path), path
 
 
@@ -75,11 +75,11 @@ def test_the_sizes_are_those_of_the_written_model(measured, small):
 
 
 def test_a_pair_is_the_same_data_and_depth(measured):
-    pairs = paired(measured[0])
+    pairs = pair_results(measured[0])
     assert [result["form"] for result, _ in pairs] == [result["form"] for result in measured[0] if not result["peer"]]
-    assert all(peer["form"] == "peer peer_few_d1.lp.gz" and agree(result, peer) for result, peer in pairs)
+    assert all(peer["form"] == "peer peer_few_d1.lp.gz" and optima_agree(result, peer) for result, peer in pairs)
     other = [result | {"key": result["key"] | {"data": "another"}} for result in measured[0] if result["peer"]]
-    assert not paired([r for r in measured[0] if not r["peer"]] + other)
+    assert not pair_results([r for r in measured[0] if not r["peer"]] + other)
 
 
 def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_rerun_solves_nothing_and_says_the_same(measured, small, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(benchmark, "measure", lambda *_: pytest.fail("measured again"))
     forms = [benchmark.Form.parse("oct"), benchmark.Form.parse("flowoct")]
-    again = benchmark.run(benchmark.lay_out([small / "few.csv"], [1], forms, {}), QUICK, path)
+    again = benchmark.run(benchmark.list_cells([small / "few.csv"], [1], forms, {}), QUICK, path)
     assert again == [results[5], results[0]] and path.read_bytes() == before
 
 
@@ -134,7 +134,7 @@ def test_a_line_that_was_cut_off_is_measured_again(measured, small, tmp_path):
 
 def test_the_order_is_depth_then_first_form_then_peers_then_the_rest():
     data, peer = [Path("a.csv"), Path("b.csv")], {(Path("b.csv"), 2): [Path("x_b_d2.lp")]}
-    cells = benchmark.lay_out(data, [2, 3], [benchmark.Form("flowoct"), benchmark.Form("oct")], peer)
+    cells = benchmark.list_cells(data, [2, 3], [benchmark.Form("flowoct"), benchmark.Form("oct")], peer)
     assert [(c.depth, c.what, c.data.stem) for c in cells] == [
         (2, "flowoct", "a"),
         (2, "flowoct", "b"),
@@ -152,7 +152,7 @@ def test_peers_are_found_by_their_names(tmp_path):
     for name in ("odtlearn_flow_monk1_d2.lp.gz", "flow_monks-1_d3.mps", "x_other_d2.lp", "x_not-monks-1_d2.lp"):
         (tmp_path / name).touch()
     data = Path("data/monks-1.csv.gz")
-    found = benchmark.found_peers(str(tmp_path / "*"), [data])
+    found = benchmark.find_peers(str(tmp_path / "*"), [data])
     assert {place: [f.name for f in files] for place, files in found.items()} == {
         (data, 2): ["odtlearn_flow_monk1_d2.lp.gz"],
         (data, 3): ["flow_monks-1_d3.mps"],
@@ -173,7 +173,7 @@ def test_constraints_hold_for_every_form(small, tmp_path):
     """The optimum is that of trees that keep it; a form that cannot say it is refused; a row says what was kept."""
     settings = replace(QUICK, spec=QUICK.spec.with_model(constraints=("leaf_rows >= 12",)))
     forms = [benchmark.Form.parse(text) for text in ("flowoct", "oct", "bendersoct")]
-    results = benchmark.run(benchmark.lay_out([small / "few.csv"], [1], forms, {}), settings, tmp_path / "r.jsonl")
+    results = benchmark.run(benchmark.list_cells([small / "few.csv"], [1], forms, {}), settings, tmp_path / "r.jsonl")
     encoded = pipeline.build(small / "few.csv", "flowoct", 1, encoding="onehot").problem.encoded
     best = cheapest(encoded.X, encoded.y, encoded.weight, 1, copies=encoded.copies, least=12)
     assert [result["termination"] for result in results] == ["optimal", "optimal", "refused"]
@@ -336,7 +336,7 @@ def test_bad_input_is_one_sentence(small, words, sentence):
 def test_no_data_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("ODTC_DATA", str(tmp_path))
     with pytest.raises(ChoiceError, match="found none of monks-1"):
-        benchmark.found_data()
+        benchmark.find_data()
     with pytest.raises(DataError):
         (tmp_path / "x").write_text("{}\n{}\n")
         benchmark.read_results(tmp_path / "x")

@@ -11,7 +11,7 @@ import pytest
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError, TreeError
-from odtc.evaluation.html_report import commands, open_run, page, progress_plot, training_score
+from odtc.evaluation.html_report import commands, open_run, progress_plot, render_page, training_score
 from odtc.trees.explanation import explain
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests.browser import CHROMIUM, Browser
@@ -126,7 +126,7 @@ def test_what_cannot_be_read_at_once_is_folded_at_first_and_opens_in_its_place(b
     (tmp_path / "w.tree.json").write_text(
         json.dumps(Tree(root, (Feature("x", "numeric"),), ("a", "b")).to_json()), encoding="utf-8"
     )
-    (tmp_path / "w.html").write_text(page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
+    (tmp_path / "w.html").write_text(render_page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
     for width in (390, 1200):
         shown = browser.open((tmp_path / "w.html").as_uri(), width=width)
         boxes = "[...document.querySelectorAll('[role=treeitem]')].map(e => e.getBoundingClientRect())"
@@ -157,7 +157,7 @@ def test_long_words_stay_in_their_box_with_their_number_and_many_classes_have_ma
         classes,
     )
     (tmp_path / "w.tree.json").write_text(json.dumps(tree.to_json()), encoding="utf-8")
-    (tmp_path / "w.html").write_text(page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
+    (tmp_path / "w.html").write_text(render_page(open_run(tmp_path / "w.tree.json")), encoding="utf-8")
     shown = browser.open((tmp_path / "w.html").as_uri())
     shown.click("[data-act=open]")
     said = shown.evaluate(
@@ -177,7 +177,7 @@ def test_long_words_stay_in_their_box_with_their_number_and_many_classes_have_ma
 
 def test_names_are_text_on_the_page_and_the_row_goes_as_the_tree_sends_it(browser, tmp_path):
     (tmp_path / "h.tree.json").write_text(json.dumps(HOSTILE.to_json()), encoding="utf-8")
-    (tmp_path / "h.html").write_text(page(open_run(tmp_path / "h.tree.json")), encoding="utf-8")
+    (tmp_path / "h.html").write_text(render_page(open_run(tmp_path / "h.tree.json")), encoding="utf-8")
     shown = browser.open((tmp_path / "h.html").as_uri())
     assert shown.complaints() == [] and shown.evaluate("document.querySelectorAll('script').length") == 1
     assert shown.evaluate("document.querySelector('header strong').textContent") == "<target>"
@@ -236,7 +236,7 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
     if said.code == 1 and "not on this machine" in said.err:
         pytest.skip("glpk is not installed")
     assert said.code == 0, said.err
-    text = page(open_run(tmp_path / "r"))
+    text = render_page(open_run(tmp_path / "r"))
     for racer in said.facts["race"]:
         assert f'<tr><th scope="row">{racer["name"]}</th>' in text
     assert "ran side by side" in text

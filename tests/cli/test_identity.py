@@ -9,7 +9,7 @@ import pytest
 
 from odtc.model.solution import Options, Solution
 from odtc.problem.constraints.constraint import complete
-from odtc.trees.heap_tree import HeapTree, blank
+from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.workflow import artifacts
 from tests.command_line import MONKS, odtc
 
@@ -207,7 +207,7 @@ def test_a_bound_above_a_tree_in_hand_fails_a_check(tmp_path):
     best = odtc("decode", "m.sol", "--json", folder=tmp_path).facts["objective"]
     # A tree of one leaf as the solution, with a record that calls it optimal.
     model, _, opened = artifacts.open_solution(tmp_path / "m.sol")
-    test, label = blank(opened.problem.topology)
+    test, label = blank_arrays(opened.problem.topology)
     label[1] = 0
     x = complete(opened.problem, model, HeapTree(test, label))
     worse = model.objective(x)

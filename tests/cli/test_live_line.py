@@ -77,7 +77,7 @@ LINES = [
 
 @pytest.mark.parametrize(("solver", "line", "incumbent", "bound"), LINES)
 def test_a_line_of_a_table(solver, line, incumbent, bound):
-    assert log_parser.live(find_solver(solver), line + "\n") == (incumbent, bound)
+    assert log_parser.progress_of_line(find_solver(solver), line + "\n") == (incumbent, bound)
 
 
 @pytest.mark.parametrize("solver", ["highs-cli", "glpk"])

@@ -8,7 +8,7 @@ import pytest
 
 import odtc
 from odtc.evaluation import html_report
-from odtc.workflow.row_selection.selection import selected
+from odtc.workflow.row_selection.selection import select_rows
 from tests.command_line import odtc as run
 from tests.unit.test_row_selection import data
 
@@ -118,7 +118,7 @@ def test_the_best_round_is_the_one_that_loses_least_of_all_rows(noisy):
 def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_does_not():
     from types import SimpleNamespace
 
-    from odtc.workflow.row_selection.selection import iterated
+    from odtc.workflow.row_selection.selection import select_in_rounds
 
     dataset = data(np.arange(20.0)[:, None], np.arange(20) > 9)
     tree = odtc.fit(dataset, "cart", 1).tree
@@ -127,7 +127,7 @@ def test_a_round_that_keeps_a_constraint_on_all_rows_is_better_than_one_that_doe
         for loss, breaks in ((3.0, ["recall"]), (4.0, []), (2.0, ["recall"]))
     ]
     given, told = iter(fits), []
-    assert iterated(dataset, "iterative:rounds=4", 1, lambda part, seconds: next(given), told.append) is fits[1]
+    assert select_in_rounds(dataset, "iterative:rounds=4", 1, lambda part, seconds: next(given), told.append) is fits[1]
     assert "1 constraint broken" in told[0] and told[2].endswith(
         "2 wrong and 1 constraint broken, before 4: that tree is kept"
     )
@@ -175,7 +175,7 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
         and here.facts["all_rows"]["n_rows"] == 399
         and here.err == ""
     )
-    html = html_report.page(html_report.open_run(noisy / "m"))
+    html = html_report.render_page(html_report.open_run(noisy / "m"))
     of_all, cart = here.facts["all_rows"], here.facts["cart_all_rows"]
     assert (
         "<span>all rows accuracy</span>" in html
@@ -186,7 +186,7 @@ def test_a_run_without_its_data_says_whose_the_leaves_are(noisy):
     away = run("decode", "m.sol", "-o", "away.json", "--json", folder=noisy)
     assert away.code == 0 and away.err.count("\n") == 1 and "predict by the selected rows alone" in away.err
     assert away.facts["selection"] == here.facts["selection"] and "all_rows" not in away.facts
-    assert "<span>selected rows accuracy</span>" in html_report.page(html_report.open_run(noisy / "m"))
+    assert "<span>selected rows accuracy</span>" in html_report.render_page(html_report.open_run(noisy / "m"))
     assert run("compare", "m", "away.json", folder=noisy).err.count("predict by the selected rows alone") == 1
     (noisy / "d.csv").write_text("x0,y\n1,a\n2,b\n")
     other = run("decode", "m.sol", "-o", "away.json", folder=noisy)
@@ -228,7 +228,7 @@ def test_rows_selected_twice_are_still_of_the_whole():
     rng = np.random.default_rng(2)
     X = rng.random((200, 2))
     dataset = data(X, (X.sum(axis=1) > 1).astype(int))
-    twice = selected(selected(dataset, "convex_hull", 1), "balanced", 1)
+    twice = select_rows(select_rows(dataset, "convex_hull", 1), "balanced", 1)
     assert twice.selected.whole is dataset and np.array_equal(dataset.X[twice.selected.rows], twice.X)
 
 

@@ -34,13 +34,13 @@ def test_each_class_is_dealt_out_evenly(y, n, seed):
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if len(counts) < 2 or counts[-2] < n:
         with pytest.raises(ChoiceError, match="folds, so that each holds two classes"):
-            cross_validation.deal(y, n, seed)
+            cross_validation.deal_folds(y, n, seed)
         return
-    fold = cross_validation.deal(y, n, seed)
+    fold = cross_validation.deal_folds(y, n, seed)
     for label in np.unique(y):
         held = np.bincount(fold[y == label], minlength=n)
         assert held.max() - held.min() <= 1
-    assert np.ptp(np.bincount(fold, minlength=n)) <= 1 and np.array_equal(fold, cross_validation.deal(y, n, seed))
+    assert np.ptp(np.bincount(fold, minlength=n)) <= 1 and np.array_equal(fold, cross_validation.deal_folds(y, n, seed))
 
 
 def test_a_grid_of_the_command_line(folder):
@@ -132,7 +132,7 @@ def test_no_fit_waits_behind_another_while_a_worker_has_none(tmp_path):
 
 def test_a_score_is_that_of_the_rows_left_out(folder):
     data = package.read(folder / "rows.csv")
-    fold = cross_validation.deal(data.y, 3, seed=1)
+    fold = cross_validation.deal_folds(data.y, 3, seed=1)
     (found,) = cross_validation.run(data, [Setting("dpflow", 2)], fold)
     for k, one in enumerate(found):
         train = Dataset(
@@ -157,11 +157,11 @@ def result(score, leaves, deviation=0.1, folds=4):
 
 def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_other_rule():
     results = [result(0.8, 5.0), result(0.9, 8.0), result(0.9, 6.0), result(0.86, 3.0), result(None, None)]
-    assert cross_validation.best(results) == 2 and cross_validation.best(results, "1se") == 3
+    assert cross_validation.best_setting(results) == 2 and cross_validation.best_setting(results, "1se") == 3
     with pytest.raises(ChoiceError, match="no setting has a tree in every fold"):
-        cross_validation.best([result(None, None)])
+        cross_validation.best_setting([result(None, None)])
     with pytest.raises(ChoiceError, match="unknown rule"):
-        cross_validation.best(results, "worst")
+        cross_validation.best_setting(results, "worst")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_weights_and_missing_cells_stay_with_their_rows():
         np.arange(1.0, 9.0),
         missing="separate",
     )
-    (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal(y, 2))
+    (found,) = cross_validation.run(data, [Setting("dpflow", 1)], cross_validation.deal_folds(y, 2))
     assert all(one.accuracy is not None for one in found)
 
 

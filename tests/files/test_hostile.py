@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from odtc.base.unpack import TooLargeError, gunzip
-from odtc.data.column_types import codes, levels_of
+from odtc.data.column_types import level_codes, levels_of
 from odtc.data.reading import read
 from odtc.errors import OdtcError
 from odtc.solvers.toml_solver import from_template
@@ -208,10 +208,10 @@ class TestCells:
     def test_codes_with_zeros_in_front_are_not_the_numbers(self):
         text = pl.Series(["00123", "123", "7"])
         assert levels_of(text) == ("7", "00123", "123") or levels_of(text) == ("7", "123", "00123")
-        assert len(set(codes(text, levels_of(text), "categorical").tolist())) == 3
+        assert len(set(level_codes(text, levels_of(text), "categorical").tolist())) == 3
 
     def test_numbers_in_other_words_are_one_level(self):
         text = pl.Series(["1.0", "1", "2"])
         assert levels_of(text) == ("1", "2")
-        assert codes(text, ("1", "2"), "categorical").tolist() == [0, 0, 1]
-        assert codes(pl.Series(["01", "1"]), ("1", "2"), "categorical").tolist() == [-1, 0]
+        assert level_codes(text, ("1", "2"), "categorical").tolist() == [0, 0, 1]
+        assert level_codes(pl.Series(["01", "1"]), ("1", "2"), "categorical").tolist() == [-1, 0]

@@ -19,7 +19,7 @@ from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import Beyond, blank, settle
+from odtc.trees.heap_tree import Beyond, blank_arrays, settle
 from tests.exhaustive import discrimination, every_hyperplane, every_split, fewest_branch_nodes, least_losses, rate
 
 # The forms in which each formulation must obey the laws; a formulation that is not here fails them.
@@ -424,7 +424,7 @@ def _answers(data, given, truth, predicted, weight, cost) -> bool:
 @st.composite
 def heaps(draw, problem):
     """A random tree on the problem's topology, with the branch nodes that no row needs taken out."""
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     weighs = getattr(problem.module, "WEIGHS", False)
     beyond = (
         draw(hyperplanes(problem.encoded))

@@ -43,7 +43,7 @@ def compiled(problem):
 
 def fitting(problem, model, names):
     """Those of the families that this form offers the columns for."""
-    return tuple(name for name in names if not cut.misfit(name, problem, model))
+    return tuple(name for name in names if not cut.why_unfit(name, problem, model))
 
 
 def offered(form) -> set[str]:
@@ -83,7 +83,7 @@ def test_every_tree_keeps_the_rows_once_arranged(form, data):
         [np.arange(block.start, block.stop) for block in model.rows if _every_tree(model, own, block)]
     )
     assert_kept(model, model.join(module.start(problem, heap)), whole)
-    arranged = cut.arranged(problem, model, heap)
+    arranged = cut.arrange_tree(problem, model, heap)
     assert_kept(model, model.join(module.start(problem, arranged)), np.arange(model.n_rows))
     assert module.objective(problem, arranged) <= module.objective(problem, heap) + 1e-9
     assert (arranged.label[arranged.reach(problem.encoded.X)] == heap.label[heap.reach(problem.encoded.X)]).all()
@@ -153,7 +153,7 @@ def test_paper4_separates_exactly_the_broken_rows(data):
     """At the root point: what is found is broken and holds for every tree, and what is not, is not there."""
     problem = data.draw(problems(("flowoct", {"bottom": "flow"}), depths=(1, 2)))
     model = compiled(problem)
-    assume(not cut.misfit("paper4", problem, model))  # costs by pair take a form without these flows
+    assume(not cut.why_unfit("paper4", problem, model))  # costs by pair take a form without these flows
     x = solved(model, whole=False).x
     if data.draw(st.booleans()):  # any point will do, and most are broken
         x = np.array(data.draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=len(x), max_size=len(x))), float)

@@ -106,7 +106,7 @@ TALKS = {
 @pytest.mark.parametrize("who", TALKS)
 def test_a_log_states_its_bound(who, tmp_path):
     name, text, bound, within = TALKS[who]
-    said = logs.read(importlib.import_module(f"odtc.solvers.adapters.{name}"), text)
+    said = logs.read_log_text(importlib.import_module(f"odtc.solvers.adapters.{name}"), text)
     assert (said.termination, said.bound, said.within_gap) == (
         "optimal",
         pytest.approx(bound) if bound else None,
@@ -129,7 +129,7 @@ def test_a_log_of_xpress_that_breaks_off_is_not_optimal_for_its_relaxation():
 @pytest.mark.parametrize("text", ["", "nothing of interest\n", "odtc driver: status=fine bound=3\n"])
 def test_a_log_of_nobody_says_nothing(text, tmp_path):
     (tmp_path / "x.log").write_text(text)
-    assert said_in_log(tmp_path / "x.log") == logs.Said()
+    assert said_in_log(tmp_path / "x.log") == logs.LogFacts()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from odtc.data.encoding import encode
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import blank, settle
+from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
 from tests.exhaustive import cheapest
 
@@ -65,7 +65,7 @@ def test_whole_codes_leave_each_row_its_leaf_alone(cuts):
     A, blocks = model.A.tocsr(), {block.name: block for block in model.columns}
     equal = model.row_lower == model.row_upper
     for test in range(problem.encoded.n_tests):
-        heap, label = blank(problem.topology)
+        heap, label = blank_arrays(problem.topology)
         heap[1], label[2:] = test, (0, 1)
         point = problem.module.start(problem, settle(heap, problem.encoded, label))
         lower, upper = model.col_lower.copy(), model.col_upper.copy()
@@ -86,7 +86,7 @@ def test_whole_codes_leave_each_row_its_leaf_alone(cuts):
 def test_codes_beyond_the_thresholds_of_a_feature_are_cut_off():
     problem = pose([(0, 0), (1, 1), (2, 2), (3, 0), (4, 1), (5, 2)], [0, 1, 0, 1, 0, 1])
     model = pipeline.compile_model(problem)
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     test[1], label[2:] = 6, (0, 1)  # the last cut of the second feature, code 1 of 5 in three bits
     point = problem.module.start(problem, settle(test, problem.encoded, label))
     assert point["tau"].tolist() == [[0, 0, 1]]

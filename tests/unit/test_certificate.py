@@ -16,7 +16,7 @@ from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
 from odtc.verification.certificate import _left, check
-from odtc.verification.coverage import left_out
+from odtc.verification.coverage import count_uncovered
 from odtc.workflow import pipeline
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
@@ -393,7 +393,7 @@ def test_a_test_of_two_levels_with_missing_cells_that_is_left_out_is_seen(mixed)
     kept = [test for i, test in enumerate(facts["tests"]) if i != at]
     assert not any(test.get("same") or test.get("complement") for test in facts["tests"])
     rows = np.stack([_left(test, dataset) for test in kept])
-    assert left_out(dataset, rows)[1].keys() == {"on"}
+    assert count_uncovered(dataset, rows)[1].keys() == {"on"}
 
 
 def every_split(dataset):
@@ -441,9 +441,9 @@ def test_all_tests_are_one_set_to_the_encoder_and_to_the_checker(data):
     wanted = every_split(dataset)
     assert {tuple(map(bool, one)) for one in asked} == wanted
     columns = np.stack([split.left(X) for split in encoded.tests])
-    assert left_out(dataset, columns) == (left_out(dataset, columns)[0], {})
+    assert count_uncovered(dataset, columns) == (count_uncovered(dataset, columns)[0], {})
     for at in range(len(columns)):  # one that is left out is missed
-        assert left_out(dataset, np.delete(columns, at, axis=0))[1]
+        assert count_uncovered(dataset, np.delete(columns, at, axis=0))[1]
 
 
 FORGED_TERMS = {

@@ -17,10 +17,10 @@ from odtc.formulations import cg
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import ColumnPool, Columns
 from odtc.formulations.cg.initial_columns import paths_of, splits_of, tail_of
-from odtc.formulations.cg.pricing import Duals, lagrangian, price, through, values
+from odtc.formulations.cg.pricing import Duals, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
-from odtc.formulations.cg.threshold_sampling import pooled, sampled
+from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.parameters import parse_params
@@ -157,10 +157,10 @@ def test_the_dynamic_program_over_all_paths_is_the_optimum_and_through_each_path
     )
     columns = cg.columns_of(replace(problem, params=replace(problem.params, columns="all")))
     paths = columns.paths
-    found = values(paths, paths.cost)
+    found = subtree_values(paths, paths.cost)
     best = exhaustive_cost(problem)
     assert found[1][0] * paths.unit == pytest.approx(best, abs=1e-6)
-    every = through(paths, found)
+    every = tree_costs_through(paths, found)
     least = min([float(total.min(initial=np.inf)) for total in every.values()] + [float(paths.reached[1].leaf[0])])
     # A tree that stops above the ends has no path to them; any other goes through one.
     assert least * paths.unit >= best - 1e-6
@@ -461,16 +461,16 @@ def test_fit_leaves_files_that_verify_and_go_on(tmp_path):
 def test_threshold_sampling_keeps_what_cart_asks():
     encoded = encode(odtc.read(MONKS / "monks-1.csv"))
     topology, cart = CompleteTree(3), HEURISTICS.get("cart").tree(encoded, CompleteTree(3))
-    few, many = (sampled(encoded, topology, q, 0, cart) for q in (1, 100))
-    assert all(np.array_equal(one, other) for one, other in zip(many, sampled(encoded, topology, 100, 0, cart)))
+    few, many = (sample_tests(encoded, topology, q, 0, cart) for q in (1, 100))
+    assert all(np.array_equal(one, other) for one, other in zip(many, sample_tests(encoded, topology, 100, 0, cart)))
     for t in topology.branch_nodes.tolist():
         assert cart.test[t] < 0 or cart.test[t] in few[t]
         assert (len(few[t]) <= 2 or t == 1) and set(few[t].tolist()) <= set(many[t].tolist())
     assert not any(len(tests) for tests in (many[0], *many[8:]))
     assert few[1].tolist() == many[1].tolist()  # of the root all are kept
-    pool = pooled(encoded, topology, 100, 0, cart, 1000)
+    pool = pool_tests(encoded, topology, 100, 0, cart, 1000)
     assert pool.tolist() == np.unique(np.concatenate(many)).tolist()
-    least = pooled(encoded, topology, 100, 0, cart, 3).tolist()
+    least = pool_tests(encoded, topology, 100, 0, cart, 3).tolist()
     assert len(least) == 3 < len(pool) and least == sorted(set(cart.test[cart.test >= 0].tolist()))
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import odtc
 from odtc.algorithms.dp import itemset_sums
-from odtc.algorithms.dp.state_expansion import program
+from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import ChoiceError, TreeError
 from odtc.fileformats.model_files import read_model, write_model
@@ -69,7 +69,7 @@ def test_folding_and_leaving_out_change_no_value(data):
     for room in (itemset_sums.MOST_BYTES, 0):  # with tables of all itemsets, and state by state
         with patch.object(itemset_sums, "MOST_BYTES", room):
             values += [
-                program(replace(rows), problem.topology.depth, 0.3, fold, tail).values[0][0]
+                build_graph(replace(rows), problem.topology.depth, 0.3, fold, tail).values[0][0]
                 for fold in (True, False)
                 for tail in range(problem.topology.depth)
             ]
@@ -84,10 +84,12 @@ def test_numbers_of_every_size_count_alike(scale, classes):
     X = random.random((60, 7)) < 0.4
     y, weight = random.integers(0, classes, 60), random.integers(1, 4, 60)
     loss = (np.arange(classes) != y[:, None]) * weight[:, None].astype(float)
-    small = program(Rows.of(X, loss, np.ones(60)), 4, 0.0, tail=2).values[0][0]
+    small = build_graph(Rows.of(X, loss, np.ones(60)), 4, 0.0, tail=2).values[0][0]
     with patch.object(itemset_sums, "MOST_BYTES", 0):
-        assert program(Rows.of(X, loss, np.ones(60)), 4, 0.0, tail=2).values[0][0] == small
-    assert program(Rows.of(X, scale * loss, np.ones(60)), 4, 0.0, tail=2).values[0][0] == pytest.approx(scale * small)
+        assert build_graph(Rows.of(X, loss, np.ones(60)), 4, 0.0, tail=2).values[0][0] == small
+    assert build_graph(Rows.of(X, scale * loss, np.ones(60)), 4, 0.0, tail=2).values[0][0] == pytest.approx(
+        scale * small
+    )
 
 
 def test_what_the_model_cannot_say_is_refused():

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odtc import read
-from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merged
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
 from odtc.data import encoding
 from odtc.data.encoding import gains_of
 from odtc.errors import ChoiceError
@@ -67,7 +67,7 @@ def test_local_search_lies_between_cart_and_the_best(data, price):
 def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
     problem = data.draw(problems(("flowoct", {}), depths=(1, 2, 3)))
     encoded, depth = problem.encoded, problem.topology.depth
-    X, gain = merged(encoded.X, gains_of(encoded))
+    X, gain = merge_equal_rows(encoded.X, gains_of(encoded))
     rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(X), max_size=len(X))))
     value, tests = ShallowTreeSearch(X, gain, price).best(rows, depth)
 

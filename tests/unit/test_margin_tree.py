@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from odtc.data.linear_terms import LinearTerms
 from odtc.heuristics.heuristic import grow
-from odtc.heuristics.margin_tree import directions, grown
-from odtc.heuristics.separating_hyperplanes import parted
+from odtc.heuristics.margin_tree import directions, grow_margin_tree
+from odtc.heuristics.separating_hyperplanes import rows_at_node
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
 from tests.unit.test_oct_h import posed, widest
@@ -30,7 +30,7 @@ def clouds(draw):
 def test_every_cut_leaves_the_gap(dataset, depth, gap, gini):
     problem = posed(dataset, depth, mu=gap)
     encoded, terms = problem.encoded, LinearTerms.encoded(problem.encoded)
-    heap = grown(
+    heap = grow_margin_tree(
         encoded,
         CompleteTree(depth),
         terms,
@@ -39,7 +39,7 @@ def test_every_cut_leaves_the_gap(dataset, depth, gap, gini):
         gini,
     )
     for t in np.flatnonzero(heap.test >= 0).tolist():
-        rows, left = parted(heap, t, encoded)
+        rows, left = rows_at_node(heap, t, encoded)
         assert left.any() and not left.all() and widest(terms.Z[rows], ~left) >= gap - 1e-9
     if depth == 1 and terms.n == 1 and not gini:
         reach, least = terms.Z[:, 0], encoded.loss.sum(axis=0).min()
@@ -72,7 +72,7 @@ def test_the_directions_of_a_tree_are_those_that_it_weighs():
     problem = posed(dataset, 1)
     terms = LinearTerms.encoded(problem.encoded)
     heap = grow("oblique:seconds=5", problem.encoded, problem.topology)
-    rows, left = parted(heap, 1, problem.encoded)
+    rows, left = rows_at_node(heap, 1, problem.encoded)
     found = directions(terms, heap, problem.encoded)
     assert np.allclose(np.abs(found).sum(axis=1), 1) and len(found) == 3 + 1 + 6
     reach = terms.Z[rows] @ found[3]

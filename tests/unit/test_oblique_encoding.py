@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.algorithms.hyperplanes.tree_alternating import search
+from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.encodings.oblique import RESTARTS
@@ -62,7 +62,7 @@ def test_a_pool_of_six_holds_the_best_tree_of_depth_2_that_the_search_settles(se
     dataset = Dataset("points", X, y, (Feature("a", "numeric"), Feature("b", "numeric")), ("off", "on"), np.ones(14))
     encoded = encode(dataset, "oblique:pool=6")
     loss = np.stack([np.bincount(of.reshape(-1), y == k, len(points)) for k in (1, 0)], axis=1)
-    settled = search(LinearTerms.of(points, dataset.features).Z, loss, 2, restarts=RESTARTS, seconds=5.0)
+    settled = search_hyperplanes(LinearTerms.of(points, dataset.features).Z, loss, 2, restarts=RESTARTS, seconds=5.0)
     assert cheapest(encoded.X, encoded.y, encoded.weight, 2) <= settled.loss
 
 

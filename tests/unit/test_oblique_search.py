@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
-from odtc.algorithms.hyperplanes.tree_alternating import search
+from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
-from odtc.data.linear_terms import LinearTerms, between, widest
+from odtc.data.linear_terms import LinearTerms, shortest_between, sparsest_hyperplane
 from odtc.data.splits import Oblique, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.heuristics.heuristic import grow
@@ -81,18 +81,18 @@ def test_coefficients_are_short_and_in_the_units_of_the_data():
     assert split.left(X).tolist() == [True, True, True, False]
     colour = LinearTerms.of(np.array([[0.0], [1.0], [2.0]]), (Feature("colour", "categorical", ("a", "b", "c")),))
     assert colour.split(np.array([1.0, 0, 1.0]), np.arange(3), np.array([False, True, False])) == Subset(0, (1.0,))
-    assert between(0.1234, 0.1301) == 0.127 and between(0.1, 0.3) == 0.2
-    assert between(1.0, np.nextafter(1.0, 2)) == 1.0
+    assert shortest_between(0.1234, 0.1301) == 0.127 and shortest_between(0.1, 0.3) == 0.2
+    assert shortest_between(1.0, np.nextafter(1.0, 2)) == 1.0
 
 
 def test_the_widest_hyperplane_is_sparse_and_separates():
     rng = np.random.default_rng(0)
     Z = rng.random((40, 10))
     left = Z[:, 3] + Z[:, 5] <= 1
-    h = widest(Z, left)
+    h = sparsest_hyperplane(Z, left)
     v = Z @ h
     assert v[left].max() + 2 <= v[~left].min() + 1e-6 and np.abs(h[[0, 1, 2, 4, 6, 7, 8, 9]]).sum() < np.abs(h).sum()
-    assert widest(np.array([[0.0], [0.5], [1.0]]), np.array([True, False, True])) is None
+    assert sparsest_hyperplane(np.array([[0.0], [0.5], [1.0]]), np.array([True, False, True])) is None
 
 
 def test_an_exclusive_or_needs_one_hyperplane_more_than_a_stump_and_is_found():
@@ -108,10 +108,12 @@ def test_processes_side_by_side_share_the_restarts_and_repeat_themselves():
     rng = np.random.default_rng(1)
     Z = rng.random((60, 3))
     loss = 1.0 - np.eye(3)[rng.integers(0, 3, 60)]
-    found = [search(Z, loss, 2, restarts=5, seconds=60, jobs=2) for _ in range(2)]
+    found = [search_hyperplanes(Z, loss, 2, restarts=5, seconds=60, jobs=2) for _ in range(2)]
     assert found[0].loss == found[1].loss and (found[0].H == found[1].H).all() and len(found[0].seen) == 5 * 3
     assert found[0].loss <= min(kept for kept, _, _ in found[0].seen)
-    assert search(Z, loss, 2, restarts=400, seconds=0).loss <= loss.sum(axis=0).min()  # there is a tree in any case
+    assert (
+        search_hyperplanes(Z, loss, 2, restarts=400, seconds=0).loss <= loss.sum(axis=0).min()
+    )  # there is a tree in any case
 
 
 def test_the_model_is_fitted_and_checked_and_keeps_constraints():

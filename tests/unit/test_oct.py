@@ -13,7 +13,7 @@ from odtc.model.points import name_list
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
-from odtc.trees.heap_tree import blank, settle
+from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
 from tests.arrays import assert_rows_kept
 from tests.exhaustive import cheapest
@@ -96,7 +96,7 @@ def test_the_printed_rows_are_those_of_the_paper():
 @pytest.mark.parametrize("between", [-0.49, 0.0, 0.49])
 def test_b_is_read_as_the_nearest_cut(cut, between):
     problem = line([1, 2, 3, 4, 5], [0, 1, 0, 1, 0])
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     test[1], label[2:] = cut, (0, 1)
     point = problem.module.start(problem, settle(test, problem.encoded, label))
     assert point["b"][0] == (cut + 1) / 4
@@ -106,7 +106,7 @@ def test_b_is_read_as_the_nearest_cut(cut, between):
 
 def test_a_node_that_does_not_split_sends_rows_right():
     problem = line([1, 2, 3], [0, 1, 0], depth=3)
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     test[1], label[2], label[3] = 0, 0, 1
     point = problem.module.start(problem, settle(test, problem.encoded, label))
     assert np.flatnonzero(point["l"]).tolist() == [3, 7]  # the rightmost leaves below nodes 2 and 3
@@ -131,7 +131,7 @@ def pipeline_objective(problem) -> float:
 
 def test_it_says_what_it_cannot():
     problem = line([1, 1, 2, 2, 2, 3], [0, 0, 1, 1, 1, 0], n_min=2)
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     test[1], label[2:] = 1, (1, 0)
     with pytest.raises(TreeError, match="n_min = 2 rows in each leaf, got a leaf with 1"):
         problem.module.start(problem, settle(test, problem.encoded, label))
@@ -146,7 +146,7 @@ def test_many_thresholds_keep_their_ranks_apart():
     """2,000 cuts: ε is 1 / 2000, still far from the 1e-6 that a solver may be off."""
     problem = line(np.arange(2001), (np.arange(2001) >= 1234).astype(int))
     model = pipeline.compile_model(problem)
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     test[1], label[2:] = 1233, (0, 1)
     x = model.join(problem.module.start(problem, settle(test, problem.encoded, label)))
     assert_rows_kept(model, x)

@@ -14,7 +14,13 @@ from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics import separating_hyperplanes
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.heuristics.separating_hyperplanes import apart, cheapest_plane, fewest, gap, thinned
+from odtc.heuristics.separating_hyperplanes import (
+    cheapest_plane,
+    drop_unfit_nodes,
+    fewest_terms,
+    max_margin_hyperplane,
+    widest_gap,
+)
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
@@ -138,7 +144,9 @@ def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkey
 def test_a_start_is_cut_to_the_margin_without_the_fewest_terms(monkeypatch):
     problem = posed(small(5, n=7), 1, alpha=0.1)
     monkeypatch.setattr(
-        problem.module, "fewest", lambda *_: pytest.fail("a MIP of each node was solved to see that it has the gap")
+        problem.module,
+        "fewest_terms",
+        lambda *_: pytest.fail("a MIP of each node was solved to see that it has the gap"),
     )
     heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
     assert problem.module.trimmed(problem, heap).n_branch_nodes == heap.n_branch_nodes == 1
@@ -147,11 +155,11 @@ def test_a_start_is_cut_to_the_margin_without_the_fewest_terms(monkeypatch):
 def test_the_fewest_terms_and_the_widest_gap():
     Z = np.array([[0, 0, 0.3], [0, 1, 0.9], [1, 0, 0.1], [1, 1, 0.5]])
     rows, left = np.arange(4), np.array([True, True, False, False])
-    assert fewest(Z, rows, left, 0.5).tolist() == [0]
-    a, b, wide = gap(Z, rows, left, np.array([0]))
+    assert fewest_terms(Z, rows, left, 0.5).tolist() == [0]
+    a, b, wide = widest_gap(Z, rows, left, np.array([0]))
     assert wide == pytest.approx(1.0) and np.abs(a).sum() <= 1 and ((Z @ a >= b) == ~left).all()
-    assert fewest(Z, rows, np.array([True, False, False, True]), 0.5) is None
-    assert gap(Z[:, :2], rows, np.array([True, False, False, True]), np.arange(2))[2] == 0
+    assert fewest_terms(Z, rows, np.array([True, False, False, True]), 0.5) is None
+    assert widest_gap(Z[:, :2], rows, np.array([True, False, False, True]), np.arange(2))[2] == 0
 
 
 def test_a_tree_of_a_smaller_gap_is_refused_and_trimmed():
@@ -170,7 +178,7 @@ def test_missing_numbers_are_refused_before_a_search_and_what_is_said_to_do_work
     lines = ["a,b c,d,y", "1,,1,u", ",2,3,v", "3,1,2,u", "2,5,7,v", "4,2,2,u", "5,5,9,v"]
     (tmp_path / "m.csv").write_text("\n".join(lines))
     searched = []
-    monkeypatch.setattr("odtc.heuristics.oblique.search", lambda *given, **named: searched.append(given))
+    monkeypatch.setattr("odtc.heuristics.oblique.search_hyperplanes", lambda *given, **named: searched.append(given))
     said = run(
         "fit", "m.csv", "--model", *words, "--depth", 1, "--start", "oblique", "--missing", "separate", folder=tmp_path
     )
@@ -208,11 +216,11 @@ def test_programs_of_many_rows_are_solved_by_few_of_them(seed, monkeypatch):
     rows = np.flatnonzero(rng.random(400) < 0.8)
     left = Z[rows] @ rng.normal(size=4) <= 0.1
     solve = [
-        lambda: apart(Z, rows, left)[2],
-        lambda: apart(Z, rows, left, 1.0)[2],
-        lambda: gap(Z, rows, left, np.arange(4))[2],
+        lambda: max_margin_hyperplane(Z, rows, left)[2],
+        lambda: max_margin_hyperplane(Z, rows, left, 1.0)[2],
+        lambda: widest_gap(Z, rows, left, np.arange(4))[2],
         lambda: cheapest_plane(Z, rows, left, 1e-4, None, 1.0),
-        lambda: apart(Z, rows, rng.random(len(rows)) < 0.5)[2],
+        lambda: max_margin_hyperplane(Z, rows, rng.random(len(rows)) < 0.5)[2],
     ]
     whole = [one() for one in solve]
     monkeypatch.setattr("odtc.algorithms.robust_lp.FEW", 8)
@@ -246,10 +254,10 @@ def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_wors
         kept = problem.module.trimmed(problem, thin)
         assert kept.n_branch_nodes == 1 and kept.errors(problem.encoded) == 1
         problem.module.start(problem, kept)
-    only = thinned(thin, problem.encoded, lambda rows, left: len(rows) < 7 or left.sum() > 1)
+    only = drop_unfit_nodes(thin, problem.encoded, lambda rows, left: len(rows) < 7 or left.sum() > 1)
     assert (only.n_branch_nodes, only.errors(problem.encoded)) == (1, 1)
-    assert thinned(thin, problem.encoded, lambda rows, left: True) is thin
-    assert thinned(thin, problem.encoded, lambda rows, left: False).n_branch_nodes == 0
+    assert drop_unfit_nodes(thin, problem.encoded, lambda rows, left: True) is thin
+    assert drop_unfit_nodes(thin, problem.encoded, lambda rows, left: False).n_branch_nodes == 0
 
 
 def test_elsewhere_later(tmp_path):

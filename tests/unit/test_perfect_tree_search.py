@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtc.algorithms.dp import perfect_tree_search
-from odtc.algorithms.dp.state_expansion import program
+from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.verification.certificate import check
@@ -30,8 +30,8 @@ def test_what_is_found_costs_what_no_tree_avoids(seed, depth, scale):
     y = (X[:, 0] & X[:, 1] ^ (random.random(40) < random.choice([0, 0.1]))).astype(int)
     weight = scale * random.choice([1.0, 1.0, 3.0], 40)
     rows = rows_of(X, y, weight)
-    tests = perfect_tree_search.attained(rows, depth)
-    least = program(rows, depth).values[0][0]
+    tests = perfect_tree_search.find_perfect_tree(rows, depth)
+    least = build_graph(rows, depth).values[0][0]
     if tests is not None:
         assert len(tests) <= 2**depth and least == pytest.approx(rows.floor.sum(), rel=1e-9)
     elif depth == 1:
@@ -45,7 +45,7 @@ def test_what_is_found_costs_what_no_tree_avoids(seed, depth, scale):
 )
 def test_rules_are_found(made):
     X = np.random.default_rng(1).random((200, 8)) < 0.5
-    tests = perfect_tree_search.attained(rows_of(X, made(X).astype(int), np.ones(200)), 4)
+    tests = perfect_tree_search.find_perfect_tree(rows_of(X, made(X).astype(int), np.ones(200)), 4)
     assert tests is not None and len(tests) <= 8
 
 

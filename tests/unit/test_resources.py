@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import odtc
-from odtc.algorithms.dp.pareto import Points, crowned, nondominated
+from odtc.algorithms.dp.pareto import Points, drop_dominated, join_codes
 from odtc.errors import ChoiceError, NoSolutionError, TreeError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.solvers.solver import find_solver, version
-from odtc.trees.heap_tree import blank, settle
+from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 from odtc.workflow.near_optimal import near_optimal
@@ -33,7 +33,7 @@ def test_what_is_left_are_the_vectors_that_none_dominates(drawn, two_sided):
     """By comparing each with each."""
     state, values = np.array(drawn)[:, 0].astype(np.int32), np.array(drawn)[:, 1:].astype(float)
     both = np.arange(3) >= 3 - two_sided if two_sided < 3 else np.array([False, True, False])
-    found = nondominated(Points(state, values, np.arange(len(state))[:, None]), both, np.full(3, 1e-9))
+    found = drop_dominated(Points(state, values, np.arange(len(state))[:, None]), both, np.full(3, 1e-9))
 
     def over(a, b):
         return state[a] == state[b] and (values[a] <= values[b]).all() and (values[a][both] == values[b][both]).all()
@@ -48,7 +48,7 @@ def test_what_is_left_are_the_vectors_that_none_dominates(drawn, two_sided):
 
 def test_a_code_is_a_subtree_in_heap_order():
     left, right = np.array([[5, -1, -2]]), np.array([[-3, -3, -3]])
-    assert crowned(np.array([7]), left, right).tolist() == [[7, 5, -3, -1, -2, -3, -3]]
+    assert join_codes(np.array([7]), left, right).tolist() == [[7, 5, -3, -1, -2, -3, -3]]
 
 
 @given(data=st.data())
@@ -184,7 +184,7 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
     worst = None
     for f in range(model.problem.encoded.n_tests):
         for swap in (0, 1):
-            test, label = blank(model.problem.topology)
+            test, label = blank_arrays(model.problem.topology)
             test[1], label[2], label[3] = f, swap, 1 - swap
             heap = settle(test, model.problem.encoded, label)
             if not broken(model.problem, heap) and (

@@ -15,7 +15,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import ChoiceError, TimeLimitReached
 from odtc.workflow.near_optimal import read_pool
 from odtc.workflow.row_selection import balanced
-from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, iterated, selected
+from odtc.workflow.row_selection.selection import clusters_of, coordinates, first_tree, select_in_rounds, select_rows
 from tests.command_line import MONKS
 from tests.command_line import odtc as run
 
@@ -60,7 +60,7 @@ def datasets(draw):
 def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, depth):
     from scipy.optimize import linprog
 
-    part = selected(dataset, "convex_hull", depth)
+    part = select_rows(dataset, "convex_hull", depth)
     kept = np.zeros(dataset.n_rows, bool)
     kept[part.selected.rows] = True
     assert (
@@ -86,7 +86,7 @@ def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, dep
 )
 @settings(max_examples=60, **SLOW)
 def test_a_selection_keeps_rows_of_every_class_and_is_the_same_again(dataset, depth, part):
-    found, again = selected(dataset, part, depth), selected(dataset, part, depth)
+    found, again = select_rows(dataset, part, depth), select_rows(dataset, part, depth)
     assert np.array_equal(found.selected.rows, again.selected.rows) and np.array_equal(found.weight, again.weight)
     assert set(found.y) == set(dataset.y) and 0 < found.n_rows <= dataset.n_rows
 
@@ -94,7 +94,7 @@ def test_a_selection_keeps_rows_of_every_class_and_is_the_same_again(dataset, de
 @given(dataset=datasets(), depth=st.integers(1, 2))
 @settings(max_examples=40, **SLOW)
 def test_iterative_keeps_what_is_wrong_and_weighs_what_expresses_others_above_all_errors(dataset, depth):
-    found, tree = selected(dataset, "iterative", depth), first_tree(dataset, depth)
+    found, tree = select_rows(dataset, "iterative", depth), first_tree(dataset, depth)
     wrong = np.flatnonzero(tree.predict(dataset.X) != dataset.y)
     assert set(wrong) <= set(found.selected.rows)
     extra = found.weight - dataset.weight[found.selected.rows]
@@ -123,7 +123,7 @@ def test_rows_with_a_missing_number_are_kept():
     X = np.random.default_rng(0).random((50, 2))
     X[7, 1] = np.nan
     dataset = dataclasses.replace(data(X, X[:, 0] > 0.5), missing="separate")
-    found = selected(dataset, "convex_hull", 2)
+    found = select_rows(dataset, "convex_hull", 2)
     assert 7 in found.selected.rows and found.n_rows < 50
 
 
@@ -132,7 +132,7 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
     claim that each round's tree is at least as good (Proposition 2) is false, so the better of both is kept."""
     dataset = data([[0.0], [1.0], [1.0], [1.0], [2.0], [1.0]], [0, 0, 0, 0, 0, 1])
     one = odtc.fit(dataset, "dpflow", 2, encoding="thresholds")
-    part = selected(dataset, "iterative", 2, one.tree)
+    part = select_rows(dataset, "iterative", 2, one.tree)
     # The rows at 1 of class A are mixtures of those at 0 and 2, and these may be right in different leaves.
     alone = odtc.fit(part, "dpflow", 2, encoding="thresholds")
     of_all = lambda tree: int((tree.predict(dataset.X) != dataset.y).sum())
@@ -148,7 +148,7 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
             for tree in (one.tree, as_stated)
         ]
     )
-    best = iterated(dataset, "iterative:rounds=2", 2, lambda part, seconds: next(trees), told.append)
+    best = select_in_rounds(dataset, "iterative:rounds=2", 2, lambda part, seconds: next(trees), told.append)
     assert best.tree is one.tree and "kept" in told[-1]
 
 
@@ -168,7 +168,7 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
 )
 def test_a_bad_choice_is_refused(text):
     with pytest.raises(ChoiceError):
-        selected(data(np.arange(40.0).reshape(-1, 1), np.arange(40) > 20), text, 1)
+        select_rows(data(np.arange(40.0).reshape(-1, 1), np.arange(40) > 20), text, 1)
 
 
 @pytest.fixture(scope="module")
@@ -400,13 +400,13 @@ def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
 
     told = []
     assert (
-        iterated(dataset, "iterative:rounds=4", 2, once, told.append, 100.0) is good
+        select_in_rounds(dataset, "iterative:rounds=4", 2, once, told.append, 100.0) is good
         and "too late; the tree of round 2 is kept" in told[-1]
     )
     assert [20 < seconds <= 100 / most for seconds, most in zip(given, (4, 3, 2))] == [True] * 3
     trees = iter([bad, good])
     assert (
-        iterated(dataset, "iterative:rounds=4", 2, once, told.append, 1e-9) is bad
+        select_in_rounds(dataset, "iterative:rounds=4", 2, once, told.append, 1e-9) is bad
         and "before round 2: the tree of round 1" in told[-1]
     )
     fitted = odtc.fit(dataset, "dpflow", 2, encoding="auto:bins=8", select="iterative:rounds=2", time_limit=60)
@@ -416,7 +416,9 @@ def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
 def test_monks_are_their_own_hull():
     """Indicators have no point within another: each distinct row of a class is kept once."""
     dataset = odtc.read(MONKS / "monks-1.csv", categorical=tuple(f"a{j}" for j in range(1, 7)))
-    assert selected(dataset, "convex_hull", 2).n_rows == len(np.unique(np.column_stack([dataset.X, dataset.y]), axis=0))
+    assert select_rows(dataset, "convex_hull", 2).n_rows == len(
+        np.unique(np.column_stack([dataset.X, dataset.y]), axis=0)
+    )
 
 
 def test_a_constraint_that_only_the_selected_rows_keep_is_told(tmp_path):

@@ -52,7 +52,7 @@ def taught(problem, word):
 def test_separated_rows_hold_for_every_tree_and_raise_the_bound(name, form, data):
     problem = data.draw(problems(form, most_rows=10))
     plain = compiled(problem)
-    assume(not cut.misfit(name, problem, plain))  # costs by pair may take a form without the columns
+    assume(not cut.why_unfit(name, problem, plain))  # costs by pair may take a form without the columns
     static = pipeline.compile_model(problem, (name,))
     model, rounds = taught(problem, f"{name}:rounds=1000")
     assert model.columns == plain.columns and model.rows[: len(plain.rows)] == plain.rows
@@ -77,7 +77,7 @@ def test_separated_rows_hold_for_every_tree_and_raise_the_bound(name, form, data
 @settings(max_examples=10, **SLOW)
 def test_what_is_purged_was_slack_and_what_stays_is_not(data):
     problem = data.draw(problems(("flowoct", {"bottom": "flow"}), depths=(2,), most_rows=10))
-    assume(not cut.misfit("paper4", problem, compiled(problem)))
+    assume(not cut.why_unfit("paper4", problem, compiled(problem)))
     points = []
 
     def solve(model):
@@ -85,7 +85,7 @@ def test_what_is_purged_was_slack_and_what_stays_is_not(data):
         points.append((model, solution.x))
         return solution
 
-    model = separation.separated(compiled(problem), ("paper4:rounds=5",), solve)
+    model = separation.separate_rows(compiled(problem), ("paper4:rounds=5",), solve)
     (largest, x), plain = points[-1], compiled(problem)
     assert (largest.A @ x <= largest.row_upper + 1e-6).all()
     room = (model.row_upper - model.A @ x)[plain.n_rows :]
@@ -96,7 +96,7 @@ def test_what_is_purged_was_slack_and_what_stays_is_not(data):
 
 def test_rounds_end_where_the_solver_does():
     problem = data_problem({"bottom": "flow"})
-    model = separation.separated(
+    model = separation.separate_rows(
         compiled(problem), ("paper4:rounds=5",), lambda part: Solution(None, Termination.TIME_LIMIT)
     )
     assert model.n_rows == compiled(problem).n_rows and model.cuts == ("paper4:rounds=5",) and model.separated == ()
@@ -110,7 +110,9 @@ def test_a_time_limit_holds_for_all_rounds():
         return Solution(None, Termination.TIME_LIMIT)
 
     rounds = Rounds(solve, 7.0)
-    separation.separated(compiled(data_problem({"bottom": "flow"})), ("paper4:rounds=5",), rounds.solve, rounds.tell)
+    separation.separate_rows(
+        compiled(data_problem({"bottom": "flow"})), ("paper4:rounds=5",), rounds.solve, rounds.tell
+    )
     assert 0 < asked[0] <= 7.0 and rounds.left <= 7.0
 
 

@@ -15,7 +15,7 @@ from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, TreeError
 from odtc.formulations.svm1_odt.parts import Form
-from odtc.heuristics.separating_hyperplanes import apart, cheapest_plane
+from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import CUTS
 from odtc.problem.parameters import parse_params
@@ -386,7 +386,7 @@ def test_columns_that_nearly_depend_on_each_other_leave_a_margin_within_the_limi
     rng = np.random.default_rng(seed)
     one, u = rng.random(80), rng.random(80)
     Z = np.column_stack([one, one + 1e-7 * u, rng.random((80, 6))])
-    h, g, margin = apart(Z, np.arange(80), u < 0.5)
+    h, g, margin = max_margin_hyperplane(Z, np.arange(80), u < 0.5)
     assert np.abs(h).max() > 1e6 and np.abs(g - Z @ h).max() <= 1.0
     assert margin == pytest.approx(((g - Z @ h) * np.where(u < 0.5, 1, -1)).min(), abs=1e-12) and margin > 0
 
@@ -402,7 +402,7 @@ def test_columns_that_nearly_depend_on_each_other_do_not_hide_a_margin(seed):
     v = Z @ np.append(rng.normal(size=8) * 0.3, rng.normal(size=6))
     v = (v - np.median(v)) / np.abs(v - np.median(v)).max()
     rows = np.flatnonzero(np.abs(v) > 0.005)
-    h, g, margin = apart(Z, rows, v[rows] <= 0)
+    h, g, margin = max_margin_hyperplane(Z, rows, v[rows] <= 0)
     assert margin >= 0.005 - 1e-7 and np.abs(g - Z @ h).max() <= 1
     assert margin == pytest.approx(((g - Z[rows] @ h) * np.where(v[rows] <= 0, 1, -1)).min(), abs=1e-12)
     found = cheapest_plane(Z, rows, v[rows] <= 0, 0.004, None, 0.1)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odtc.model.feasibility import broken, check_point
+from odtc.model.feasibility import check_point, violations
 from odtc.model.solution import Solution, Termination
-from odtc.verification.verify import floor, floored
+from odtc.verification.verify import objective_floor, raise_bound_to_floor
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, odtc
 from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
@@ -22,14 +22,14 @@ from tests.solvers.test_solver import model
 def test_no_tree_costs_less_than_the_floor(form, data):
     problem = data.draw(problems(form, depths=(1, 2)))
     heap = data.draw(heaps(problem))
-    assert problem.module.objective(problem, heap) >= floor(problem) - 1e-9
+    assert problem.module.objective(problem, heap) >= objective_floor(problem) - 1e-9
 
 
 def test_the_largest_violation_is_named():
     cover = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)
-    assert broken(cover, np.array([1.0, 1, 0])) == ""
-    assert broken(cover, np.array([0.5, 0.5, 0.5])) == "integrality broken by 0.5 at x0, more than 0.0001"
-    words = broken(cover, np.array([0.0, 0, 1.5]))
+    assert violations(cover, np.array([1.0, 1, 0])) == ""
+    assert violations(cover, np.array([0.5, 0.5, 0.5])) == "integrality broken by 0.5 at x0, more than 0.0001"
+    words = violations(cover, np.array([0.0, 0, 1.5]))
     assert "bounds broken by 0.333333 at x2" in words and "rows broken by 1 at r0" in words
     assert [check.passed for check in check_point(cover, np.full(3, np.nan))] == [False] * 3
 
@@ -44,18 +44,20 @@ def monks():
 @pytest.mark.parametrize("termination", ["time_limit", "interrupted", "unknown", "error"])
 def test_a_bound_is_never_below_the_floor(monks, termination):
     compiled, point = monks
-    least = floor(compiled.problem)
+    least = objective_floor(compiled.problem)
     found = Solution(point, Termination(termination), compiled.objective(point), -1e6)
     assert (
-        floored(compiled.problem, found).bound == floored(compiled.problem, replace(found, bound=None)).bound == least
+        raise_bound_to_floor(compiled.problem, found).bound
+        == raise_bound_to_floor(compiled.problem, replace(found, bound=None)).bound
+        == least
     )
-    assert floored(compiled.problem, replace(found, bound=least + 1)).bound == least + 1
+    assert raise_bound_to_floor(compiled.problem, replace(found, bound=least + 1)).bound == least + 1
     assert pipeline.decode(compiled, found).solution.bound == least
 
 
 def test_the_floor_is_no_bound_of_what_has_no_solution(monks):
     found = Solution(None, Termination.INFEASIBLE)
-    assert floored(monks[0].problem, found) is found
+    assert raise_bound_to_floor(monks[0].problem, found) is found
 
 
 @pytest.mark.parametrize("termination", ["time_limit", "interrupted", "unknown"])

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.algorithms.dp.state_graph import Graph, least
+from odtc.algorithms.dp.state_graph import Graph, segment_minimum
 from odtc.base import deadline
 
 ROUNDS = 8
 
 
-def targets(graph: Graph) -> list[np.ndarray]:
+def dual_targets(graph: Graph) -> list[np.ndarray]:
     """Per level of a Graph, float64 (states,): the target of each state; -inf where none is needed."""
     values = graph.values
     wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
@@ -64,12 +64,12 @@ def targets(graph: Graph) -> list[np.ndarray]:
     return wanted
 
 
-def reduced(graph: Graph) -> Graph:
+def reduced_graph(graph: Graph) -> Graph:
     """The part of a Graph that proves its value: the states with a target and those of one best
     tree. A side without a state costs what no tree can avoid, and what needs no state at all is the
     cost of stopping. Its linear program is a relaxation with the same value: the targets are feasible
     for its dual, and the tree is in it."""
-    kept = [wanted > -np.inf for wanted in targets(graph)]
+    kept = [wanted > -np.inf for wanted in dual_targets(graph)]
     stack = [(0, 0)]
     while stack:
         j, state = stack.pop()
@@ -98,7 +98,7 @@ def reduced(graph: Graph) -> Graph:
                 path=level.path[kept[j]],
                 label=level.label[kept[j]],
                 floor=level.floor[kept[j]],
-                stop=np.minimum(level.stop[kept[j]], least(cost[bare], first)),
+                stop=np.minimum(level.stop[kept[j]], segment_minimum(cost[bare], first)),
                 state=state[~bare],
                 test=level.test[arcs][~bare],
                 below=below[~bare],

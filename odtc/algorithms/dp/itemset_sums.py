@@ -48,7 +48,7 @@ class Itemsets:
         return number
 
 
-def fits(n_tests: int, size: int, bytes_each: int) -> bool:
+def table_fits(n_tests: int, size: int, bytes_each: int) -> bool:
     """Whether a table of all signed itemsets of this size may be held."""
     return comb(n_tests, size) * 2**size * bytes_each <= MOST_BYTES
 
@@ -135,8 +135,8 @@ class Stumps:
         held = (0, 0, 1, 2)  # itemsets of this many tests have tables that stay
         return (
             size <= min(3, n_tests - 1)
-            and (not size or fits(n_tests, size, 8 * n_tests))
-            and fits(n_tests, held[size], pair)
+            and (not size or table_fits(n_tests, size, 8 * n_tests))
+            and table_fits(n_tests, held[size], pair)
         )
 
     @cached_property

@@ -20,12 +20,12 @@ STATE_BYTES = 2000  # of a state that was looked at, beside two numbers for each
 TREE_BYTES = 300  # of a tree that is known or open at a state
 
 
-class NoRoom(Exception):
+class OutOfMemory(Exception):
     """The states that were looked at have no room in half of the memory that there was."""
 
 
 @dataclass(frozen=True)
-class Found:
+class DerivedTree:
     """A tree at a state: what it costs, its first test (-1 for a leaf), and which trees follow on either side,
     each as a state and a place in its order, None for a leaf that is part of the cost."""
 
@@ -64,7 +64,7 @@ class Derivations:
         room = available()
         self._room = np.inf if room is None else room / 2
 
-    def get(self, state, i: int) -> Found | None:
+    def get(self, state, i: int) -> DerivedTree | None:
         """The i-th best tree at a state, None where there are not so many."""
         if state not in self._open:
             self._open[state] = self._opened(state)
@@ -78,11 +78,11 @@ class Derivations:
             cost, at, left, right = heapq.heappop(here.heap)
             self._expect(TREE_BYTES)
             if at < 0:
-                here.known.append(Found(cost, -1, ()))
+                here.known.append(DerivedTree(cost, -1, ()))
                 continue
             base, below = self._sides(state, here, at)
             here.known.append(
-                Found(
+                DerivedTree(
                     cost, int(here.test[at]), tuple(side and (side, place) for side, place in zip(below, (left, right)))
                 )
             )
@@ -189,4 +189,4 @@ class Derivations:
     def _expect(self, size: int) -> None:
         self._bytes += size
         if self._bytes > self._room:
-            raise NoRoom
+            raise OutOfMemory

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.algorithms.dp.pareto import Budgets, Points, crowned
-from odtc.algorithms.dp.state_graph import least
+from odtc.algorithms.dp.pareto import Budgets, Points, join_codes
+from odtc.algorithms.dp.state_graph import segment_minimum
 from odtc.base import deadline
 
 ROUNDS = 80  # of cutting planes
@@ -25,7 +25,7 @@ NEAR = 1e-9  # of the scale of cost and uses: what rounding may make of a sum
 
 
 @dataclass(frozen=True)
-class Step:
+class FlowLevel:
     """The states of one level with their points, and the arcs to the next one."""
 
     n_states: int
@@ -53,7 +53,7 @@ class Flow:
     """All levels, above subtrees of `height` levels; `branch` (1 + r,) is what a branch node costs and uses,
     `scale` (1 + r,) the most that a tree without branch nodes can."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[FlowLevel, ...]
     height: int
     branch: np.ndarray
     budgets: Budgets
@@ -65,7 +65,7 @@ class Flow:
 
     @property
     def unit(self) -> np.ndarray:
-        return unit(self.scale)
+        return tie_tolerance(self.scale)
 
     def weight(self, multipliers: np.ndarray) -> np.ndarray:
         """(1 + r,): what the coordinates of a vector weigh."""
@@ -76,13 +76,13 @@ class Flow:
         return NEAR * float(np.abs(weight) @ self.scale)
 
 
-def unit(scale: np.ndarray) -> np.ndarray:
+def tie_tolerance(scale: np.ndarray) -> np.ndarray:
     """(1 + r,): vectors that differ by less than half of it are one; whole numbers stay apart, sums of fractions that
     are one number may not meet, which does no harm."""
     return 2.0**-44 * np.maximum(scale, 1e-300)
 
 
-def dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
+def solve_dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     """(multipliers, the bound L they give, the cheapest tree met that keeps the bounds)."""
     from scipy.optimize import linprog  # a third of a second, which a run without bounds need not wait for
 
@@ -93,9 +93,9 @@ def dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     for _ in range(ROUNDS):
         deadline.check()
         weight = flow.weight(at * cost / use)
-        values = inside(flow, weight)
+        values = inside_costs(flow, weight)
         value = float(values[0][0] - at * cost / use @ most)
-        tree = cheapest(flow, weight, values)
+        tree = cheapest_tree(flow, weight, values)
         if value > bound:
             bound, chosen = value, at
         if flow.budgets.kept(tree.vector) and (best is None or tree.vector[0] < best.vector[0]):
@@ -115,18 +115,18 @@ def dual(flow: Flow) -> tuple[np.ndarray, float, Incumbent | None]:
     return chosen * cost / use, bound, best
 
 
-def inside(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
+def inside_costs(flow: Flow, weight: np.ndarray) -> list[np.ndarray]:
     """Per level, float64 (states,): the least weighted vector of a subtree."""
     values, price = [], float(flow.branch @ weight)
     for step in reversed(flow.steps):
-        value = least(step.points.vector @ weight, step.points.first(step.n_states))
+        value = segment_minimum(step.points.vector @ weight, step.points.first(step.n_states))
         if len(step.state):
-            value = np.minimum(value, least(price + values[-1][step.below].sum(axis=1), step.first))
+            value = np.minimum(value, segment_minimum(price + values[-1][step.below].sum(axis=1), step.first))
         values.append(value)
     return values[::-1]
 
 
-def through(
+def outside_costs(
     flow: Flow, weight: np.ndarray, values: list[np.ndarray]
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Per level (outside (states,), points, arcs): the least weighted vector of the rest of a tree, and of a tree
@@ -144,7 +144,7 @@ def through(
     return found
 
 
-def cheapest(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumbent:
+def cheapest_tree(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumbent:
     """A tree of the least weighted vector."""
 
     def grow(j, state):
@@ -165,18 +165,18 @@ def cheapest(flow: Flow, weight: np.ndarray, values: list[np.ndarray]) -> Incumb
             )
         arc = first + int(arcs.argmin())
         (one, left), (two, right) = (grow(j + 1, int(side)) for side in step.below[arc])
-        return flow.branch + one + two, crowned(step.test[[arc]], left[None], right[None])[0]
+        return flow.branch + one + two, join_codes(step.test[[arc]], left[None], right[None])[0]
 
     return Incumbent(*grow(0, 0))
 
 
-def without(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
+def drop_dominated_columns(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
     """The flow without the columns of which these multipliers prove that only trees have them that cost more than
     `most` or break the bounds."""
     weight = flow.weight(multipliers)
-    values = inside(flow, weight)
+    values = inside_costs(flow, weight)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
-    kept = [(point <= limit, arc <= limit) for _, point, arc in through(flow, weight, values)]
+    kept = [(point <= limit, arc <= limit) for _, point, arc in outside_costs(flow, weight, values)]
     reached = [np.ones(1, bool)]
     for step, (_, arcs), below in zip(flow.steps, kept, flow.steps[1:]):
         arcs &= reached[-1][step.state]
@@ -193,7 +193,7 @@ def without(flow: Flow, multipliers: np.ndarray, most: float) -> Flow:
         number, points = np.cumsum(here) - 1, step.points.picked(points & here[step.points.state])
         below = (np.cumsum(reached[j + 1]) - 1)[step.below[arcs]] if j + 1 < len(flow.steps) else np.zeros((0, 2))
         steps.append(
-            Step(
+            FlowLevel(
                 int(here.sum()),
                 replace(points, state=number[points.state].astype(np.int32)),
                 number[step.state[arcs]].astype(np.int32),

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.dp.state_expansion import sides, totals
+from odtc.algorithms.dp.state_expansion import child_sets, state_sums
 from odtc.algorithms.dp.state_graph import Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
@@ -93,7 +93,7 @@ class Points:
         return whole.picked(np.argsort(whole.state, kind="stable"))
 
 
-def crowned(test: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
+def join_codes(test: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
     """The codes of subtrees that ask `test` (n,) above the codes `zero` and `one` (n, nodes)."""
     code = np.empty((len(test), 2 * zero.shape[1] + 1), np.int32)
     code[:, 0], width = test, 1
@@ -104,13 +104,13 @@ def crowned(test: np.ndarray, zero: np.ndarray, one: np.ndarray) -> np.ndarray:
     return code
 
 
-def vectors(sums: np.ndarray, n_classes: int, r: int) -> np.ndarray:
+def label_vectors(sums: np.ndarray, n_classes: int, r: int) -> np.ndarray:
     """(…, classes, 1 + r), of each label, from sums over rows of Rows.sums (…, columns)."""
     use = sums[..., sums.shape[-1] - n_classes * r :].reshape(*sums.shape[:-1], n_classes, r)
     return np.concatenate([sums[..., :n_classes, None], use], axis=-1)
 
 
-def nondominated(points: Points, both: np.ndarray, unit: np.ndarray) -> Points:
+def drop_dominated(points: Points, both: np.ndarray, unit: np.ndarray) -> Points:
     """The points without those that another of the same state dominates, or equals."""
     key = np.rint(points.vector / unit).astype(np.int64)
     group, rest = [points.state.astype(np.int64), *key[:, both].T], list(key[:, ~both].T)
@@ -156,9 +156,9 @@ def _swept(group: np.ndarray, rest: np.ndarray) -> np.ndarray:
 def label_points(rows: Rows, level: Level, budgets: Budgets, unit: np.ndarray) -> Points:
     """P_0 of every state of a level; `unit` as of `nondominated`."""
     n, K, r = level.n_states, rows.loss.shape[1], len(budgets.branch)
-    vector = vectors(totals(rows, level), K, r).reshape(n * K, 1 + r)
+    vector = label_vectors(state_sums(rows, level), K, r).reshape(n * K, 1 + r)
     state, code = np.repeat(np.arange(n), K).astype(np.int32), -1 - np.tile(np.arange(K), n)[:, None]
-    points = nondominated(Points(state, vector, code.astype(np.int32)), budgets.both, unit)
+    points = drop_dominated(Points(state, vector, code.astype(np.int32)), budgets.both, unit)
     return points.picked(np.lexsort((-points.code[:, 0], points.state)))  # by class, as columns are
 
 
@@ -169,8 +169,8 @@ def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets,
     differ = first != second  # a test above twice the same label uses what the label does, and a branch node
     first, second = first[differ], second[differ]
     found = [label_points(rows, level, budgets, unit).raised(1)]
-    for part, s, f, side in sides(rows, level):
-        side = vectors(side, K, r)
+    for part, s, f, side in child_sets(rows, level):
+        side = label_vectors(side, K, r)
         step = max(1, CANDIDATES // max(1, len(first)))
         for begin in range(0, len(s) if K > 1 else 0, step):
             deadline.check()
@@ -182,9 +182,9 @@ def stump_points(rows: Rows, level: Level, branch: np.ndarray, budgets: Budgets,
                 .astype(np.int32)
             )
             state = np.repeat(part[s[at]], len(first)).astype(np.int32)
-            found.append(nondominated(Points(state, vector, code), budgets.both, unit))
+            found.append(drop_dominated(Points(state, vector, code), budgets.both, unit))
             require_memory(
                 2 * sum(part.n_bytes for part in found),
                 f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
             )
-    return nondominated(Points.joined(found), budgets.both, unit)
+    return drop_dominated(Points.joined(found), budgets.both, unit)

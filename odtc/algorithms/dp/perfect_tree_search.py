@@ -7,7 +7,7 @@ the best tree of depth 2 leaves much, no try is made at all.
 
 import numpy as np
 
-from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, graft_subtree
 from odtc.algorithms.dp.state_graph import Rows
 
 WIDTH, WIDER = 2, 4  # tests tried per node; in trees of depth DEEP and more
@@ -16,7 +16,7 @@ MOST = 60  # nodes looked at
 LEFT = 0.25  # of what the rows of a node could cost at most, left by its best tree of depth 2: too much to try
 
 
-def attained(rows: Rows, depth: int) -> np.ndarray | None:
+def find_perfect_tree(rows: Rows, depth: int) -> np.ndarray | None:
     """The tests of such a tree in heap order from 1, int32 (2^h,) for some h <= depth, -1 where it predicts;
     None where none was found."""
     beam = _Beam(rows)
@@ -67,8 +67,8 @@ class _Beam:
                     break
             else:
                 tests[1] = f
-                graft(tests, 2, found[0])
-                graft(tests, 3, found[1])
+                graft_subtree(tests, 2, found[0])
+                graft_subtree(tests, 3, found[1])
                 return tests
         return None
 

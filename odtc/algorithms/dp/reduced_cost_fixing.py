@@ -11,8 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.dp.lagrangian_flow import NEAR, Flow, Incumbent, Step, dual, inside, through, without
-from odtc.algorithms.dp.pareto import Budgets, Points, crowned, nondominated
+from odtc.algorithms.dp.lagrangian_flow import (
+    NEAR,
+    Flow,
+    FlowLevel,
+    Incumbent,
+    drop_dominated_columns,
+    inside_costs,
+    outside_costs,
+    solve_dual,
+)
+from odtc.algorithms.dp.pareto import Budgets, Points, drop_dominated, join_codes
 from odtc.base import deadline
 from odtc.base.memory import require_memory
 
@@ -26,7 +35,7 @@ ROUNDING = 1e-9  # of numbers up to three times the number of states
 
 
 @dataclass(frozen=True)
-class Fixed:
+class FixedFlow:
     """What is left of a Flow, and why: no tree that keeps the bounds costs less than `bound`, and none that costs no
     more than the `incumbent` lost a column. The incumbent is None where no tree was met."""
 
@@ -36,7 +45,7 @@ class Fixed:
     n_columns: int  # before
 
 
-def fixed(flow: Flow) -> Fixed:
+def fix_columns(flow: Flow) -> FixedFlow:
     """The flow without the columns that only trees have that cost more than the best one met.
 
     All trees within a gap of the bound are gone through, for a gap that doubles until one of them keeps the bounds,
@@ -44,36 +53,38 @@ def fixed(flow: Flow) -> Fixed:
     the best of all then; where these are too many, trees of some subtrees of each state.
     """
     whole, scale = flow.n_columns, flow.scale[0]
-    multipliers, bound, best = dual(flow)
+    multipliers, bound, best = solve_dual(flow)
     most = scale if best is None else best.vector[0]  # no tree costs more than its scale
     gap = GAP * scale
     while gap > 0 and bound < most - NEAR * scale:
         limit = min(most, bound + gap)
-        found = nearest(without(flow, multipliers, limit), multipliers, limit)
+        found = cheapest_feasible_tree(drop_dominated_columns(flow, multipliers, limit), multipliers, limit)
         if found is None:
             break
         if found.code is not None and found.vector[0] < most:
             best, most = found, found.vector[0]
         bound, gap = min(limit, most), 2 * gap  # whatever costs less is not there
     for width in WIDTHS if bound < most - NEAR * scale else ():
-        found = nearest(without(flow, multipliers, most), multipliers, most, width)
+        found = cheapest_feasible_tree(drop_dominated_columns(flow, multipliers, most), multipliers, most, width)
         if found is not None and found.code is not None and found.vector[0] < most:
             best, most = found, found.vector[0]
-    return Fixed(without(flow, multipliers, most), bound, best, whole)
+    return FixedFlow(drop_dominated_columns(flow, multipliers, most), bound, best, whole)
 
 
-def nearest(flow: Flow, multipliers: np.ndarray, most: float, width: int | None = None) -> Incumbent | None:
+def cheapest_feasible_tree(
+    flow: Flow, multipliers: np.ndarray, most: float, width: int | None = None
+) -> Incumbent | None:
     """The cheapest tree that keeps the bounds, of those that cost `most` at most with these multipliers; its code is
     None where
     there is none. With `width`, only of those made of about so many subtrees of each state. None where there are too
     many."""
     weight = flow.weight(multipliers)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
-    outside = [rest for rest, _, _ in through(flow, weight, inside(flow, weight))]
+    outside = [rest for rest, _, _ in outside_costs(flow, weight, inside_costs(flow, weight))]
     points, height = None, flow.height
     for step, rest in zip(flow.steps[:0:-1], outside[:0:-1]):
         if points is not None:
-            points = joined(flow, step, points, height, weight, limit - rest)
+            points = join_points(flow, step, points, height, weight, limit - rest)
             if points is None:
                 return None
             height += 1
@@ -83,11 +94,11 @@ def nearest(flow: Flow, multipliers: np.ndarray, most: float, width: int | None 
         kept = np.flatnonzero(value <= limit - rest[points.state])
         points = points.picked(kept[np.lexsort((value[kept], points.state[kept]))])
         if width is not None:
-            points = thinned(points, width)
-    return rooted(flow, points, limit, weight)
+            points = keep_first(points, width)
+    return best_at_root(flow, points, limit, weight)
 
 
-def thinned(points: Points, width: int) -> Points:
+def keep_first(points: Points, width: int) -> Points:
     """Of points in order of weight the first `width` of each state, and the first of each of about so many ranges of
     uses."""
     use = points.vector[:, 1:]
@@ -101,7 +112,7 @@ def thinned(points: Points, width: int) -> Points:
     return points.picked(keep)
 
 
-def rooted(flow: Flow, below: Points | None, limit: float, weight: np.ndarray) -> Incumbent | None:
+def best_at_root(flow: Flow, below: Points | None, limit: float, weight: np.ndarray) -> Incumbent | None:
     """The cheapest tree that keeps the bounds, made of these points of the second level, or of one of the root."""
     root, budgets, nothing = flow.steps[0], flow.budgets, np.full(1 + len(flow.branch[1:]), np.inf)
     good = np.flatnonzero(budgets.kept(root.points.vector))
@@ -132,7 +143,7 @@ def rooted(flow: Flow, below: Points | None, limit: float, weight: np.ndarray) -
             i, k = np.unravel_index(cost.argmin(), cost.shape)
         vector = below.vector[left[i]] + below.vector[right[k]] + flow.branch
         if vector[0] < best.vector[0] and budgets.kept(vector):
-            best = Incumbent(vector, crowned(np.array([test]), below.code[left[[i]]], below.code[right[[k]]])[0])
+            best = Incumbent(vector, join_codes(np.array([test]), below.code[left[[i]]], below.code[right[[k]]])[0])
     return best
 
 
@@ -162,8 +173,13 @@ def _windowed(budgets: Budgets, branch: np.ndarray, left: np.ndarray, right: np.
     return pair
 
 
-def joined(
-    flow: Flow, step: Step, below: Points, height: int, weight: np.ndarray | None = None, room: np.ndarray | None = None
+def join_points(
+    flow: Flow,
+    step: FlowLevel,
+    below: Points,
+    height: int,
+    weight: np.ndarray | None = None,
+    room: np.ndarray | None = None,
 ) -> Points | None:
     """P_{h+1} of the states of a step from the points below, of height h; where `room` (states,) is given, those of
     at most this weight, and None where there are too many: the points below are then in order of theirs."""
@@ -200,13 +216,13 @@ def joined(
             - np.repeat(np.cumsum(count[begin:end]) - count[begin:end], count[begin:end])
         )
         at, one = arc[pair], i[pair]
-        code = crowned(step.test[at], below.code[one], below.code[k])
+        code = join_codes(step.test[at], below.code[one], below.code[k])
         points = Points(step.state[at], below.vector[one] + below.vector[k] + flow.branch, code)
-        found.append(nondominated(points, flow.budgets.both, flow.unit))
+        found.append(drop_dominated(points, flow.budgets.both, flow.unit))
         require_memory(
             2 * sum(part.n_bytes for part in found),
             f"{sum(map(len, found)):,} subtrees of one level with what they cost and use",
             INSTEAD,
         )
         begin = end
-    return nondominated(Points.joined(found), flow.budgets.both, flow.unit)
+    return drop_dominated(Points.joined(found), flow.budgets.both, flow.unit)

@@ -16,7 +16,7 @@ CELLS = 2_000_000  # of a table of pairs held at once
 CALL = 1e6  # multiplications that take as long as what a product needs beside them
 
 
-def merged(X: np.ndarray, gain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merge_equal_rows(X: np.ndarray, gain: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(X, gain) with equal rows of X as one, in the order they first appear."""
     _, first, kind = np.unique(np.packbits(X, axis=1), axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -140,12 +140,12 @@ class ShallowTreeSearch:
             if one + two - self.price > best + self.near:
                 best = one + two - self.price
                 tests[1] = f
-                graft(tests, 2, below if large is left else beside)
-                graft(tests, 3, beside if large is left else below)
+                graft_subtree(tests, 2, below if large is left else beside)
+                graft_subtree(tests, 3, beside if large is left else below)
         return best, tests
 
 
-def graft(tests: np.ndarray, node: int, below: np.ndarray) -> None:
+def graft_subtree(tests: np.ndarray, node: int, below: np.ndarray) -> None:
     """Lays the tests of a subtree (heap order from 1) at this node of `tests`, in place."""
     for level in range(len(below).bit_length() - 1):
         first, width = node << level, 1 << level

@@ -12,7 +12,7 @@ from math import comb
 
 import numpy as np
 
-from odtc.algorithms.dp.itemset_sums import Stumps, fits
+from odtc.algorithms.dp.itemset_sums import Stumps, table_fits
 from odtc.algorithms.dp.state_graph import LIMBS, Graph, Level, Rows
 from odtc.base import deadline
 from odtc.base.memory import require_memory
@@ -55,7 +55,7 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
     return Graph(rows, tuple(levels), price)
 
 
-def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
+def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
     """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
     last arcs cost the best subtrees of that height, so that it has depth - tail levels. Subtrees are
     folded only where a leaf may have any rows: the tables of pairs do not count them."""
@@ -63,10 +63,10 @@ def program(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail:
         return generate(rows, depth, price, fold)
     if tail == 1:
         return _with_stumps(generate(rows, depth - 1, price, fold), depth)
-    return valued(rows, depth, price, fold).folded(depth - tail)
+    return build_valued_graph(rows, depth, price, fold).folded(depth - tail)
 
 
-def valued(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
+def build_valued_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
     """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
     known; these may have no arcs. Where leaves must have more than one row, down to the leaves."""
     size = depth - 2
@@ -175,15 +175,15 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     return arcs, states
 
 
-def sides(rows: Rows, level: Level):
+def child_sets(rows: Rows, level: Level):
     """As of _sides, for all states of a level."""
     return _sides(rows, {"path": level.path, "cover": level.cover}, np.arange(level.n_states))
 
 
-def totals(rows: Rows, level: Level) -> np.ndarray:
+def state_sums(rows: Rows, level: Level) -> np.ndarray:
     """float64 (states, columns): the sums of Rows.sums over the rows of each state."""
     size = level.path.shape[1]
-    if fits(rows.X.shape[1], size, 8 * rows.sums.shape[1]):
+    if table_fits(rows.X.shape[1], size, 8 * rows.sums.shape[1]):
         return rows.signed.table(size)[rows.signed.number(level.path)]
     out, step = np.empty((level.n_states, rows.sums.shape[1])), max(1, CELLS // len(rows.X))
     for begin in range(0, level.n_states, step):
@@ -197,7 +197,7 @@ def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
     """Raises ModelError where the arcs of a level would not fit, estimated by those of some of its states."""
     (n, F), level = rows.X.shape, now["path"].shape[1]
     what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} tests"
-    if not fits(F, level + 1, 8 * rows.sums.shape[1]):
+    if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):
         deadline.expect_end(float(len(opened)) * n * F * rows.sums.shape[1], what, INSTEAD)
     if len(opened) * F * ARC_BYTES < FEW:
         return
@@ -213,7 +213,7 @@ def _sides(rows: Rows, now: dict, opened: np.ndarray):
     (arcs, sides, columns) of Rows.sums on either side; only arcs with enough rows on both sides."""
     (n, F), K, size = rows.X.shape, rows.loss.shape[1], now["path"].shape[1] + 1
     width = rows.sums.shape[1]
-    if fits(F, size, 8 * width):
+    if table_fits(F, size, 8 * width):
         table = rows.signed.table(size)
         step = max(1, CELLS // (F * width))
         for begin in range(0, len(opened), step):

@@ -101,7 +101,7 @@ class Level:
 
     def values(self, below: np.ndarray | None) -> np.ndarray:
         """float64 (states,): the least cost of a tree at each state, by those of the next level."""
-        return np.minimum(self.stop, least(self.worth(below), self.first))
+        return np.minimum(self.stop, segment_minimum(self.worth(below), self.first))
 
     def worth(self, below: np.ndarray | None) -> np.ndarray:
         """float64 (arcs,): the least cost of a tree that begins with each arc."""
@@ -111,7 +111,7 @@ class Level:
         return self.cost + padded[self.below[:, 0]] + padded[self.below[:, 1]]
 
 
-def least(values: np.ndarray, first: np.ndarray) -> np.ndarray:
+def segment_minimum(values: np.ndarray, first: np.ndarray) -> np.ndarray:
     """The least of each run values[first[s]:first[s+1]]; infinity where the run is empty."""
     out = np.full(len(first) - 1, np.inf)
     filled = first[1:] > first[:-1]

@@ -36,7 +36,7 @@ ROUNDS, IDLE = 30, 3  # of lines at a node: at most, and without gain until it i
 
 
 @dataclass
-class Planes:
+class HyperplaneTree:
     """`H` (2^D, terms) and `g` (2^D,) of the branch nodes, index 0 unused; `label` (2^D,) of the leaves; `loss`
     of the tree; `seen`: (loss of the tree, h, g) of every node of every settled tree."""
 
@@ -47,7 +47,7 @@ class Planes:
     seen: list = field(default_factory=list)
 
 
-def search(
+def search_hyperplanes(
     Z: np.ndarray,
     loss: np.ndarray,
     depth: int,
@@ -56,7 +56,7 @@ def search(
     seconds: float = 10.0,
     seed: int = 0,
     jobs: int = 1,
-) -> Planes:
+) -> HyperplaneTree:
     """The best tree of `restarts` settled ones, one at least, or of those settled in `seconds`; they are dealt to
     `jobs`
     processes, each of which disturbs its own best and has draws of its own. Z is float64 (rows, terms) in
@@ -79,7 +79,7 @@ def _floor(loss: np.ndarray) -> float:
     return float(loss.min(axis=1).sum())
 
 
-def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
+def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> HyperplaneTree:
     rng, until, floor, seen = np.random.default_rng(seed), time.monotonic() + seconds, _floor(loss), []
     best = current = None
     lines = LineSearch()
@@ -103,7 +103,7 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Planes:
                 current = best
             if best.loss <= floor + NEAR or time.monotonic() > until:
                 break
-    return Planes(best.H, best.g, best.label, best.loss, seen)
+    return HyperplaneTree(best.H, best.g, best.label, best.loss, seen)
 
 
 class _Tree:

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from odtc.algorithms.hyperplanes.tree_alternating import search
+from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
 from odtc.base import deadline
 from odtc.data.dataset import NUMERIC
 from odtc.data.encoding import BINS, level_tests, threshold_tests
@@ -49,7 +49,7 @@ def tests(dataset, pool=100, bins=None, seconds=10.0, seed=0):
                 weighed,
                 _counts(dataset, of.reshape(-1), len(values)),
                 pool,
-                deadline.share(seconds, 0.5),
+                deadline.time_share(seconds, 0.5),
                 seed,
                 bins is None,
             )
@@ -70,7 +70,7 @@ def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float,
     of_depth = []
     for depth in (2, 3):
         seen, size = (
-            search(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen,
+            search_hyperplanes(weighed.Z, loss, depth, restarts=RESTARTS, seconds=seconds / 2, seed=seed).seen,
             2**depth - 1,
         )
         of_depth.append(sorted((seen[at : at + size] for at in range(0, len(seen), size)), key=lambda tree: tree[0][0]))

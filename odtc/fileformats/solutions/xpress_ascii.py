@@ -34,24 +34,24 @@ def read(data: bytes) -> RawPoint:
     quotes, commas = np.flatnonzero(buffer == ord('"')), np.flatnonzero(buffer == ord(","))
     six = np.arange(6, len(quotes) + 1, 6)
     if len(quotes) != 6 * len(ends) or not np.array_equal(np.searchsorted(quotes, ends), six):
-        raise damaged()
+        raise damaged_file()
     name, name_end, kind, kind_end, _, basis_end = quotes.reshape(-1, 6).T
     which = np.searchsorted(commas, basis_end + 2)
     if len(which) and which.max() >= len(commas):
-        raise damaged()
+        raise damaged_file()
     value_end = commas[which]
     whole = (buffer[name - 1] == ord(",")) & (buffer[basis_end + 1] == ord(","))
     whole &= (kind_end == kind + 2) & (value_end < ends)
     places = _trimmed(buffer, begins, name - 1).numbers("the places")
     if not whole.all() or not np.array_equal(places, np.arange(1, len(ends) + 1)):
-        raise damaged()
+        raise damaged_file()
     columns = np.flatnonzero(buffer[kind + 1] == COLUMN)
     names = _trimmed(buffer, name[columns] + 1, name_end[columns])
     values = _trimmed(buffer, basis_end[columns] + 2, value_end[columns]).numbers("the columns")
     return RawPoint(NAME, names, values, n_columns=len(columns))
 
 
-def damaged() -> SolutionError:
+def damaged_file() -> SolutionError:
     return SolutionError(
         'expected lines \'place,"name","kind","basis",value,...\' with the places 1, 2, 3, ...; '
         "the file is damaged, write it again"

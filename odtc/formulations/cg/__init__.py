@@ -26,10 +26,10 @@ import numpy as np
 from odtc.base import deadline
 from odtc.errors import SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
-from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked, follow
+from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.initial_columns import columns_of, prepared, searched_tree, tail_of
-from odtc.formulations.cg.pricing import lay
+from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
 from odtc.model.blocks import Axis
@@ -40,7 +40,7 @@ from odtc.problem.constraints.constraint import complete
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, settle, with_least
+from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
 NAME = "cg"
 TITLE = "Column generation: a column is a path with its subtree; proves the best tree over chosen splits"
@@ -165,12 +165,12 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     where its paths are no columns, the best tree of the columns."""
     columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
     paths, heap = columns.paths, settle(heap.test, encoded)
-    test = columns_asked(paths, (with_least(heap, encoded, least) if least > 1 else heap).test)
+    test = columns_asked(paths, (with_min_leaf_rows(heap, encoded, least) if least > 1 else heap).test)
     if columns.of_tree(test) is None:
         return _heap(problem, paths, columns.best())
-    for t, number, _ in list(follow(paths, test)):
+    for t, number, _ in list(follow_tree(paths, test)):
         if t >> paths.depth:
-            lay(test, t, paths.below[t][number])
+            place_subtree(test, t, paths.below[t][number])
     return _heap(problem, paths, test)
 
 
@@ -195,7 +195,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     while stack:
         t, number, way = stack.pop()
         if t >> paths.depth:
-            lay(test, t, paths.below[t][number])
+            place_subtree(test, t, paths.below[t][number])
             continue
         share = weight.get((t, way), {})
         split = max(share, key=share.get, default=-1)

@@ -2,10 +2,10 @@
 
 Firat et al. (2020), section 4, Figure 2. A round solves the relaxation over the columns that there are,
 prices the paths, and takes what is worth it. The restricted master as a whole, which gives the tree, is
-solved in every round, over all paths whose cost is known, by dynamic programming (odtc.formulations.cg.pricing.values);
-the same over the bounds of all paths is a bound, beside that of Lagrange. A path through which no tree
-can be better than the best so far is asked for no more. Work is counted and not timed, so that the same data take
-the same way.
+solved in every round, over all paths whose cost is known, by dynamic programming
+(odtc.formulations.cg.pricing.subtree_values); the same over the bounds of all paths is a bound, beside that of
+Lagrange. A path through which no tree can be better than the best so far is asked for no more. Work is
+counted and not timed, so that the same data take the same way.
 
 Where the relaxation is solved and leaves a gap, `exact` branches: of the splits that a node asks in
 fractions, half of their ρ is forbidden on either side.
@@ -19,8 +19,8 @@ import numpy as np
 
 from odtc.formulations.cg.column_pool import Columns
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.pricing import Allowed, best_tests, lagrangian, price, through, values
-from odtc.formulations.cg.restricted_master import Relaxed, RestrictedMaster
+from odtc.formulations.cg.pricing import Allowed, best_tests, lagrangian, price, subtree_values, tree_costs_through
+from odtc.formulations.cg.restricted_master import RelaxedPoint, RestrictedMaster
 
 NEGATIVE = 1e-6  # a reduced cost, in units of the loss, above this is none
 MOST_NEW = 60  # columns that one end brings in a round
@@ -64,7 +64,7 @@ class BranchAndPrice:
         self.paths, self.columns, self.exact, self.tell = paths, columns, exact, tell
         self.left, self.rounds, self.dynamic = left or (lambda: None), rounds, dynamic
         self.best, self.upper, self.bound, self.nodes = None, np.inf, 0.0, 0
-        self.relaxed: Relaxed | None = None  # the last solved relaxation
+        self.relaxed: RelaxedPoint | None = None  # the last solved relaxation
         self.finished = False  # whether the relaxation of the root was solved over all paths
         self._open: list = []
         self._improve({})
@@ -136,7 +136,7 @@ class BranchAndPrice:
         paths, phase = self.paths, "branch" if allowed else "columns"
         while True:
             seconds = self._check()
-            found = values(paths, paths.low, allowed)
+            found = subtree_values(paths, paths.low, allowed)
             if self.dynamic:
                 bound = max(bound, self._rounded(float(found[1][0])))
             if self._hopeless(bound):
@@ -145,7 +145,7 @@ class BranchAndPrice:
             relaxed = master.solve(seconds)
             if relaxed is None:
                 raise PricingStopped
-            self.relaxed, least = relaxed, through(paths, found, allowed)
+            self.relaxed, least = relaxed, tree_costs_through(paths, found, allowed)
             priced = self._price(relaxed, allowed, least)
             bound = max(bound, self._rounded(min(lagrangian(paths, relaxed.duals, priced, allowed), self.upper)))
             more = self._evaluate(priced, least)
@@ -167,7 +167,7 @@ class BranchAndPrice:
                 master.add_cover(groups)
             self._say(phase, added, bound)
 
-    def _price(self, relaxed: Relaxed, allowed: Allowed, least: dict[int, np.ndarray]) -> dict:
+    def _price(self, relaxed: RelaxedPoint, allowed: Allowed, least: dict[int, np.ndarray]) -> dict:
         """The reduced costs of every end, inf for paths that no better tree has."""
         low = {
             e: np.where(least[e] <= self.worth, self.paths.low[e], np.inf) if self.dynamic else self.paths.low[e]
@@ -199,7 +199,7 @@ class BranchAndPrice:
         """Takes the best tree over the paths whose cost is known, if it is better; how many columns it brought."""
         paths = self.paths
         known = {e: np.where(np.isnan(paths.cost[e]), np.inf, paths.cost[e]) for e in paths.ends.tolist()}
-        found = values(paths, known, allowed)
+        found = subtree_values(paths, known, allowed)
         if found[1][0] >= self.upper - paths.near:
             return 0
         self.upper, self.best = float(found[1][0]), best_tests(paths, found, allowed)

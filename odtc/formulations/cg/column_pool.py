@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, read_object, said, why
+from odtc.base.json_schema import ANY, FLAG, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value
 from odtc.base.json_schema import validate as fit_shape
 from odtc.base.packing import pack, unpack
 from odtc.data.encoding import Encoded
 from odtc.data.splits import split_from_json
 from odtc.errors import ChoiceError, OdtcError
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.pricing import best_tests, values
+from odtc.formulations.cg.pricing import best_tests, subtree_values
 
 SCHEMA = "odtc.columns/1"
 MARK = "columns:"  # begins the text of columns
@@ -28,7 +28,7 @@ MARK = "columns:"  # begins the text of columns
 
 def _column(value, place):
     """The shape of a column: a list of four."""
-    _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {said(value)}")
+    _expect(isinstance(value, list) and len(value) == 4, f"expected a list of 4 at {place}, got {show_value(value)}")
     fit_shape(value[:2], [WHOLE], place)
     fit_shape(value[2:], [[WHOLE]], place)
     return ANY
@@ -67,7 +67,7 @@ class ColumnPool:
             _expect(all(row in range(encoded.n_rows) for row in pool.cover), "a row (5) is of none of the rows")
         except (ValueError, OverflowError, zlib.error, RecursionError, SchemaError) as problem:
             raise ChoiceError(
-                f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {why(problem)}"
+                f"expected the columns that odtc wrote in -p {MARK[:-1]}={MARK}…, got others: {explain_error(problem)}"
             ) from None
         return pool
 
@@ -148,7 +148,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
     facts = read_object(path, "file of columns", ChoiceError)
     if facts.get("schema") != SCHEMA:
         raise ChoiceError(
-            f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {said(facts.get('schema'))}; make them "
+            f"expected columns of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; make them "
             f"with odtc fit --model cg"
         )
     try:
@@ -170,7 +170,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
                 raise ChoiceError(
                     f"the columns {str(path)!r} ask {split.words(encoded.features)[0]!r}, which is no test of the "
                     f"encoding "
-                    f"{encoded.scheme!r} here (they were made with {said(facts['encoding'])}); use that data and "
+                    f"{encoded.scheme!r} here (they were made with {show_value(facts['encoding'])}); use that data and "
                     f"encoding, or no columns"
                 )
             place[at] = known[split, test["ones_left"]]
@@ -184,7 +184,8 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         return ColumnPool._from_json({"splits": splits, "columns": columns, "cover": ()})
     except (SchemaError, OverflowError) as problem:
         raise ChoiceError(
-            f"the columns {str(path)!r} are not whole: {why(problem)}; make them again with odtc fit --model cg"
+            f"the columns {str(path)!r} are not whole: {explain_error(problem)}; "
+            "make them again with odtc fit --model cg"
         ) from None
     except ChoiceError:
         raise
@@ -192,7 +193,7 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         raise ChoiceError(f"the columns {str(path)!r} cannot be used: {problem}") from None
 
 
-def follow(paths: Paths, test: np.ndarray):
+def follow_tree(paths: Paths, test: np.ndarray):
     """(node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or where
     the tree predicts; `whole` is False where it asks on, but what is no path."""
     stack = [(1, 0)]
@@ -283,7 +284,7 @@ class Columns:
         """Adds the paths of a tree (columns of paths.X, heap order), as far as they are paths, with the best
         subtrees below its ends; how many came new."""
         before, paths = len(self.keys), self.paths
-        for t, number, _ in follow(paths, test):
+        for t, number, _ in follow_tree(paths, test):
             if t in paths.cost:
                 paths.evaluate({t: np.array([number])})
             self._add(t, number)
@@ -292,7 +293,7 @@ class Columns:
     def of_tree(self, test: np.ndarray) -> list[int] | None:
         """The columns of a tree, None where one is not there."""
         found = []
-        for t, number, whole in follow(self.paths, test):
+        for t, number, whole in follow_tree(self.paths, test):
             up = self.paths.depth - t.bit_length() + 1
             found += [self.place(e, t, number) if whole else None for e in range(t << up, (t + 1) << up)]
         return None if None in found else found
@@ -304,7 +305,7 @@ class Columns:
             mine = [number for end, t, number in self.keys if end == t == e]
             cost[e] = np.full(len(paths.reached[e]), np.inf)
             cost[e][mine] = paths.cost[e][mine]
-        return best_tests(paths, values(paths, cost))
+        return best_tests(paths, subtree_values(paths, cost))
 
     def add_all(self) -> None:
         """Every path."""

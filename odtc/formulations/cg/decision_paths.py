@@ -21,7 +21,7 @@ import numpy as np
 
 from odtc.algorithms.dp.shallow_trees_min_leaf import Subtrees
 from odtc.data.encoding import Encoded
-from odtc.data.threshold_scales import in_units
+from odtc.data.threshold_scales import whole_weights
 from odtc.errors import ChoiceError
 from odtc.trees.complete_tree import CompleteTree
 
@@ -33,7 +33,7 @@ EXACT = 2**24  # whole numbers below this are exact in float32
 
 
 @dataclass
-class Reached:
+class NodePaths:
     """The paths to one node: their packed rows, uint64 (paths, words), the place of the split at each level in
     that node's splits, int32 (paths, level), the number of the path to the node above that each goes on
     from, and what the best label costs, in units."""
@@ -81,7 +81,7 @@ class Paths:
         np.add.at(loss, group, encoded.loss)
         self.copies = np.bincount(group, encoded.copies, len(first))
         paid = loss.max(axis=1).sum() + reward * len(topology.leaves)
-        scaled, self.unit, self.whole = in_units(np.append(loss.ravel(), reward), paid)
+        scaled, self.unit, self.whole = whole_weights(np.append(loss.ravel(), reward), paid)
         self.loss, self.reward, self.least = scaled[:-1].reshape(loss.shape), float(scaled[-1]), least
         self.most = self.loss.max(axis=1)
         self.kind = np.float32 if self.whole and paid / self.unit < EXACT and self.copies.sum() < EXACT else np.float64
@@ -100,10 +100,10 @@ class Paths:
         return len(self.X)
 
     def _lay_out(self) -> None:
-        columns = packed(self.X.T)
-        everything = packed(np.ones((1, self.n_groups), bool))
-        self.reached: dict[int, Reached] = {
-            1: Reached(everything, np.zeros((1, 0), np.int32), np.zeros(1, int), self.leaf_costs(everything))
+        columns = pack_bits(self.X.T)
+        everything = pack_bits(np.ones((1, self.n_groups), bool))
+        self.reached: dict[int, NodePaths] = {
+            1: NodePaths(everything, np.zeros((1, 0), np.int32), np.zeros(1, int), self.leaf_costs(everything))
         }
         self.child: dict[int, np.ndarray] = {}
         total = 1
@@ -127,7 +127,7 @@ class Paths:
             places = np.column_stack([here.places[at], place]).astype(np.int32)
             for side in (0, 1):
                 rows = np.concatenate([part[1 + side] for part in sides]) if sides else here.rows[:0]
-                self.reached[2 * t + side] = Reached(rows, places, at, self.leaf_costs(rows))
+                self.reached[2 * t + side] = NodePaths(rows, places, at, self.leaf_costs(rows))
             total += 2 * len(at)
         self.cost = {e: np.full(len(self.reached[e]), np.nan) for e in self.ends.tolist()}
         self.low = {e: self._floors(self.reached[e].rows) for e in self.ends.tolist()}
@@ -280,7 +280,7 @@ class Paths:
         )
 
 
-def packed(X: np.ndarray) -> np.ndarray:
+def pack_bits(X: np.ndarray) -> np.ndarray:
     """Lines of bool (lines, bits) as words, uint64; what is beyond the bits is 0."""
     lines = np.packbits(X, axis=1, bitorder="little")
     return np.ascontiguousarray(np.pad(lines, ((0, 0), (0, -lines.shape[1] % 8)))).view(np.uint64)

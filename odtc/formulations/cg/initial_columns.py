@@ -13,7 +13,7 @@ import numpy as np
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, read_pool
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.threshold_sampling import pooled, sampled
+from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -91,10 +91,10 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
     if kind == "sampled":
-        return sampled(encoded, topology, params.q, params.seed, first_tree(problem))
+        return sample_tests(encoded, topology, params.q, params.seed, first_tree(problem))
     # So many that the paths, each as long as the rows, can be held.
     most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
-    pool = pooled(encoded, topology, params.q, params.seed, first_tree(problem), most)
+    pool = pool_tests(encoded, topology, params.q, params.seed, first_tree(problem), most)
     return tuple(pool if ask else none for ask in asks)
 
 

@@ -31,7 +31,7 @@ class Duals:
 
 
 @dataclass(frozen=True)
-class Priced:
+class PricedEnd:
     """Of one end: the reduced costs of its paths, float64 (paths,), where a cost is not known a bound; and the
     least of those that stop above it, with (node, number)."""
 
@@ -44,7 +44,9 @@ class Priced:
         return min(float(self.full.min(initial=np.inf)), self.stopped)
 
 
-def price(paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, cost: np.ndarray | None = None) -> Priced:
+def price(
+    paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, cost: np.ndarray | None = None
+) -> PricedEnd:
     """The reduced costs of all paths to an end, by `cost` (paths,) or the bounds of `paths`; inf where one
     asks what is not allowed."""
     depth, gamma, alpha = paths.depth, duals.gamma[e], float(duals.alpha[e - paths.ends[0]])
@@ -67,7 +69,7 @@ def price(paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, co
         - _paid(paths, reached.places, gamma, e, allowed)
         - _covered(paths, reached.rows, duals)
     )
-    return Priced(full, best, stop)
+    return PricedEnd(full, best, stop)
 
 
 def _may(allowed: Allowed, node: int, place) -> np.ndarray:
@@ -92,7 +94,7 @@ def _covered(paths: Paths, rows: np.ndarray, duals: Duals) -> np.ndarray:
     return ((rows[:, word] >> bit) & np.uint64(1)).astype(float) @ duals.beta
 
 
-def lagrangian(paths: Paths, duals: Duals, priced: dict[int, Priced], allowed: Allowed | None = None) -> float:
+def lagrangian(paths: Paths, duals: Duals, priced: dict[int, PricedEnd], allowed: Allowed | None = None) -> float:
     """A bound on every tree, whatever the duals are: each end takes its cheapest path, each node its split.
 
     Σ_e min_p (c_p - Σ_r β_r - Σ_j γ_ejs) + Σ_r β_r + Σ_j min_a Σ_e γ_eja,   as Σ_a ρ_ja = 1
@@ -107,7 +109,7 @@ def lagrangian(paths: Paths, duals: Duals, priced: dict[int, Priced], allowed: A
     return bound
 
 
-def values(paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed | None = None) -> dict[int, np.ndarray]:
+def subtree_values(paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed | None = None) -> dict[int, np.ndarray]:
     """Per node, what the best subtree for each path to it costs if its ends cost `cost`: the restricted master as
     a whole, by dynamic programming. With bounds for costs, a bound."""
     allowed, found = allowed or {}, {e: np.append(cost[e], np.inf) for e in paths.ends.tolist()}
@@ -133,7 +135,9 @@ def _stops(paths: Paths, allowed: Allowed, t: int) -> bool:
     return all(_may(allowed, j, -1) for j in below)
 
 
-def through(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None) -> dict[int, np.ndarray]:
+def tree_costs_through(
+    paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None
+) -> dict[int, np.ndarray]:
     """Per end, the least that a tree costs which has each of its paths, by the values of `values`."""
     rest, allowed = {1: np.zeros(1)}, allowed or {}
     for t in paths.upper.tolist():
@@ -154,7 +158,7 @@ def best_tests(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | No
     while stack:
         t, number = stack.pop()
         if t >> paths.depth:
-            lay(test, t, paths.below[t][number])
+            place_subtree(test, t, paths.below[t][number])
             continue
         both = _both(paths, found, t, allowed or {})[number]
         if not len(both) or _stops(paths, allowed or {}, t) and paths.reached[t].leaf[number] <= both.min():
@@ -165,7 +169,7 @@ def best_tests(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | No
     return test
 
 
-def lay(test: np.ndarray, end: int, below: np.ndarray) -> None:
+def place_subtree(test: np.ndarray, end: int, below: np.ndarray) -> None:
     """Lays the subtree of an end (heap order, place 0 unused) into a tree's tests, in place."""
     for level in range(len(below).bit_length() - 1):
         first, width = end << level, 1 << level

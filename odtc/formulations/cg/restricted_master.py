@@ -25,7 +25,7 @@ MOST_COVERS = 50  # rows (5) that one point brings
 
 
 @dataclass(frozen=True)
-class Relaxed:
+class RelaxedPoint:
     """A point of the relaxation: its value, x of the columns, rho per node (splits + 1,), and the duals.
     `feasible` is False while some end needs a path that does not exist yet."""
 
@@ -97,7 +97,7 @@ class RestrictedMaster:
         self.cover = np.append(self.cover, groups).astype(int)
         self.columns.cover = sorted({*self.columns.cover, *groups.tolist()})
 
-    def violated(self, relaxed: Relaxed) -> np.ndarray:
+    def violated(self, relaxed: RelaxedPoint) -> np.ndarray:
         """Groups whose rows (5) the point misses most."""
         used = np.flatnonzero(relaxed.x > 1e-9)
         bits = self.paths.bits(self.columns.rows()[used])
@@ -136,7 +136,7 @@ class RestrictedMaster:
         )
         self.n_columns += n
 
-    def solve(self, seconds: float | None = None) -> Relaxed | None:
+    def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
         """The optimum over the columns that there are now; None where the time came first. Raises SolverError."""
         self._add_columns()
         # The clock of HiGHS runs on from one call to the next.
@@ -165,7 +165,7 @@ class RestrictedMaster:
         }
         rho = {j: x[at : at + len(paths.splits[j]) + 1] for j, at in self.rho.items()}
         duals = Duals(dual[:ends], gamma, dual[self.n_rows : self.n_rows + len(self.cover)], self.cover)
-        return Relaxed(
+        return RelaxedPoint(
             float(self.h.getInfo().objective_function_value),
             x[first:],
             rho,

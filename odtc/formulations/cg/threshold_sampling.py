@@ -21,11 +21,13 @@ PATIENCE = 20  # samples without a new root split, after which it ends
 MOST = 200  # samples
 
 
-def sampled(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree) -> tuple[np.ndarray, ...]:
+def sample_tests(
+    encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree
+) -> tuple[np.ndarray, ...]:
     """Per node of the heap (places 0 and those of the leaves are empty) the tests it may ask, int32, the
     most frequent first. The tests of the tree `known` are kept at their nodes, beyond the q. Deterministic."""
     found = []
-    for node, counted in enumerate(seen(encoded, topology, seed)):
+    for node, counted in enumerate(count_tests(encoded, topology, seed)):
         first = _frequent(counted)
         first = first if node == 1 else first[:q]
         first += [int(known.test[node])] if known.test[node] >= 0 else []
@@ -33,11 +35,11 @@ def sampled(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: 
     return tuple(found)
 
 
-def pooled(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int) -> np.ndarray:
+def pool_tests(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int) -> np.ndarray:
     """The tests of all nodes together, as `sampled` keeps them; of more than `most` those of the tree `known` and
     the most frequent. int32, ascending."""
     total: Counter = Counter()
-    for node, counted in enumerate(seen(encoded, topology, seed)):
+    for node, counted in enumerate(count_tests(encoded, topology, seed)):
         for test in _frequent(counted)[: len(counted) if node == 1 else q]:
             total[test] += counted[test]
     first = [*known.test[known.test >= 0].tolist(), *_frequent(total)]
@@ -49,7 +51,7 @@ def _frequent(counted: Counter) -> list[int]:
     return [test for test, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def seen(encoded: Encoded, topology: CompleteTree, seed: int) -> list[Counter]:
+def count_tests(encoded: Encoded, topology: CompleteTree, seed: int) -> list[Counter]:
     """Per node of the heap, how often each test was asked there."""
     from sklearn.tree import DecisionTreeClassifier
 

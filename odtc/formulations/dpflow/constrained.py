@@ -84,7 +84,7 @@ def search(
         No tree that keeps the constraints has a lower objective.
     """
     posed: SearchProblem = problem.memo["constrained search"][1]
-    left = deadline.left()
+    left = deadline.seconds_left()
     end = None if left is None else time.monotonic() + left
 
     def told(bound: int, cost: int | None) -> None:

@@ -22,7 +22,7 @@ from odtc.algorithms.thresholds.interval_search import FIRST, IntervalSearch
 from odtc.algorithms.thresholds.prefix_sums import Ranked
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
-from odtc.data.threshold_scales import MOST, Scales, in_units
+from odtc.data.threshold_scales import MOST, Scales, whole_weights
 from odtc.errors import ChoiceError, TreeError
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
@@ -30,7 +30,7 @@ from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_price
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 TRIED = 20  # of the thresholds of a scale at one state
 SUM = 100  # multiplications take as long as one sum of a table
@@ -155,7 +155,7 @@ def optimal(problem: Problem) -> HeapTree:
     """The best tree that the search finds."""
     search, scales, depth = problem.derived(Intervals).search, problem.derived(Intervals).scales, problem.topology.depth
     rows = np.arange(len(search.ranked.rank))
-    test, _ = blank(problem.topology)
+    test, _ = blank_arrays(problem.topology)
     stack = [(1, search.tree(rows, depth))]
     while stack:
         node, tree = stack.pop()
@@ -224,7 +224,7 @@ class Intervals:
     def unit(self) -> float:
         """What all costs are whole multiples of, in units of loss; 0 if that is very little or unknown."""
         ranked, branch = self.ranked, Fraction(str(self.problem.params.lambda_))
-        _, unit, whole = in_units(ranked.loss.reshape(-1), float(ranked.most.sum()))
+        _, unit, whole = whole_weights(ranked.loss.reshape(-1), float(ranked.most.sum()))
         loss = Fraction(unit) * (1 - branch)
         both = Fraction(
             gcd(loss.numerator * branch.denominator, branch.numerator * loss.denominator),

@@ -32,7 +32,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, settle, with_least
+from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
 
 def flow_model(problem: Problem, graph: Graph) -> tuple[ModelBuilder, list[Block | None]]:
@@ -138,7 +138,7 @@ def pruned(problem: Problem, rows: Rows, shape: Shape, heap: HeapTree) -> HeapTr
     """A tree that costs no more: without tests that no row needs, each leaf with its best label, and the best
     subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
     encoded, price = problem.encoded, branch_price(problem)
-    test = with_least(settle(heap.test, encoded), encoded, rows.least).test.copy()
+    test = with_min_leaf_rows(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
     def walk(t, members, level):
         loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()

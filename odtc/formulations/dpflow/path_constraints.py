@@ -40,7 +40,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.constraints.constraint import CONSTRAINTS, broken, mended, rowed
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 WORK = 30_000_000  # arcs that the search for an incumbent may look at, and as many that of choices of tests
 AT_ONCE = 4_000_000  # of them together
@@ -243,7 +243,7 @@ def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
 def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
     """The tests of a tree on so many levels, as far as the program has them, and the best subtrees below; the best
     tree where none is given."""
-    (test, _), stack = blank(problem.topology), [(1, 0, 0)]
+    (test, _), stack = blank_arrays(problem.topology), [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
         level = graph.levels[j]

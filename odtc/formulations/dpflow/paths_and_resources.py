@@ -21,9 +21,18 @@ from math import comb
 
 import numpy as np
 
-from odtc.algorithms.dp.lagrangian_flow import Flow, Incumbent, Step, dual, inside, through, unit, without
+from odtc.algorithms.dp.lagrangian_flow import (
+    Flow,
+    FlowLevel,
+    Incumbent,
+    drop_dominated_columns,
+    inside_costs,
+    outside_costs,
+    solve_dual,
+    tie_tolerance,
+)
 from odtc.algorithms.dp.pareto import label_points
-from odtc.algorithms.dp.reduced_cost_fixing import Fixed, fixed
+from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns
 from odtc.algorithms.dp.state_expansion import generate
 from odtc.base import deadline
 from odtc.formulations.dpflow import path_constraints, resources
@@ -33,14 +42,14 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import broken
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import blank, settle
+from odtc.trees.heap_tree import blank_arrays, settle
 
 CHOICES = 2_000  # of tests that are tried
 SOLVED = 40  # of them whose best tree is searched for
 
 
 @dataclass(frozen=True)
-class Joint(Fixed):
+class Joint(FixedFlow):
     """A Fixed flow of states that remember. Where rows say what nodes ask, `nodes` has per level the node of each
     state, and
     there are more columns than the `n_left` that were left."""
@@ -61,12 +70,18 @@ def flow_of(problem: Problem, nodes: bool) -> Joint:
     rows, branch, budgets, scale = resources.frame(problem)
     graph = path_constraints.barred(problem, generate(rows, problem.topology.depth, branch[0], fold=False, ends=True))
     steps = tuple(
-        Step(level.n_states, label_points(rows, level, budgets, unit(scale)), level.state, level.test, level.below)
+        FlowLevel(
+            level.n_states,
+            label_points(rows, level, budgets, tie_tolerance(scale)),
+            level.state,
+            level.test,
+            level.below,
+        )
         for level in graph.levels
     )
     flow = Flow(steps, 0, branch, budgets, scale)
-    whole = Fixed(flow, -np.inf, None, flow.n_columns)
-    found = whole if not problem.params.fix else _fixed(problem, flow) if nodes else fixed(flow)
+    whole = FixedFlow(flow, -np.inf, None, flow.n_columns)
+    found = whole if not problem.params.fix else _fixed(problem, flow) if nodes else fix_columns(flow)
     return (
         _placed(found)
         if nodes
@@ -88,9 +103,9 @@ def asked(problem: Problem, joint: Joint, model: Model) -> Model:
     return m.finish()
 
 
-def _fixed(problem: Problem, flow: Flow) -> Fixed:
+def _fixed(problem: Problem, flow: Flow) -> FixedFlow:
     """What is left of a flow of trees that ask few tests, by choices of these."""
-    multipliers, bound, _ = dual(flow)
+    multipliers, bound, _ = solve_dual(flow)
     weight, least = flow.weight(multipliers), float(multipliers @ flow.budgets.sides[1])
     group, size = min(
         path_constraints.budgets(problem),
@@ -103,31 +118,31 @@ def _fixed(problem: Problem, flow: Flow) -> Fixed:
     for choice in choices:
         deadline.check()
         part, _ = _with_tests(flow, np.isin(group, choice))
-        bounds.append(float(inside(part, weight)[0][0]) - least)
+        bounds.append(float(inside_costs(part, weight)[0][0]) - least)
     best, order = None, np.argsort(bounds, kind="stable")
     for at in order[:SOLVED]:
         if best is not None and bounds[at] > best.vector[0] or len(choices) == 1 < n:
             break
-        found = fixed(_with_tests(flow, np.isin(group, choices[at]))[0]).incumbent
+        found = fix_columns(_with_tests(flow, np.isin(group, choices[at]))[0]).incumbent
         if found is not None and _keeps(problem, found) and (best is None or found.vector[0] < best.vector[0]):
             best = found
     whole = flow.n_columns
     if best is None:
-        return Fixed(flow, bound, None, whole)
+        return FixedFlow(flow, bound, None, whole)
     limit = best.vector[0] + least + flow.near(weight)
     alive = [np.zeros(len(step.state), bool) for step in flow.steps]
     for at in order:
         if bounds[at] + least > limit:
             break
         part, arcs = _with_tests(flow, np.isin(group, choices[at]))
-        for marks, arc, (_, _, value) in zip(alive, arcs, through(part, weight, inside(part, weight))):
+        for marks, arc, (_, _, value) in zip(alive, arcs, outside_costs(part, weight, inside_costs(part, weight))):
             marks[arc[value <= limit]] = True
-    left = without(_reached(flow, alive)[0], multipliers, best.vector[0])
-    return Fixed(left, max(bound, bounds[order[0]]), best, whole)
+    left = drop_dominated_columns(_reached(flow, alive)[0], multipliers, best.vector[0])
+    return FixedFlow(left, max(bound, bounds[order[0]]), best, whole)
 
 
 def _keeps(problem: Problem, found: Incumbent) -> bool:
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     resources.lay(found.code, test, label, 1)
     return not broken(problem, settle(test, problem.encoded, label))
 
@@ -149,7 +164,7 @@ def _reached(flow: Flow, alive: list[np.ndarray]) -> tuple[Flow, list[np.ndarray
         place = np.zeros(flow.steps[j + 1].n_states if len(after) else 0, np.int32)
         place[after] = np.arange(len(after))
         steps.append(
-            Step(
+            FlowLevel(
                 len(states),
                 replace(points, state=number[points.state]),
                 number[step.state[arc]],
@@ -164,7 +179,7 @@ def _reached(flow: Flow, alive: list[np.ndarray]) -> tuple[Flow, list[np.ndarray
     return replace(flow, steps=tuple(steps)), arcs
 
 
-def _placed(found: Fixed) -> Joint:
+def _placed(found: FixedFlow) -> Joint:
     """The flow over (node, rows)."""
     node, states, steps, nodes = np.ones(1, np.int64), np.zeros(1, np.int64), [], []
     for j, step in enumerate(found.flow.steps):
@@ -176,7 +191,9 @@ def _placed(found: Fixed) -> Joint:
         n = found.flow.steps[j + 1].n_states if j + 1 < len(found.flow.steps) else 1
         pairs, below = np.unique((2 * node[state, None] + [0, 1]) * n + step.below[arc], return_inverse=True)
         steps.append(
-            Step(len(states), points, state.astype(np.int32), step.test[arc], below.reshape(-1, 2).astype(np.int32))
+            FlowLevel(
+                len(states), points, state.astype(np.int32), step.test[arc], below.reshape(-1, 2).astype(np.int32)
+            )
         )
         nodes.append(node)
         if not len(pairs):

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from odtc.algorithms.dp import perfect_tree_search
-from odtc.algorithms.dp.shallow_trees import graft
-from odtc.algorithms.dp.state_expansion import generate, program, valued
+from odtc.algorithms.dp.shallow_trees import graft_subtree
+from odtc.algorithms.dp.state_expansion import build_graph, build_valued_graph, generate
 from odtc.algorithms.dp.state_graph import Graph, Rows
 from odtc.base import deadline
 from odtc.formulations.dpflow import size_estimate
@@ -20,7 +20,7 @@ from odtc.formulations.dpflow.extract_tree import tree_along
 from odtc.problem.branch_penalty import branch_price
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Program:
         params = self.problem.params
         if not params.fold or params.lambda_ or self.rows.least > 1:
             return None
-        return perfect_tree_search.attained(self.rows, self.problem.topology.depth)
+        return perfect_tree_search.find_perfect_tree(self.rows, self.problem.topology.depth)
 
     @cached_property
     def shape(self) -> Shape:
@@ -83,7 +83,7 @@ class Program:
         if self.shape.tail == 2:
             return self.known.folded(self.shape.levels)
         problem = self.problem
-        return program(self.rows, self.shape.depth, branch_price(problem), problem.params.fold, self.shape.tail)
+        return build_graph(self.rows, self.shape.depth, branch_price(problem), problem.params.fold, self.shape.tail)
 
     @property
     def skeleton(self) -> Graph:
@@ -107,8 +107,8 @@ class Program:
     def optimal(self) -> HeapTree:
         """The best tree, by the values of the states."""
         if self.attained is not None:
-            test, _ = blank(self.problem.topology)
-            graft(test, 1, self.attained)
+            test, _ = blank_arrays(self.problem.topology)
+            graft_subtree(test, 1, self.attained)
             return settle(test, self.problem.encoded)
         depth = self.shape.depth
         shape = Shape(depth, 0 if self.rows.least > 1 else min(2, depth - 1))
@@ -120,7 +120,7 @@ class Program:
         return "written" in vars(self)
 
     def _valued(self, depth: int) -> Graph:
-        return valued(self.rows, depth, branch_price(self.problem), self.problem.params.fold)
+        return build_valued_graph(self.rows, depth, branch_price(self.problem), self.problem.params.fold)
 
 
 def folded_levels(problem: Problem, depth: int) -> int:

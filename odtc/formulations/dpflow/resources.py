@@ -15,9 +15,9 @@ the data, it is a linear program whose subtrees have such leaves.
 
 import numpy as np
 
-from odtc.algorithms.dp.lagrangian_flow import Flow, Step, unit
+from odtc.algorithms.dp.lagrangian_flow import Flow, FlowLevel, tie_tolerance
 from odtc.algorithms.dp.pareto import Budgets, label_points, stump_points
-from odtc.algorithms.dp.reduced_cost_fixing import Fixed, fixed, joined
+from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow, fix_columns, join_points
 from odtc.algorithms.dp.state_expansion import generate
 from odtc.algorithms.dp.state_graph import Rows
 from odtc.errors import TreeError
@@ -30,7 +30,7 @@ from odtc.problem.constraints.constraint import CONSTRAINTS, least_rows, mended,
 from odtc.problem.constraints.on_predictions import lines_of
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import HeapTree, blank, settle
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in another order differ by less
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
@@ -91,7 +91,7 @@ def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
     return rows, branch, budgets, scale
 
 
-def flow_of(problem: Problem) -> Fixed:
+def flow_of(problem: Problem) -> FixedFlow:
     """The flow of the model; every column of it with `-p fix=false`, and where no sum is bounded."""
     rows, branch, budgets, scale = frame(problem)
     depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
@@ -102,24 +102,24 @@ def flow_of(problem: Problem) -> Fixed:
     for j, level in enumerate(graph.levels):
         last = j == len(graph.levels) - 1
         points = (
-            stump_points(rows, level, branch, budgets, unit(scale))
+            stump_points(rows, level, branch, budgets, tie_tolerance(scale))
             if last and height
-            else label_points(rows, level, budgets, unit(scale))
+            else label_points(rows, level, budgets, tie_tolerance(scale))
         )
-        steps.append(Step(level.n_states, points, level.state, level.test, level.below))
+        steps.append(FlowLevel(level.n_states, points, level.state, level.test, level.below))
     flow = Flow(tuple(steps), height, branch, budgets, scale)
     if tail == 2 and len(steps) > 1:
         above = steps[-2]
         none = np.zeros(0, np.int32)
-        points = joined(flow, above, steps[-1].points, height)
+        points = join_points(flow, above, steps[-1].points, height)
         flow = Flow(
-            (*steps[:-2], Step(above.n_states, points, none, none, np.zeros((0, 2), np.int32))),
+            (*steps[:-2], FlowLevel(above.n_states, points, none, none, np.zeros((0, 2), np.int32))),
             2,
             branch,
             budgets,
             scale,
         )
-    return fixed(flow) if r and problem.params.fix else Fixed(flow, -np.inf, None, flow.n_columns)
+    return fix_columns(flow) if r and problem.params.fix else FixedFlow(flow, -np.inf, None, flow.n_columns)
 
 
 def build(problem: Problem, flow: Flow, share) -> Model:
@@ -215,10 +215,10 @@ def start(problem: Problem, flow: Flow, heap: HeapTree) -> dict[str, np.ndarray]
     return point
 
 
-def decode(problem: Problem, fixed: Fixed, point: dict[str, np.ndarray]) -> HeapTree:
+def decode(problem: Problem, fixed: FixedFlow, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, with the labels that it says: at each state the way with the largest flow. A tree whose
     equal leaves, made one, the model has no columns for is one that the incumbent beats, and gives way to it."""
-    flow, (test, label) = fixed.flow, blank(problem.topology)
+    flow, (test, label) = fixed.flow, blank_arrays(problem.topology)
     stack = [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
@@ -247,7 +247,7 @@ def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
     return None
 
 
-def trimmed(problem: Problem, fixed: Fixed, heap: HeapTree) -> HeapTree:
+def trimmed(problem: Problem, fixed: FixedFlow, heap: HeapTree) -> HeapTree:
     """A tree that the model has, mended of this one, or the best that the compiler met; itself where there is none."""
     heap = settle(heap.test, problem.encoded, heap.label)
     kept = mended(problem, heap)
@@ -255,11 +255,11 @@ def trimmed(problem: Problem, fixed: Fixed, heap: HeapTree) -> HeapTree:
     return found or known(problem, fixed) or heap
 
 
-def known(problem: Problem, fixed: Fixed) -> HeapTree | None:
+def known(problem: Problem, fixed: FixedFlow) -> HeapTree | None:
     """The incumbent as a tree."""
     if fixed.incumbent is None:
         return None
-    test, label = blank(problem.topology)
+    test, label = blank_arrays(problem.topology)
     lay(fixed.incumbent.code, test, label, 1)
     return canonical(problem, fixed.flow, settle(test, problem.encoded, label))
 
@@ -281,7 +281,7 @@ def _walk(problem: Problem, flow: Flow, heap: HeapTree):
     that tree; None where the model has not all of them."""
     encoded, budgets = problem.encoded, flow.budgets
     vector = np.concatenate([encoded.loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
-    columns, (test, label), stack = [], blank(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
+    columns, (test, label), stack = [], blank_arrays(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]
 
     def total(node, members):
         if heap.test[node] < 0:

@@ -12,7 +12,7 @@ from odtc.formulations.dpflow.forms import form
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import EXACT, SCHEMA
 from odtc.verification.claim import claim_of
-from odtc.verification.coverage import left_out
+from odtc.verification.coverage import count_uncovered
 
 MOST_DIGITS = 6  # of a weight behind its point
 
@@ -79,7 +79,7 @@ def certify(problem: Problem) -> dict:
     }
     if encoded.dataset is not None:
         columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
-        all_tests = not left_out(encoded.dataset, columns)[1]
+        all_tests = not count_uncovered(encoded.dataset, columns)[1]
         facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests)
     return facts
 

@@ -31,14 +31,14 @@ from odtc.data.original_features import Features
 from odtc.errors import ChoiceError
 from odtc.formulations.fair.discrimination import Contrast, price
 from odtc.formulations.shared import leaf_loss
-from odtc.formulations.shared.branch_order import only_below
+from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
-from odtc.trees.heap_tree import Beyond, HeapTree, blank, settle, with_least
+from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle, with_min_leaf_rows
 
 NAME = "fair"
 TITLE = "Fair: thresholds and sets of levels without one-hot columns, with a price of discrimination"
@@ -91,7 +91,7 @@ def build(problem: Problem) -> Model:
     choose = m.rows("choose", node, lower=0, upper=0)
     m.add(choose[t], p[t, j])
     m.add(choose[B], d[B], -1)
-    only_below(m, d, "after")
+    require_parent_branches(m, d, "after")
 
     # q_t ≤ Σ_j p_tj (1 - ε_j)                                         j numeric, ε_j = 1 / thresholds of j
     # q_t - Σ_j p_tj (x_ij - ε_j) ≤ v_it ≤ q_t + Σ_j p_tj (1 - x_ij)
@@ -199,13 +199,13 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that leave a leaf fewer than n_min rows."""
-    return with_least(heap, problem.encoded, problem.params.n_min)
+    return with_min_leaf_rows(heap, problem.encoded, problem.params.n_min)
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, from p, d, q, s and c alone."""
     encoded, tree, x = problem.encoded, problem.topology, Features.of(problem.encoded)
-    test, label = blank(tree)
+    test, label = blank_arrays(tree)
     found = []
     for t in tree.branch_nodes[point["d"] > 0.5]:
         feature = int(point["p"][t - 1].argmax())

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
-from odtc.data.original_features import asked
+from odtc.data.original_features import tests_by_feature
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -50,7 +50,7 @@ class Contrast:
         or the intervals between its thresholds. Raises ChoiceError for a column that tells no groups."""
         told = {
             encoded.features[feature].name: np.stack([X[first] for _, X in tests], axis=1)
-            for feature, tests in asked(encoded).items()
+            for feature, tests in tests_by_feature(encoded).items()
         }
         if column not in told:
             names = [feature.name for feature in encoded.features]

@@ -5,7 +5,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.roles import node_axis, nodes
 
 
-def only_below(m: ModelBuilder, d: Block, name: str) -> None:
+def require_parent_branches(m: ModelBuilder, d: Block, name: str) -> None:
     """d_t ≤ d_{parent(t)}: below a node that does not branch none does.        t a branch node, not the root"""
     t = nodes(d)[1:]
     if len(t):

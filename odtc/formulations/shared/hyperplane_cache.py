@@ -7,7 +7,7 @@ import numpy as np
 from odtc.problem.problem import Problem
 
 
-def remembered(problem: Problem, rows: np.ndarray, left: np.ndarray, find: Callable, *more):
+def cached_hyperplane(problem: Problem, rows: np.ndarray, left: np.ndarray, find: Callable, *more):
     """The value of `find()` for these rows and the side of each, computed once for a problem and for each of `more`.
 
     Starts, objectives and checks need the same hyperplanes, and each takes a linear program."""

@@ -5,13 +5,13 @@
     L_t ≥ Σ_j cost_jk N_jt - M_k (1 - c_kt),   M_k = Σ_i w_i cost_{y_i,k}
 
 Bertsimas & Dunn 2017, corrected (docs/background/printed-models.md), with l_t for "a row ends in t". Errors are
-priced: L_t is what the label of t costs, and the big M of a loss is the most that it can be, that of all rows predicted so.
+priced: L_t is what the label of t costs, and the big M is the largest loss, that of all rows with this label.
 """
 
 import numpy as np
 
 from odtc.data.encoding import Encoded
-from odtc.data.threshold_scales import priced
+from odtc.data.threshold_scales import whole_costs
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
@@ -28,7 +28,7 @@ def expect_n_min(problem: Problem) -> None:
 
 def columns(m: ModelBuilder, encoded: Encoded, leaf: Axis, klass: Axis) -> tuple[Block, Block]:
     """N, the weight of each class in each leaf, and L, what the label of the leaf costs, which is minimised."""
-    weight, cost, unit, whole = priced(encoded)  # whole losses: a solver rounds its bound up
+    weight, cost, unit, whole = whole_costs(encoded)  # whole losses: a solver rounds its bound up
     of_class = _of_class(encoded, weight)
     count = m.columns("N", leaf, klass, upper=of_class)
     return count, m.columns("loss", leaf, cost=unit, upper=of_class @ cost.max(axis=1), integer=whole)
@@ -63,7 +63,7 @@ def rows(
 ) -> None:
     """N, the label of each leaf (of one that is not `used`: none) and L; `of` is the row of z of each row of
     the encoding, where it is another."""
-    (weight, cost, _, _), (leaf, klass) = priced(encoded), c.axes
+    (weight, cost, _, _), (leaf, klass) = whole_costs(encoded), c.axes
     L, k, of = nodes(z), np.arange(klass.size), np.arange(encoded.n_rows) if of is None else of
     t, heavy = L[:, None], np.flatnonzero(weight)[:, None]
 
@@ -88,7 +88,7 @@ def rows(
 def values(encoded: Encoded, z: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
     """{block: values} of c, N and L where row i of the encoding ends in the leaves z[i], bool (rows, leaves), and
     these are labelled `label`, int (leaves,), -1 for not at all."""
-    (weight, cost, _, _), k = priced(encoded), np.arange(len(encoded.classes))
+    (weight, cost, _, _), k = whole_costs(encoded), np.arange(len(encoded.classes))
     count, c = z.T @ (weight[:, None] * (encoded.y[:, None] == k)), label[:, None] == k
     return {"c": c, "N": count, "loss": (count @ cost * c).sum(axis=1)}
 

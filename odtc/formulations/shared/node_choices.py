@@ -37,7 +37,7 @@ def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, 
         m.add(leaf[L], w[L, np.arange(w.axes[1].size)])
 
 
-def laid_out(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
+def fit_to_depth(problem: Problem, heap: HeapTree, full: bool) -> HeapTree:
     """The tree, with `full` one in which all branch nodes ask something; raises TreeError for another depth."""
     depth = problem.topology.depth
     heap.expect_depth(depth)
@@ -58,7 +58,7 @@ def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -
     return point
 
 
-def asked(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
+def tests_at_nodes(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
     """The test of each node in heap order, -1 where it predicts; at a fractional point the likeliest."""
     b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
     test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
@@ -69,7 +69,7 @@ def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, s
     """The tree of a point. Where columns are continuous, so may be what they say: a leaf without a sure label
     gets the one that costs least, and a bottom node that mixes tests the best of all (or none) for the
     rows that come to it, which costs no more than the mix."""
-    tree, encoded, test = problem.topology, problem.encoded, asked(problem, point)
+    tree, encoded, test = problem.topology, problem.encoded, tests_at_nodes(problem, point)
     b = point["b"][tree.bottom - 1]
     mixed = tree.bottom[((b > SURE) & (b < 1 - SURE)).any(axis=1)]
     if len(mixed):

@@ -29,7 +29,7 @@ import numpy as np
 from odtc.data.splits import Subset
 from odtc.formulations.svm1_odt.parts import Form, literal
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.heuristics.separating_hyperplanes import asked_plane, laid, thinned
+from odtc.heuristics.separating_hyperplanes import build_tree, drop_unfit_nodes, split_by_hyperplane
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
@@ -184,11 +184,11 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     def fits(rows, left):
         return form.asked(rows, left, safely=True) is not None
 
-    kept = thinned(heap, encoded, fits)
+    kept = drop_unfit_nodes(heap, encoded, fits)
     if kept is heap:
         return heap
     others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.memo.get("searched", ())]
-    return min([kept, *(thinned(other, encoded, fits) for other in others)], key=partial(objective, problem))
+    return min([kept, *(drop_unfit_nodes(other, encoded, fits) for other in others)], key=partial(objective, problem))
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
@@ -204,9 +204,9 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
             chosen = cat.values[point["s"][t - 1, cat.columns] > 0.5]
             left = np.isin(form.weighed.values[rows, cat.feature], chosen)
             return bool(not left.any()) if left.all() or not left.any() else Subset(cat.feature, tuple(chosen.tolist()))
-        return asked_plane(form.weighed, H[t - 1], float(point["g"][t - 1]) * by, rows)
+        return split_by_hyperplane(form.weighed, H[t - 1], float(point["g"][t - 1]) * by, rows)
 
-    return laid(problem.encoded, problem.topology, ask)
+    return build_tree(problem.encoded, problem.topology, ask)
 
 
 def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:

@@ -8,8 +8,8 @@ import numpy as np
 from odtc.data.dataset import NUMERIC
 from odtc.data.linear_terms import LinearTerms
 from odtc.errors import ChoiceError, TreeError
-from odtc.formulations.shared.hyperplane_cache import remembered
-from odtc.heuristics.separating_hyperplanes import apart, cheapest_plane, parted
+from odtc.formulations.shared.hyperplane_cache import cached_hyperplane
+from odtc.heuristics.separating_hyperplanes import cheapest_plane, max_margin_hyperplane, rows_at_node
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.problem.problem import Problem, price_of_errors
@@ -142,12 +142,12 @@ class Form:
 
     def margin(self, heap: HeapTree, t: int) -> float:
         """The widest margin with which a hyperplane parts the rows of node t as the tree does, 0 for none."""
-        rows, left = parted(heap, t, self.encoded)
-        return apart(self.weighed.Z, rows, left, self.most)[2]
+        rows, left = rows_at_node(heap, t, self.encoded)
+        return max_margin_hyperplane(self.weighed.Z, rows, left, self.most)[2]
 
     def node(self, heap: HeapTree, t: int):
         """`asked` of the rows of node t, as the tree parts them."""
-        return self.asked(*parted(heap, t, self.encoded))
+        return self.asked(*rows_at_node(heap, t, self.encoded))
 
     def asked(self, rows: np.ndarray, left: np.ndarray, safely: bool = False):
         """(h, g, None) of the cheapest hyperplane that parts these rows so, or (0, 0, (number of the category,
@@ -162,14 +162,14 @@ class Form:
         return None if found is None else (*found, None)
 
     def _plane(self, rows, left, safely):
-        h, g, margin = remembered(
-            self.problem, rows, left, lambda: apart(self.weighed.Z, rows, left, self.most), "apart"
+        h, g, margin = cached_hyperplane(
+            self.problem, rows, left, lambda: max_margin_hyperplane(self.weighed.Z, rows, left, self.most), "apart"
         )
         if margin < self.eps and not self.soft or margin == 0 and safely:
             return None
         if margin >= self.eps and not self.a2:
             return h, g
-        return remembered(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")
+        return cached_hyperplane(self.problem, rows, left, lambda: self._cheapest(rows, left), "cheapest")
 
     def _cheapest(self, rows, left):
         Z = self.weighed.Z
@@ -191,7 +191,7 @@ class Form:
         if found is None:
             raise self._refused(heap, t)
         h, g, of_set = found
-        rows, left = parted(heap, t, self.encoded)
+        rows, left = rows_at_node(heap, t, self.encoded)
         missed = (
             self.a1 * float(self.encoded.weight[rows] @ self._missed(h, g, rows, left))
             if self.soft and of_set is None

@@ -55,7 +55,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints.groups import carrying
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Needs, Role, columns, lacking, nodes
+from odtc.problem.roles import Need, Needs, Role, columns, missing_roles, nodes
 from odtc.trees.heap_tree import HeapTree, settle
 
 CONSTRAINTS = Registry(
@@ -201,7 +201,7 @@ def built(problem: Problem) -> Model:
     model = replace(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
-        if why := lacking(problem, model, _of(problem, given, "needs")):
+        if why := missing_roles(problem, model, _of(problem, given, "needs")):
             drop = getattr(problem.module, "hinders", lambda problem, given: "")(problem, given)
             same = getattr(problem.module, "instead", lambda problem, given: "")(problem, given)
             hint = (

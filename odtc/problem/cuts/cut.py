@@ -24,7 +24,7 @@ from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role, columns, lacking
+from odtc.problem.roles import Role, columns, missing_roles
 from odtc.trees.heap_tree import HeapTree, settle
 
 ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
@@ -61,7 +61,7 @@ class CutRows:
     lower: np.ndarray | float = -np.inf
 
 
-def asked(problem: Problem, model: Model) -> np.ndarray:
+def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
     """The tests that rows of AN_OPTIMUM may speak of: all, but not the first where a branch node must
     ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
     free = columns(problem, model, Role.LABEL, "branch_nodes")
@@ -87,7 +87,7 @@ def family(word: str) -> tuple[object, int]:
     return module, int(value)
 
 
-def misfit(name: str, problem: Problem, model: Model) -> str:
+def why_unfit(name: str, problem: Problem, model: Model) -> str:
     """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
     module, _ = family(name)
     name = module.NAME
@@ -96,7 +96,7 @@ def misfit(name: str, problem: Problem, model: Model) -> str:
             f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
             f"{str(problem.constraints[0])!r}; leave out one of the two"
         )
-    why, hint = lacking(problem, model, module.NEEDS), getattr(module, "HINT", "")
+    why, hint = missing_roles(problem, model, module.NEEDS), getattr(module, "HINT", "")
     return f"cut family {name!r} {why}{'; ' + hint if hint else ''}" if why else ""
 
 
@@ -107,9 +107,9 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
     if names is None:
         names = getattr(problem.module, "DEFAULT_CUTS", ())
     if names == "all":
-        return tuple(name for name in CUTS.names() if not misfit(name, problem, model))
+        return tuple(name for name in CUTS.names() if not why_unfit(name, problem, model))
     for name in names:
-        if why := misfit(name, problem, model):
+        if why := why_unfit(name, problem, model):
             raise ChoiceError(why)
     words = {
         (module.NAME, rounds): f"{module.NAME}:{ROUNDS}={rounds}" if rounds else module.NAME
@@ -140,7 +140,7 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
     return replace(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
 
 
-def arranged(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
+def arrange_tree(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
     """A tree that costs no more than this one and keeps the rows of the model's families: itself,
     where all of them hold for every tree."""
     modules = [family(name)[0] for name in model.cuts]

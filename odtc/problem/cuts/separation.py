@@ -25,7 +25,7 @@ from odtc.problem.roles import fresh_name
 SLACK = 1e-6  # a row with more room than this at the last point does not hold the bound
 
 
-def separated(model: Model, words: tuple[str, ...], solve: Callable[[Model], Solution], tell=None) -> Model:
+def separate_rows(model: Model, words: tuple[str, ...], solve: Callable[[Model], Solution], tell=None) -> Model:
     """The model with the rows that these families ("paper4:rounds=10") separate, one block for each behind
     its own rows, and no column renumbered. `solve` solves a relaxation, `tell` takes each Round."""
     base, began, owner = model, time.monotonic(), []

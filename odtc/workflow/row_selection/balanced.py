@@ -12,7 +12,7 @@ cluster of more than `part` points is cut into parts that are near each other fi
 import numpy as np
 
 from odtc.errors import ChoiceError
-from odtc.workflow.row_selection.selection import Cluster, Kept
+from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "balanced"
 SUMMARY = "few rows that express many: the balance of both counts (Zhu et al. 2020, Algorithm 2)"
@@ -29,7 +29,7 @@ def expect(dimensions: int, part: int = PART, seconds: float = SECONDS) -> None:
         raise ChoiceError(f"expected part of 2 or more and seconds above 0, got part={part}, seconds={seconds:g}")
 
 
-def select(cluster: Cluster, part: int = PART, seconds: float = SECONDS) -> Kept:
+def select(cluster: Cluster, part: int = PART, seconds: float = SECONDS) -> KeptRows:
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     kept, expressed = [], 0
     for places in parts(points, part):
@@ -37,7 +37,7 @@ def select(cluster: Cluster, part: int = PART, seconds: float = SECONDS) -> Kept
         kept.append(places[a])
         expressed += int(b.sum())
     places = np.sort(first[np.concatenate(kept)])
-    return Kept(
+    return KeptRows(
         places,
         np.zeros(len(places), bool),
         {"n_expressed": expressed, "n_left_out": len(points) - expressed - len(places)},

@@ -14,7 +14,7 @@ import numpy as np
 
 from odtc.algorithms.convex_hull import TOLERANCE, hull
 from odtc.errors import ChoiceError
-from odtc.workflow.row_selection.selection import Cluster, Kept
+from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "convex_hull"
 SUMMARY = "the extreme points of the rows of one class in one leaf of CART (Zhu et al. 2020, Algorithm 1)"
@@ -41,20 +41,20 @@ def expect(dimensions: int, beta1: float = 1.0, beta2: float = 0.1, eps: float =
         )
 
 
-def select(cluster: Cluster, beta1: float = 1.0, beta2: float = 0.1, eps: float = TOLERANCE) -> Kept:
+def select(cluster: Cluster, beta1: float = 1.0, beta2: float = 0.1, eps: float = TOLERANCE) -> KeptRows:
     found = hull(cluster.Z, tolerance=eps)
     n, extreme = len(cluster.Z), np.flatnonzero(found.extreme)
     facts = {"n_inside": n - len(extreme), "n_extreme": len(extreme)}
     if n - len(extreme) >= (1 - beta1) * n:
-        return Kept(extreme, np.zeros(len(extreme), bool), facts)
-    J = weighty(found, cluster.Z.shape[1])
+        return KeptRows(extreme, np.zeros(len(extreme), bool), facts)
+    J = heavy_points(found, cluster.Z.shape[1])
     if len(J) <= beta2 * n:
         K = np.setdiff1d(extreme, J)
         J = np.union1d(J, K[np.argsort(cluster.near[K], kind="stable")[: max(0, max(1, int(beta2 * n)) - len(J))]])
-    return Kept(J, np.zeros(len(J), bool), facts)
+    return KeptRows(J, np.zeros(len(J), bool), facts)
 
 
-def weighty(found, dimensions: int) -> np.ndarray:
+def heavy_points(found, dimensions: int) -> np.ndarray:
     """J: the points with 1/(d+1) or more in some mixture; and the heaviest of each mixture, should a program's
     have more than d + 1 points."""
     share = found.weight >= 1 / (dimensions + 1) - 1e-12

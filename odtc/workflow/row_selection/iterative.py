@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.algorithms.convex_hull import TOLERANCE, hull
 from odtc.errors import ChoiceError
-from odtc.workflow.row_selection.selection import Cluster, Kept
+from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "iterative"
 SUMMARY = (
@@ -43,8 +43,8 @@ def rounds(rounds: int = ROUNDS, eps: float = TOLERANCE) -> int:
     return rounds
 
 
-def select(cluster: Cluster, rounds: int = ROUNDS, eps: float = TOLERANCE) -> Kept:
+def select(cluster: Cluster, rounds: int = ROUNDS, eps: float = TOLERANCE) -> KeptRows:
     found = hull(cluster.Z, tolerance=eps)
     kept = np.flatnonzero(found.extreme)
     J = np.unique(found.of[found.weight > 0])
-    return Kept(kept, np.isin(kept, J), {"n_inside": len(found.inner), "n_expressing": len(J)})
+    return KeptRows(kept, np.isin(kept, J), {"n_inside": len(found.inner), "n_expressing": len(J)})

@@ -55,7 +55,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRows:
     """The kept rows of a cluster, as places in it; `heavy`, bool, those of them that must stay right at any
     price; `facts` are counts for the reader."""
 
@@ -64,7 +64,9 @@ class Kept:
     facts: dict = field(default_factory=dict)
 
 
-def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None, jobs: int | None = None) -> Dataset:
+def select_rows(
+    dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None, jobs: int | None = None
+) -> Dataset:
     """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
     `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the
@@ -99,7 +101,7 @@ def selected(dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None
     facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | (
         {"n_heavy": int(heavy.sum())} if heavy.any() else {}
     )
-    return taken(dataset, rows, weight, facts)
+    return take_rows(dataset, rows, weight, facts)
 
 
 def rounds_of(scheme: str | None) -> int:
@@ -110,7 +112,7 @@ def rounds_of(scheme: str | None) -> int:
     return module.rounds(**options) if hasattr(module, "rounds") else 1
 
 
-def iterated(
+def select_in_rounds(
     dataset: Dataset,
     scheme: str,
     depth: int,
@@ -126,8 +128,8 @@ def iterated(
     others'."""
     best, least, began, most = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme)
     for number in range(most):
-        part = selected(dataset, scheme, depth, best.tree if best else None)
-        left = deadline.after(began, time_limit)
+        part = select_rows(dataset, scheme, depth, best.tree if best else None)
+        left = deadline.limit_left(began, time_limit)
         if best is not None and left == deadline.MOMENT:
             tell(f"the time limit came before round {number + 1}: the tree of round {number} is kept")
             break
@@ -157,7 +159,7 @@ def iterated(
     return best
 
 
-def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
+def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
     """The data set with these rows, places in rising order, of these weights; it remembers the whole, also where its
     own
     rows were selected before."""
@@ -168,7 +170,7 @@ def taken(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -
     )
 
 
-def filled(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
+def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves.
     Each
     predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or

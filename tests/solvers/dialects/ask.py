@@ -25,7 +25,7 @@ from odtc.fileformats.solution_files import read_point
 from odtc.model.solution import Options
 from odtc.solvers.executables import locate
 from odtc.solvers.external import plan
-from odtc.solvers.log_parser import read as read_log
+from odtc.solvers.log_parser import read_log_text as read_log
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.solvers.solver import version as found_version

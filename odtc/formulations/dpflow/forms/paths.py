@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.algorithms.dp.state_expansion import program
+from odtc.algorithms.dp.state_expansion import build_graph
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.formulations.dpflow import network, path_constraints
 from odtc.formulations.dpflow import resources as subtrees
@@ -18,7 +18,7 @@ from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import broken, rowed
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, settle, with_least
+from odtc.trees.heap_tree import HeapTree, settle, with_min_leaf_rows
 
 
 class Paths:
@@ -43,7 +43,7 @@ class Paths:
         """The program whose states remember, none of them folded away."""
         problem = self.problem
         rows, depth = problem.derived(Program).rows, problem.topology.depth
-        graph = program(rows, depth, branch_price(problem), problem.params.fold)
+        graph = build_graph(rows, depth, branch_price(problem), problem.params.fold)
         return path_constraints.sight(problem, graph, self.sees)
 
     @cached_property
@@ -80,7 +80,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     paths, rows = problem.derived(Paths), problem.derived(Program).rows
     if not paths.sees:
-        heap = with_least(settle(heap.test, problem.encoded), problem.encoded, rows.least)
+        heap = with_min_leaf_rows(settle(heap.test, problem.encoded), problem.encoded, rows.least)
         kept = None if broken(problem, heap) else heap
         return path_constraints.along(problem, paths.sight.graph, kept, paths.shape.levels)
     heap, better = network.pruned(problem, rows, paths.shape, heap), paths.sight.incumbent

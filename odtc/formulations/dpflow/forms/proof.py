@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.algorithms.dp.dual_targets import reduced
+from odtc.algorithms.dp.dual_targets import reduced_graph
 from odtc.algorithms.dp.state_graph import Graph
 from odtc.formulations.dpflow import network
 from odtc.formulations.dpflow.forms.states import keeps, notes, optimal, targets  # noqa: F401
@@ -25,7 +25,7 @@ class Proof:
 
     @cached_property
     def graph(self) -> Graph:
-        return reduced(self.problem.derived(Program).graph())
+        return reduced_graph(self.problem.derived(Program).graph())
 
 
 def takes(problem: Problem) -> bool:

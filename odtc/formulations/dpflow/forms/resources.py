@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtc.algorithms.dp.reduced_cost_fixing import Fixed
+from odtc.algorithms.dp.reduced_cost_fixing import FixedFlow
 from odtc.formulations.dpflow import resources
 from odtc.formulations.dpflow.forms import states
 from odtc.formulations.dpflow.program import share
@@ -22,7 +22,7 @@ class Resources:
         self.problem = problem
 
     @cached_property
-    def fixed(self) -> Fixed:
+    def fixed(self) -> FixedFlow:
         return resources.flow_of(self.problem)
 
 
@@ -59,12 +59,12 @@ def notes(problem: Problem) -> dict:
     return notes_of(problem, found, found.flow.n_columns)
 
 
-def model_of(problem: Problem, found: Fixed) -> Model:
+def model_of(problem: Problem, found: FixedFlow) -> Model:
     """The model of a flow."""
     return resources.build(problem, found.flow, lambda loss: share(problem, loss))
 
 
-def notes_of(problem: Problem, found: Fixed, n_left: int) -> dict:
+def notes_of(problem: Problem, found: FixedFlow, n_left: int) -> dict:
     """Since no better tree has them, columns were left out: how many, and the bound and the tree that prove it."""
     return {
         "fixed": {

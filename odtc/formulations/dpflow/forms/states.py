@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from odtc.algorithms.dp.dual_targets import targets as dual_targets
+from odtc.algorithms.dp.dual_targets import dual_targets as dual_targets
 from odtc.formulations.dpflow import network
 from odtc.formulations.dpflow.extract_tree import tree_along
 from odtc.formulations.dpflow.program import Program

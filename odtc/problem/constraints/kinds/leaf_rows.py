@@ -15,7 +15,7 @@ from odtc.problem.constraints.constraint import Constraint, count_bound
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.roles import Need, Role, columns, node_axis, nodes, route_of
-from odtc.trees.heap_tree import HeapTree, with_least
+from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 NAME = "leaf_rows"
 SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf"
@@ -67,7 +67,7 @@ def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
 
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the branch nodes that have a leaf of fewer rows, from the bottom up."""
-    return with_least(heap, encoded, int(given.bound))
+    return with_min_leaf_rows(heap, encoded, int(given.bound))
 
 
 def _ends(problem, model):

@@ -5,13 +5,13 @@
 Where n asks f and both children g, n may ask g and both children f: the two middle subtrees change
 places and every row meets the same labels. Doing so as long as f > g ends, since the tests in
 heap order fall; and no other family of AN_OPTIMUM is lost, as a tree of fewest branch nodes stays
-one. Where a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.asked).
+one. Where a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np
 
 from odtc.model.blocks import Axis
-from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, asked
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 from odtc.trees.heap_tree import HeapTree
 
@@ -22,7 +22,7 @@ VALID = AN_OPTIMUM
 
 
 def rows(problem, model, point=None):
-    inner, F, g = problem.topology.inner, problem.encoded.n_tests, asked(problem, model)[:-1]
+    inner, F, g = problem.topology.inner, problem.encoded.n_tests, tests_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
     b = columns(problem, model, Role.BRANCH, "branch_nodes")
@@ -38,7 +38,11 @@ def rows(problem, model, point=None):
 
 def arrange(problem, model, heap: HeapTree) -> HeapTree:
     test, label = heap.test.copy(), heap.label.copy()
-    least = int(asked(problem, model)[0]) if len(asked(problem, model)) else problem.encoded.n_tests
+    least = (
+        int(tests_of_an_optimum(problem, model)[0])
+        if len(tests_of_an_optimum(problem, model))
+        else problem.encoded.n_tests
+    )
     moved = True
     while moved:
         moved = False

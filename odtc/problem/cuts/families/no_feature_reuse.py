@@ -3,13 +3,13 @@
     Σ_{n on the path to t} b_nf ≤ 1            t bottom, f
 
 Such a branch node can go and what stands on its full side moves up, so some optimum has none.
-Where a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.asked).
+Where a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np
 
 from odtc.model.blocks import Axis
-from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, asked
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 
 NAME = "no_feature_reuse"
@@ -19,7 +19,7 @@ VALID = AN_OPTIMUM
 
 
 def rows(problem, model, point=None):
-    tree, f = problem.topology, asked(problem, model)
+    tree, f = problem.topology, tests_of_an_optimum(problem, model)
     if tree.depth == 1 or not len(f):
         return ()
     b, bottom = columns(problem, model, Role.BRANCH, "branch_nodes"), tree.bottom[:, None]

@@ -3,13 +3,13 @@
     p_{t,f,0,k} + p_{t,f,1,k} ≤ b_tf                    t bottom, f, k     with stump columns
     w_{2t,k} + w_{2t+1,k} + Σ_f b_tf ≤ 2                t bottom, k        with labels
 
-Where a node must ask something, it may ask test 0 for nothing (odtc.problem.cuts.cut.asked).
+Where a node must ask something, it may ask test 0 for nothing (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np
 
 from odtc.model.blocks import Axis
-from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, asked
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 
 NAME = "sibling_labels"
@@ -24,7 +24,7 @@ VALID = AN_OPTIMUM
 def rows(problem, model, point=None):
     t, f, k = (
         problem.topology.bottom[:, None, None],
-        asked(problem, model)[:, None],
+        tests_of_an_optimum(problem, model)[:, None],
         np.arange(len(problem.encoded.classes)),
     )
     if not len(f):

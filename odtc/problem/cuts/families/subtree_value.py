@@ -14,7 +14,7 @@ tens of tests, minutes at depth 5; and every command that rebuilds the model pay
 
 import numpy as np
 
-from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merged
+from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
 from odtc.data.encoding import gains_of
 from odtc.model.blocks import Axis
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
@@ -33,7 +33,7 @@ def rows(problem, model, point=None):
     if worth is None:
         return ()
     price = max(0.0, float(model.c[b.start : b.stop].min()))
-    X, gain = merged(encoded.X, gains_of(encoded, worth))
+    X, gain = merge_equal_rows(encoded.X, gains_of(encoded, worth))
     search = ShallowTreeSearch(X, gain, price)
     row, f = np.arange(encoded.n_rows), np.arange(F)
 
