@@ -142,8 +142,8 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
         there = False
     if not there:
         raise ChoiceError(
-            f"cannot read the columns {str(path)[:200]!r}: there is no such file; expected auto, all, start, or a file of "
-            f"odtc fit --model cg"
+            f"cannot read the columns {str(path)[:200]!r}: there is no such file; expected auto, all, start, or a file "
+            f"of odtc fit --model cg"
         )
     facts = read_object(path, "file of columns", ChoiceError)
     if facts.get("schema") != SCHEMA:
