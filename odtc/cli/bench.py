@@ -31,7 +31,11 @@ TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="
     Part(
         SolvingSpec,
         only=("time_limit", "threads", "seed", "solver"),
-        changed={"time_limit": {"default": 60.0, "help": "Wall seconds a solve."}, "threads": {"default": 1}},
+        changed={
+            "time_limit": {"default": 60.0, "help": "Wall seconds a solve."},
+            "threads": {"default": 1},
+            "solver": {"default": "highs"},
+        },
     ),
 )
 def models(
@@ -84,7 +88,7 @@ def models(
     files = study.find_data(names(data))
     SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
     settings = study.Settings(spec, lp_limit)
-    installed(spec.solving.solver)
+    installed(spec.solving.named_solver)
     if spec.model.start != "none":
         HEURISTICS.get(spec.model.start.partition(":")[0].strip())
     ENCODINGS.parse(spec.model.encoding)

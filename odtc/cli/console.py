@@ -277,6 +277,7 @@ def live(solver: str):
             # Before its first relaxation is solved a solver's bound says nothing.
             known = said.gap is not None and said.gap < 10
             show = lambda value: "-" if value is None else f"{value:.6g}"  # noqa: E731
+            words += [said.phase] if said.phase else []
             words += [
                 f"incumbent {show(said.incumbent)}",
                 f"bound {show(said.bound) if known else '-'}",

@@ -1,5 +1,6 @@
 """`odtc fit`: data to a checked tree, in one go."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from odtc.cli.options import MODEL, READING, SOLVING, DataFile, Json, Stem, comp
 from odtc.errors import NoSolutionError
 
 
-@takes(MODEL, READING, SOLVING)
+@takes(replace(MODEL, changed={"model": {"default": "auto"}}), READING, SOLVING)
 def fit(
     data: DataFile,
     spec,

@@ -15,7 +15,11 @@ EACH_FIT = "Wall seconds of each fit; by default none."
 @takes(
     Part(ModelSpec, only=("encoding", "class_weight", "cost", "constraints")),
     READING,
-    Part(SolvingSpec, only=("time_limit", "seed", "solver"), changed={"time_limit": {"help": EACH_FIT}}),
+    Part(
+        SolvingSpec,
+        only=("time_limit", "seed", "solver"),
+        changed={"time_limit": {"help": EACH_FIT}, "solver": {"default": "highs"}},
+    ),
 )
 def tune(
     data: DataFile,

@@ -10,9 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.registry import Registry
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
+from odtc.data.ranked_answers import RankedAnswers, require_cells
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 
@@ -23,8 +25,8 @@ ENCODINGS = Registry(
     ("NAME", "SUMMARY", "OPTIONS", "tests"),
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
-# 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
-MOST_CELLS = 2**32
+MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
+LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Encoded:
     """
 
     name: str
-    X: np.ndarray  # bool, (rows, tests), C order
+    X: np.ndarray  # bool, (rows, tests), C order; or RankedAnswers, which is made dense if it has to be
     y: np.ndarray  # int32, (rows,)
     weight: np.ndarray  # float64, (rows,): summed
     copies: np.ndarray  # int64, (rows,)
@@ -129,8 +131,19 @@ class Encoded:
     def place(self, column: np.ndarray) -> tuple[int, bool] | None:
         """(test, same): the test that answers this column (bool (rows,)), or its complement where `same`
         is False; None where no test does."""
-        place = self._places.get(np.packbits(column ^ column[0]).tobytes())
+        if isinstance(self.X, RankedAnswers):
+            place = self.X.find(column)
+        else:
+            place = self._places.get(np.packbits(column ^ column[0]).tobytes())
         return None if place is None else (place, bool(self.X[0, place] == column[0]))
+
+    @cached_property
+    def alike(self) -> np.ndarray:
+        """int64 (rows,): the same number for rows that answer all tests alike, from 0."""
+        if isinstance(self.X, RankedAnswers):
+            return merge_rows(self.X.rank)[0]
+        packed = np.ascontiguousarray(np.packbits(self.X, axis=1))
+        return np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)[1]
 
     @cached_property
     def _first_rows(self) -> np.ndarray:
@@ -151,13 +164,13 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
     """
     module, options = ENCODINGS.parse(scheme)
     asked = module.tests(dataset, **options)
+    scales = _scales(asked)
+    if len(asked) >= MANY * (scales.max(initial=0) + 1) and len(asked) * dataset.n_rows >= LARGE:
+        X, row_of, first, kept, stands_for = _ranked(dataset, asked, scales)
+        return _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for)
     by_feature = _by_feature(dataset, asked)
     row_of, first = _merged_rows(dataset, by_feature)
-    if len(asked) * len(first) > MOST_CELLS:
-        raise DataError(
-            f"expected at most {MOST_CELLS:,} binary cells, got {len(asked):,} tests on {len(first):,} rows of "
-            f"{dataset.name!r} from the encoding {scheme!r}; take fewer thresholds, as in {module.NAME}:bins=16"
-        )
+    require_cells(len(first), len(asked))
     # One test is one line here, so that each is written and packed as consecutive bytes.
     answers = np.empty((len(asked), len(first)), dtype=bool)
     for places, table, code in by_feature:
@@ -167,16 +180,20 @@ def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
         else:
             answers[places] = np.take(table, code[first], axis=1)
     kept, stands_for = _merged_columns(asked, answers)
+    if len(kept) < len(asked):
+        answers = answers[kept]
+    return _encoded(dataset, scheme, asked, _turned(answers), row_of, first, kept, stands_for)
+
+
+def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Encoded:
     if not kept:
         raise DataError(
             f"expected a test that tells two rows of {dataset.name!r} apart, got none from the encoding {scheme!r}: "
             "every feature column is constant; give another file or encoding"
         )
-    if len(kept) < len(asked):
-        answers = answers[kept]
     return Encoded(
         name=dataset.name,
-        X=_turned(answers),
+        X=X,
         y=dataset.y[first],
         weight=np.bincount(row_of, dataset.weight, len(first)),
         copies=np.bincount(row_of, minlength=len(first)),
@@ -314,6 +331,94 @@ def _merged_columns(asked, answers: np.ndarray):
         else:
             merged[kept].append((asked[place][0], bool(flipped[kept] == flipped[place])))
     return list(merged), tuple(map(tuple, merged.values()))
+
+
+def _scales(asked) -> np.ndarray:
+    """int64 (tests,): the scale of each test, numbered as they are met: thresholds of a feature are on one, any other
+    test is alone on its own."""
+    number = {}
+    return np.array(
+        [
+            number.setdefault(split.feature if isinstance(split, Threshold) and not ones_left else (j,), len(number))
+            for j, (split, ones_left) in enumerate(asked)
+        ],
+        np.int64,
+    )
+
+
+def _ranked(dataset: Dataset, asked, scales: np.ndarray):
+    """(X, row_of, first, kept, stands_for), as of the dense table, by the ranks of rows on scales."""
+    n_scales = int(scales.max()) + 1
+    rank, place = np.empty((dataset.n_rows, n_scales), np.uint32), np.zeros(len(asked), np.int64)
+    by_scale = np.split(np.argsort(scales, kind="stable"), np.cumsum(np.bincount(scales))[:-1])
+    for scale, mine in enumerate(by_scale):
+        split, ones_left = asked[mine[0]]
+        if isinstance(split, Threshold) and not ones_left:
+            cuts = np.array([asked[j][0].threshold for j in mine])
+            by_cut = np.argsort(cuts, kind="stable")
+            place[mine[by_cut]] = np.arange(len(cuts))
+            # A missing number sorts behind all others: it goes right at every threshold.
+            rank[:, scale] = np.searchsorted(cuts[by_cut], dataset.X[:, split.feature], side="left")
+        else:
+            rank[:, scale] = split.left(dataset.X) == ones_left
+    row_of, first = merge_rows(np.column_stack([dataset.y, rank]))
+    rank = rank[first]
+    kept, stands_for = _merged_nested(asked, RankedAnswers(rank, scales, place))
+    # Without the tests that went, a row lies above fewer of its scale.
+    used, counted = [], []
+    number = np.full(n_scales, -1)
+    new_place = np.zeros(len(asked), np.int64)
+    is_kept = np.zeros(len(asked), bool)
+    is_kept[kept] = True
+    for scale, mine in enumerate(by_scale):
+        if not is_kept[mine].any():
+            continue
+        by_cut = mine[np.argsort(place[mine], kind="stable")]
+        below = np.append(0, np.cumsum(is_kept[by_cut]))
+        new_place[by_cut] = below[:-1]
+        number[scale] = len(used)
+        used.append(scale)
+        counted.append(below[rank[:, scale]].astype(np.uint32))
+    if not kept:
+        return None, row_of, first, kept, stands_for
+    X = RankedAnswers(np.stack(counted, axis=1), number[scales[kept]], new_place[kept])
+    return X, row_of, first, kept, stands_for
+
+
+def _merged_nested(asked, X: RankedAnswers):
+    """(places of the kept tests, what each stands for), as `_merged_columns` of the dense table.
+
+    Columns are compared by a sum of random numbers over the rows with a 1, and those of equal sums themselves.
+    """
+    n, T = X.shape
+    random = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
+    ones, total = np.zeros(T, np.int64), random.sum(dtype=np.uint64)
+    sums = np.zeros(T, np.uint64)
+    for scale in range(X.rank.shape[1]):
+        tests, column = np.flatnonzero(X.scale == scale), X.rank[:, scale]
+        by_rank = np.argsort(column, kind="stable")
+        below = np.searchsorted(column[by_rank], X.place[tests], side="right")  # rows that answer 0
+        ones[tests] = n - below
+        sums[tests] = total - np.append(np.uint64(0), np.cumsum(random[by_rank], dtype=np.uint64))[below]
+    flipped = X[0]
+    key = np.where(flipped, total - sums, sums)
+    usable = np.flatnonzero((ones > 0) & (ones < n))
+    _, at, many = np.unique(key[usable], return_inverse=True, return_counts=True)
+    shared = np.zeros(T, bool)
+    shared[usable] = many[at] > 1
+    groups, stands = {}, {}
+    for j in usable[shared[usable]].tolist():
+        column = X[:, j] ^ flipped[j]
+        same = groups.setdefault(int(key[j]), [])
+        keeper = next((k for k in same if np.array_equal(X[:, k] ^ flipped[k], column)), None)
+        if keeper is None:
+            same.append(j)
+        else:
+            stands.setdefault(keeper, []).append((asked[j][0], bool(flipped[keeper] == flipped[j])))
+            shared[j] = False
+            ones[j] = 0
+    kept = [j for j in usable.tolist() if ones[j]]
+    return kept, tuple(tuple(stands.get(j, ())) for j in kept)
 
 
 def gains_of(encoded: Encoded, worth: np.ndarray | None = None) -> np.ndarray:

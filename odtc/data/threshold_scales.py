@@ -9,10 +9,12 @@ scale of its own with one cut. All of it is told from the encoded columns, witho
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from odtc.data.encoding import Encoded
+from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Oblique, Threshold
 
 MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as many apart
@@ -33,11 +35,16 @@ class Scales:
 
     def test(self, scale, place) -> np.ndarray:
         """The test that is this cut of this scale; arrays broadcast."""
-        order = np.lexsort((self.place, self.scale))
-        return order[(np.cumsum(self.size) - self.size)[scale] + place]
+        return self._order[(np.cumsum(self.size) - self.size)[scale] + place]
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        return np.lexsort((self.place, self.scale))
 
     @classmethod
     def of(cls, encoded: Encoded) -> "Scales":
+        if isinstance(X := encoded.X, RankedAnswers):
+            return cls(X.scale, X.place, np.bincount(X.scale), X.rank.astype(np.int64))
         members: dict = {}
         for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
             ordered = isinstance(split, Threshold | Oblique) and not ones_left

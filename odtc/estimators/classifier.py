@@ -42,7 +42,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         cut back until it keeps it: then `bound_` still holds, and `is_optimal_` is only true where nothing was lost.
     model : str, default "auto"
         A formulation of `odtc list models`; "auto" chooses by the size of the data (odtc.formulations.auto).
-    solver : str, default "highs"
+    solver : str or None, default None; without one, models that prove their trees do so, and HiGHS solves the others
         A solver of `odtc list solvers`, or several between commas, which race.
     time_limit : float or None
         Wall seconds for the compiler and the solver. When they end without a proof the best tree so far is kept, the
@@ -83,7 +83,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         min_samples_leaf=1,
         min_weight_fraction_leaf=0.0,
         model="auto",
-        solver="highs",
+        solver=None,
         time_limit=None,
         encoding="auto",
         categorical_features="from_dtype",
@@ -372,7 +372,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         if not done.verified:
             wrong = next(check for check in done.decoded.checks if not check.passed)
             raise SolverError(
-                f"the solver {self.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
+                f"the solver {done.solution.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
                 f"try another solver"
             )
         solution = replace(done.solution, objective=done.proof.objective, bound=done.proof.bound)

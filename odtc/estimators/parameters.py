@@ -33,8 +33,8 @@ PARAMETERS = (
     ("model", lambda value: isinstance(value, str), 'the name of a formulation (`odtc list models`), or "auto"'),
     (
         "solver",
-        lambda value: isinstance(value, str | PathLike),
-        "the name of a solver (`odtc list solvers`), or several between commas",
+        lambda value: value is None or isinstance(value, str | PathLike),
+        "the name of a solver (`odtc list solvers`), several between commas, or None",
     ),
     ("encoding", lambda value: isinstance(value, str), "the name of an encoding (`odtc list encodings`)"),
     _of_field(Options, "time_limit", lambda value: value is None or _number(value)),

@@ -178,7 +178,7 @@ def list_cells(data: list[Path], depths: list[int], forms: list[Form], peers: di
 
 def key(cell: Cell, settings: Settings) -> dict:
     """What the figures of a cell depend on."""
-    module, found = installed(settings.spec.solving.solver)
+    module, found = installed(settings.spec.solving.named_solver)
     spec, solving = settings.spec, settings.spec.solving
     own = {"encoding": spec.model.encoding, "start": spec.model.start}
     return {

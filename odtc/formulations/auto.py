@@ -23,10 +23,8 @@ from odtc.problem.constraints.constraint import CONSTRAINTS
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.formulation import FORMULATIONS
 
-MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
 MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of which it leaves out
-MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 
 
 @dataclass(frozen=True)
@@ -49,12 +47,19 @@ def choose(
     encoded: Encoded | None = None,
     fitting: bool = False,
 ) -> Choice:
-    """Where a tree is fitted under constraints, the search of dpflow if it is not too long.
+    """Where a tree is fitted and no model is wanted, the search of dpflow: always without constraints, as it has a tree
+    and a bound at every moment; under constraints if it is not too long.
 
     Else by the greatest sizes that dpflow can have on so many tests at this depth; flowoct, which takes
     every constraint, where there are kinds of them (by name) that dpflow does not take. On
     data (`encoded`) with many thresholds by the search over intervals of them."""
     dpflow = FORMULATIONS.get("dpflow")
+    if fitting and not constraints:
+        return Choice(
+            "dpflow",
+            f"dpflow searches all trees of depth {depth} over {n_tests:,} tests, and has the best tree so far and a "
+            f"bound at every moment",
+        )
     if fitting and constraints and (work := constrained.sums(n_tests, depth)) <= constrained.MOST_SUMS:
         return Choice(
             "dpflow",
@@ -88,7 +93,7 @@ def choose(
             f"flowoct grows with the rows; dpflow over intervals would take {size}, more than half a minute: "
             "fewer tests (--encoding auto:bins=8) or a smaller --depth would shorten it",
         )
-    tail, most = size_estimate.short_tail(n_tests, depth), MOST_COLUMNS
+    tail, most = size_estimate.short_tail(n_tests, depth), size_estimate.MOST_COLUMNS
     if remembers and set(constraints) & set(resources.answering()):
         columns, what = paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests"
     elif remembers:
@@ -103,9 +108,9 @@ def choose(
         columns, what = size_estimate.most_columns(n_tests, depth - tail) + folded, "a linear program"
     else:
         columns, what, most = size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
-    sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
+    sums = size_estimate.sums(n_tests, depth)
     size = f"at most {columns:,} columns and {rounded_count(sums)} sums at depth {depth} over {n_tests} tests"
-    if columns <= most and sums <= MOST_SUMS:
+    if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Choice("dpflow", f"dpflow is {what} of {size}; --model flowoct grows with the rows instead")
     return Choice(
         "flowoct",

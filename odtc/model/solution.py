@@ -57,7 +57,7 @@ class Round:
 @dataclass(frozen=True)
 class Progress:
     """What a running solver last said; None where it said nothing. Seconds are wall time. `round` is
-    that of a loop, when it has just ended; what is `rounded` is for eyes only."""
+    that of a loop, when it has just ended; what is `rounded` is for eyes only; `phase` says what is done, in words."""
 
     seconds: float
     incumbent: float | None
@@ -65,6 +65,7 @@ class Progress:
     nodes: int | None
     round: Round | None = None
     rounded: bool = False
+    phase: str = ""
 
     @property
     def gap(self) -> float | None:

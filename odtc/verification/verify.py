@@ -201,8 +201,7 @@ class _Labels:
 def equivalent_points(encoded) -> float:
     """What every tree over these tests loses at least: rows that agree on every test are predicted
     alike, so each such group costs what its cheapest class does."""
-    packed = np.ascontiguousarray(np.packbits(encoded.X, axis=1))
-    _, group = np.unique(packed.view(f"V{packed.shape[1]}").ravel(), return_inverse=True)
+    group = encoded.alike
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
     return float((weights @ encoded.cost).min(axis=1).sum())

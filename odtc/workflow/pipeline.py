@@ -83,7 +83,7 @@ def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *,
 
 def fit(
     data: Dataset | str | Path,
-    model: str = "flowoct",
+    model: str = "auto",
     depth: int = 2,
     *,
     start_from="cart",
@@ -97,7 +97,8 @@ def fit(
     Parameters
     ----------
     data, model, depth
-        As of `build`.
+        As of `build`, but by default the model is "auto". Without a `solver`, a formulation that proves its trees
+        itself does so, and HiGHS solves the others; a solver that is named always runs.
     start_from : str, path or None
         The MIP start: a heuristic of `odtc list starts`, a TREE.json, or "none".
     test : path or None

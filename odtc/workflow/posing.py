@@ -62,7 +62,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
 
         with _part_of_limit(spec, began):
             kinds = tuple(constraint.parse(text, encoded).name for text in wanted.constraints)
-            choice = choose(encoded.n_tests, wanted.depth, kinds, encoded, spec.fitting)
+            choice = choose(encoded.n_tests, wanted.depth, kinds, encoded, spec.searching)
         model = choice.formulation
         settings = _settings(spec, model)
     if wanted.class_weight is not None or wanted.cost is not None:

@@ -50,6 +50,8 @@ class Fit:
         The training rows; they remember all rows if they were selected.
     labelled : Dataset or None
         Rows to test on.
+    fewest_leaves : bool or None
+        Whether no other tree of this objective has fewer leaves; None if that was not asked.
 
     The figures are computed when they are first read.
     """
@@ -60,6 +62,7 @@ class Fit:
     proof: SolveFacts
     dataset: Dataset | None = None
     labelled: Dataset | None = None
+    fewest_leaves: bool | None = None
 
     @property
     def tree(self) -> Tree:
@@ -158,7 +161,8 @@ class Fit:
             }
         if self.problem.constraints:
             facts["kept"] = self.kept
-        return facts | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
+        fewest = {} if self.fewest_leaves is None else {"fewest_leaves": self.fewest_leaves}
+        return facts | fewest | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
 
     @cached_property
     def facts(self) -> dict:

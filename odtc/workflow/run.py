@@ -111,7 +111,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         sink.no_model()
         return done
     left = deadline.limit_left(began, limit)
-    if spec.fitting and not sink.wants_model and searches(problem, spec.solving.named_solver, spec.model.cuts):
+    if spec.searching and not sink.wants_model and searches(problem):
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
             done = searched(problem, labelled, left, spec.model.start, hearing.progress)
         sink.no_model()

@@ -12,24 +12,26 @@ from odtc.problem.constraints import constraint
 from odtc.problem.constraints.conflicts import conflict
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
+from odtc.verification.verify import floored
 from odtc.workflow.compiling import is_tree_file, known_tree
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.results import Fit, Unsolved
 
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
+MORE_TIME = "more time (--time-limit), a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
 
 
-def searches(problem: Problem, solver: str = "highs", cuts=None) -> bool:
-    """Whether the formulation's own search takes a problem, and nothing asks for a solver of one's own or for cuts."""
+def searches(problem: Problem) -> bool:
+    """Whether the formulation's own search takes a problem."""
     able = getattr(problem.module, "searches", None)
-    return solver == "highs" and cuts in (None, "none") and able is not None and able(problem)
+    return able is not None and able(problem)
 
 
 def searched(
     problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None, start_from="cart", progress=None
 ) -> Fit:
-    """The tree of the formulation's own search: proved, or with its bound if the time limit came first.
+    """The tree of the formulation's own search: proved, or the best one and a bound at the time limit or after Ctrl-C.
 
     Raises
     ------
@@ -38,9 +40,9 @@ def searched(
     """
     began = time.monotonic()
 
-    def tell(bound: float, objective: float | None) -> None:
+    def tell(bound: float, objective: float | None, phase: str = "") -> None:
         if progress is not None:
-            progress(Progress(time.monotonic() - began, objective, bound, None))
+            progress(Progress(time.monotonic() - began, objective, bound, None, phase=phase))
 
     known = start_of(problem, start_from)
     with deadline.within(deadline.limit_left(began, time_limit)):
@@ -53,6 +55,8 @@ def searched(
         ended, bound = Termination.INFEASIBLE, None
     elif paid is not None and bound >= paid - 1e-9 * max(1.0, abs(paid)):
         ended, bound = Termination.OPTIMAL, paid
+    elif found.interrupted:
+        ended = Termination.INTERRUPTED
     elif time_limit is None or seconds < time_limit:
         ended = Termination.UNKNOWN  # lists of subtrees were too long
     solution = Solution(None, ended, paid, bound, seconds, COMPILER)
@@ -62,7 +66,10 @@ def searched(
         solution = replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
     if found.infeasible or heap is None:
         raise no_solution(Unsolved(problem, None, solution))
-    return without_model(problem, heap, solution, labelled)
+    if found.phases and ended != Termination.OPTIMAL:
+        solution = replace(solution, message=f"the search had come to {found.phases}; {MORE_TIME}")
+    done = without_model(problem, heap, floored(problem, solution), labelled)
+    return replace(done, fewest_leaves=found.fewest)
 
 
 def start_of(problem: Problem, name) -> HeapTree | None:

@@ -12,6 +12,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
 from odtc.model.options import Options
 
+DEFAULT_SOLVER = "highs"  # where one is needed and none is named
 # Short options for constraints that many ask for: field of the option -> (the constraint's words, help).
 SHORT_CONSTRAINTS = {
     "min_leaf_rows": ("leaf_rows >=", "Short for 'leaf_rows >= N'."),
@@ -91,10 +92,12 @@ class ModelSpec:
 class SolvingSpec(Options):
     """How the model is solved: by whom, and within which limits."""
 
-    solver: str = spec_field(
-        "highs",
-        "See `odtc list solvers`; several run side by side, and the first proof ends it.",
+    solver: str | None = spec_field(
+        None,
+        "See `odtc list solvers`; several run side by side, and the first proof ends it. By default a model that "
+        "proves its trees itself does so, and HiGHS solves the others.",
         metavar="NAME[,NAME…]",
+        type=str | None,
         completes="solvers",
     )
     template: Path | None = spec_field(
@@ -108,15 +111,20 @@ class SolvingSpec(Options):
     @property
     def named_solver(self) -> str:
         """The solver, or solvers between commas, with the one that the template describes: instead of one, beside those
-        of a race. Raises ChoiceError for a template of another kind."""
+        of a race; HiGHS if none is named. Raises ChoiceError for a template of another kind."""
         if self.template is None:
-            return self.solver
+            return self.solver or DEFAULT_SOLVER
         if Path(self.template).suffix != ".toml":
             raise ChoiceError(
                 f"--solver-template: expected a file that ends in .toml, got {str(self.template)!r}; see "
                 f"examples/my-solver"
             )
         return f"{self.solver},{self.template}" if "," in str(self.solver) else str(self.template)
+
+    @property
+    def names_solver(self) -> bool:
+        """Whether a solver was asked for."""
+        return bool(self.solver or self.template or self.program)
 
     @property
     def options(self) -> Options:
@@ -149,6 +157,11 @@ class RunSpec:
         spec = ModelSpec(model, depth, params | keywords, **of_model)
         return cls(reading, spec, SolvingSpec(**of_solving), fitting)
 
+    @property
+    def searching(self) -> bool:
+        """Whether the own search of a formulation may prove the tree: no solver is asked for, nor rows of a model."""
+        return self.fitting and not self.solving.names_solver and self.model.cuts in (None, "none", ())
+
     def with_model(self, **fields) -> "RunSpec":
         """The specification with other fields of its ModelSpec."""
         return replace(self, model=replace(self.model, **fields))
@@ -161,6 +174,8 @@ class RunSpec:
         """The words of the command line that run it: `odtc fit DATA … -o STEM`."""
         data = f"./{data}" if str(data).startswith("-") else str(data)
         parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
+        if "--model" not in parts:  # the default of `odtc fit` is another than that of a specification
+            parts = ["--model", self.model.model, *parts]
         return ["odtc", "fit", data, *parts, "-o", stem]
 
 

@@ -43,7 +43,7 @@ def xor(tmp_path_factory):
     """A folder with xor.csv, fitted at depth 2 as xor_flowoct_d2.*."""
     folder = tmp_path_factory.mktemp("xor")
     (folder / "xor.csv").write_text(XOR)
-    said = odtc("fit", "xor.csv", "--json", folder=folder)
+    said = odtc("fit", "--model", "flowoct", "xor.csv", "--json", folder=folder)
     assert said.code == 0, said.err
     (folder / "fit.json").write_text(said.out)
     return folder
@@ -84,7 +84,7 @@ def test_fit_says_every_key_of_the_contract_and_the_right_numbers(xor):
 
 
 def test_fit_prints_the_tree_and_beside_it_the_proof_cart_and_the_checks(xor, tmp_path):
-    said = odtc("fit", xor / "xor.csv", folder=tmp_path)
+    said = odtc("fit", "--model", "flowoct", xor / "xor.csv", folder=tmp_path)
     assert said.code == 0
     for words in ("colour = ", "proved optimal: objective 0", "training  8 of 8 right", "CART", "checks passed"):
         assert words in said.out
@@ -108,7 +108,7 @@ def test_fit_on_a_benchmark_prints_the_published_optimum(shared_data, tmp_path):
 
 
 def test_fit_without_o_writes_into_the_current_folder_under_the_usual_name(xor, tmp_path):
-    assert odtc("fit", xor / "xor.csv", "--depth", "1", folder=tmp_path).code == 0
+    assert odtc("fit", "--model", "flowoct", xor / "xor.csv", "--depth", "1", folder=tmp_path).code == 0
     assert {name.split(".")[0] for name in contents(tmp_path)} == {"xor_flowoct_d1"}
 
 
@@ -126,7 +126,9 @@ def test_o_may_name_the_model_file(xor, tmp_path, o, form, packed):
 
 
 def test_fit_writes_the_model_too_when_a_format_is_named(xor, tmp_path):
-    facts = odtc("fit", xor / "xor.csv", "--format", "lp", "--gzip", "-o", "m", "--json", folder=tmp_path).facts
+    facts = odtc(
+        "fit", "--model", "flowoct", xor / "xor.csv", "--format", "lp", "--gzip", "-o", "m", "--json", folder=tmp_path
+    ).facts
     assert "m.lp.gz" in facts["files"] and gzip.decompress((tmp_path / "m.lp.gz").read_bytes()).startswith(
         b"\\ flowoct"
     )
@@ -134,14 +136,16 @@ def test_fit_writes_the_model_too_when_a_format_is_named(xor, tmp_path):
 
 def test_fit_test_scores_other_rows(xor, tmp_path):
     (tmp_path / "test.csv").write_text("class,noise,size,colour\nyes,p,1,red\nno,p,1,red\n")
-    facts = odtc("fit", xor / "xor.csv", "--test", "test.csv", "--json", folder=tmp_path).facts
+    facts = odtc("fit", "--model", "flowoct", xor / "xor.csv", "--test", "test.csv", "--json", folder=tmp_path).facts
     assert (facts["test_accuracy"], facts["n_test_rows"]) == (0.5, 2)
 
 
 def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n3,b\n4,b\n,b\n")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n,b\n4,b\n")
-    facts = odtc("fit", "a.csv", "--depth", "1", "--test", "t.csv", "--json", folder=tmp_path).facts
+    facts = odtc(
+        "fit", "--model", "flowoct", "a.csv", "--depth", "1", "--test", "t.csv", "--json", folder=tmp_path
+    ).facts
     assert (facts["n_rows_dropped"], facts["n_test_rows"], facts["n_test_rows_dropped"], facts["test_accuracy"]) == (
         1,
         2,
@@ -153,7 +157,7 @@ def test_fit_test_leaves_out_incomplete_rows_as_the_training_does(tmp_path):
 def test_missing_rows_are_dropped_aloud_kept_or_refused(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n,b\n3,a\n4,b\n")
     dropped, kept = (
-        odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path)
+        odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path)
         for policy in ("drop", "separate")
     )
     assert (
@@ -161,17 +165,19 @@ def test_missing_rows_are_dropped_aloud_kept_or_refused(tmp_path):
         and dropped.err == "dropped 2 rows of 6: 2 with missing cells (--missing separate keeps them)\n"
     )
     assert kept.facts["n_rows"] == 6 and kept.err == "" and kept.facts["train_correct"] == 6
-    assert odtc("fit", "a.csv", "--missing", "error", folder=tmp_path).code == 1
+    assert odtc("fit", "--model", "flowoct", "a.csv", "--missing", "error", folder=tmp_path).code == 1
 
 
 def test_weights_decide_which_rows_matter(tmp_path):
     (tmp_path / "a.csv").write_text("x,w,y\n1,1,a\n1,5,b\n2,1,b\n")
-    facts = odtc("fit", "a.csv", "--depth", "1", "--weights", "w", "--json", folder=tmp_path).facts
+    facts = odtc(
+        "fit", "--model", "flowoct", "a.csv", "--depth", "1", "--weights", "w", "--json", folder=tmp_path
+    ).facts
     assert (facts["objective"], facts["train_correct"], facts["n_features_encoded"]) == (1, 2, 1)
 
 
 def test_lambda_prices_branch_nodes(xor, tmp_path):
-    facts = odtc("fit", xor / "xor.csv", "-p", "lambda=0.9", "--json", folder=tmp_path).facts
+    facts = odtc("fit", "--model", "flowoct", xor / "xor.csv", "-p", "lambda=0.9", "--json", folder=tmp_path).facts
     # 0.1 for each of 4 errors of one leaf is less than 0.9 for each of 3 branch nodes.
     assert facts["n_branch_nodes"] == 0 and facts["objective"] == pytest.approx(0.4)
 
@@ -251,7 +257,10 @@ def test_start_none_writes_no_start_and_a_tree_is_a_start(xor, tmp_path):
     assert set(contents(tmp_path)) == {"m.mps", "m.odt.json"}
     tree = xor / "xor_flowoct_d2.tree.json"
     assert (
-        odtc("fit", xor / "xor.csv", "--start", tree, "-o", "n", "--json", folder=tmp_path).facts["start"] == "accepted"
+        odtc("fit", "--model", "flowoct", xor / "xor.csv", "--start", tree, "-o", "n", "--json", folder=tmp_path).facts[
+            "start"
+        ]
+        == "accepted"
     )
 
 
@@ -323,13 +332,28 @@ def slow(tmp_path):
 
 
 def test_a_time_limit_keeps_and_decodes_the_incumbent(slow):
-    facts = odtc("fit", "noise.csv", "--depth", "4", "--time-limit", "1", "--json", folder=slow).facts
+    facts = odtc(
+        "fit", "--model", "flowoct", "noise.csv", "--depth", "4", "--time-limit", "1", "--json", folder=slow
+    ).facts
     assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("time_limit", True, True)
     assert facts["train_correct"] >= facts["cart_train_correct"] and facts["objective"] == 600 - facts["train_correct"]
 
 
 def test_no_solution_in_time_is_exit_code_3_and_still_one_json_object(slow):
-    said = odtc("fit", "noise.csv", "--depth", "4", "--start", "none", "--time-limit", "0.001", "--json", folder=slow)
+    said = odtc(
+        "fit",
+        "--model",
+        "flowoct",
+        "noise.csv",
+        "--depth",
+        "4",
+        "--start",
+        "none",
+        "--time-limit",
+        "0.001",
+        "--json",
+        folder=slow,
+    )
     assert said.code == 3 and said.err.startswith("odtc: error: ") and said.err.count("\n") == 1
     assert SOLVED <= set(said.facts) and said.facts["has_solution"] is False and said.facts["objective"] is None
     assert not [name for name in contents(slow) if name.endswith((".sol", ".tree.json", ".part"))]
@@ -347,7 +371,21 @@ def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, 
     hear = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
     )
-    words = [sys.executable, "-c", hear, "fit", "noise.csv", "--depth", "3", *limit, "-o", "m", "--json"]
+    words = [
+        sys.executable,
+        "-c",
+        hear,
+        "fit",
+        "noise.csv",
+        "--model",
+        "flowoct",
+        "--depth",
+        "3",
+        *limit,
+        "-o",
+        "m",
+        "--json",
+    ]
     process = subprocess.Popen(
         words, cwd=slow, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -375,14 +413,14 @@ def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, 
 
 
 def test_progress_is_quiet_without_a_terminal(xor, tmp_path):
-    assert started("fit", xor / "xor.csv", "--json", folder=tmp_path).err == ""
+    assert started("fit", "--model", "flowoct", xor / "xor.csv", "--json", folder=tmp_path).err == ""
 
 
 def test_progress_is_a_live_line_on_a_terminal(slow):
     ours, theirs = pty.openpty()
     with open(slow / "out.json", "wb") as out:
         process = subprocess.Popen(
-            command("fit", "noise.csv", "--depth", "3", "--time-limit", "10", "--json"),
+            command("fit", "--model", "flowoct", "noise.csv", "--depth", "3", "--time-limit", "10", "--json"),
             cwd=slow,
             env=environment(TERM="xterm", COLUMNS="120"),
             stdout=out,
@@ -443,7 +481,7 @@ def test_predict_finds_columns_by_name_and_ignores_others(xor, tmp_path):
 def test_a_row_without_a_label_is_kept_by_no_policy(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,a\n,b\n4,\n,\n3,b\n")
     dropped, kept = (
-        odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path)
+        odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "--missing", policy, "--json", folder=tmp_path)
         for policy in ("drop", "separate")
     )
     assert (
@@ -455,7 +493,7 @@ def test_a_row_without_a_label_is_kept_by_no_policy(tmp_path):
 
 def test_predict_asks_only_for_the_columns_that_the_tree_uses(tmp_path):
     (tmp_path / "a.csv").write_text("n,x,y\n1,1,a\n1,2,a\n2,3,b\n1,4,b\n")
-    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
     (tmp_path / "new.csv").write_text("x\n1\n9\n")
     assert odtc("predict", "m.tree.json", "new.csv", folder=tmp_path).out == "prediction\na\nb\n"
     (tmp_path / "none.csv").write_text("n\n1\n")
@@ -464,7 +502,7 @@ def test_predict_asks_only_for_the_columns_that_the_tree_uses(tmp_path):
 
 def test_a_class_of_two_lines_stays_in_its_cell_of_the_table(tmp_path):
     (tmp_path / "a.csv").write_text('x,y\n1,"no\nway"\n2,"no\nway"\n3,b\n4,b\n')
-    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
     said = odtc("predict", "m.tree.json", "a.csv", "--score", folder=tmp_path)
     # The accuracy, a line of titles, and one line a class.
     assert len(said.out.splitlines()) == 4 and said.out.count("no\\nway") == 2
@@ -484,7 +522,7 @@ def test_a_model_file_is_known_by_what_it_holds(tmp_path, solver):
 def test_predict_takes_an_unseen_category_for_none_of_those_it_knows(tmp_path):
     (tmp_path / "a.csv").write_text("c,y\nu,a\nv,b\nw,b\n")
     (tmp_path / "new.csv").write_text('c\nu\nunseen\n""\n')
-    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
     # u is the one level that is told from the others, so what is not u is with them.
     assert odtc("predict", "m.tree.json", "new.csv", "--json", folder=tmp_path).facts["predictions"] == ["a", "b", "b"]
 
@@ -493,7 +531,7 @@ def test_predict_refuses_a_missing_number_unless_trained_with_separate(tmp_path)
     (tmp_path / "a.csv").write_text("x,z,y\n1,0,a\n2,0,a\n3,0,b\n4,1,b\n,1,b\n")
     (tmp_path / "new.csv").write_text("x,z\n1,0\n,0\n")
     for policy in ("drop", "separate"):
-        odtc("fit", "a.csv", "--depth", "1", "--missing", policy, "-o", policy, folder=tmp_path)
+        odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "--missing", policy, "-o", policy, folder=tmp_path)
     said = odtc("predict", "drop.tree.json", "new.csv", folder=tmp_path)
     assert said.code == 1 and "row 2" in said.err and "'x'" in said.err and said.out == ""
     assert odtc("predict", "separate.tree.json", "new.csv", folder=tmp_path).out == "prediction\na\nb\n"
@@ -552,7 +590,9 @@ def test_paths_with_blanks_and_signs_of_all_kinds(tmp_path):
     folder = tmp_path / "Bäume und 木 'quoted'"
     folder.mkdir()
     (folder / "größe 1.csv").write_text(XOR)
-    facts = odtc("fit", folder / "größe 1.csv", "-o", folder / "m 1", "--format", "mps", "--json").facts
+    facts = odtc(
+        "fit", "--model", "flowoct", folder / "größe 1.csv", "-o", folder / "m 1", "--format", "mps", "--json"
+    ).facts
     assert facts["data"] == "größe 1" and facts["verified"]
     assert (
         odtc("solve", folder / "m 1.mps").code
@@ -566,14 +606,14 @@ def test_a_file_name_that_is_not_utf_8(tmp_path):
     name = os.fsencode(tmp_path) + b"/x\xff.csv"
     with open(name, "w") as stream:
         stream.write(XOR)
-    said = started("fit", os.fsdecode(name), "--json", folder=tmp_path)
+    said = started("fit", "--model", "flowoct", os.fsdecode(name), "--json", folder=tmp_path)
     assert said.code == 0 and said.facts["verified"]
     assert started("verify", os.fsdecode(b"x\xff_flowoct_d2.sol"), folder=tmp_path).code == 0
 
 
 def test_a_terminal_without_unicode_gets_escapes_instead_of_a_traceback(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
-    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
     said = started("show", "m.tree.json", folder=tmp_path, env=environment(PYTHONIOENCODING="ascii"))
     assert said.code == 0 and "\\u2264" in said.out
 
@@ -592,7 +632,7 @@ def test_verify_goes_on_where_the_data_has_moved_and_takes_its_new_place(work):
 
 def test_verify_says_how_many_rows_were_dropped(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n,b\n")
-    odtc("fit", "a.csv", "-o", "m", folder=tmp_path)
+    odtc("fit", "--model", "flowoct", "a.csv", "-o", "m", folder=tmp_path)
     assert odtc("verify", "m.sol", "--json", folder=tmp_path).facts["n_rows_dropped"] == 1
 
 
@@ -674,7 +714,9 @@ def test_a_dataset_from_memory_makes_a_manifest_that_verifies(tmp_path):
     from odtc.data.reading import from_frame
     from odtc.workflow import artifacts
 
-    fitted = package.fit(from_frame(polars.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "b"]}), "memory"), depth=1)
+    fitted = package.fit(
+        from_frame(polars.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "b"]}), "memory"), "flowoct", depth=1
+    )
     artifacts.write_build(fitted.model, tmp_path / "m", None)
     artifacts.write_solution(fitted.model, fitted.solution, Options(), tmp_path / "m.sol")
     said = odtc("verify", tmp_path / "m.sol")
@@ -697,6 +739,8 @@ def test_read_rows_codes_as_read_does(xor):
 def test_the_examples_are_fitted_and_scored(tmp_path):
     facts = odtc(
         "fit",
+        "--model",
+        "flowoct",
         MONKS / "monks-1.csv",
         "--test",
         MONKS / "monks-1_test.csv",

@@ -74,9 +74,8 @@ def wide(tmp_path):
     ids=str,
 )
 def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
-    said = command(
-        "fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--json", *words, folder=wide
-    )
+    limited = ("--model", "dpflow", "--solver", "highs", "--depth", 4, "--time-limit", 0.5)
+    said = command("fit", "wide.csv", *limited, "--json", *words, folder=wide)
     assert said.code == 0, said.err
     facts = said.facts
     assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("time_limit", True, True)
@@ -90,7 +89,18 @@ def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
 
 def test_the_limit_is_not_only_dpflows(wide):
     said = command(
-        "fit", "wide.csv", "--depth", 4, "--cuts", "subtree_value", "--time-limit", 0.5, "--json", folder=wide
+        "fit",
+        "--model",
+        "flowoct",
+        "wide.csv",
+        "--depth",
+        4,
+        "--cuts",
+        "subtree_value",
+        "--time-limit",
+        0.5,
+        "--json",
+        folder=wide,
     )
     assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["verified"]
 
@@ -124,7 +134,10 @@ def test_a_search_for_hyperplanes_ends_with_the_limit(wide, monkeypatch, words):
 
 def test_without_a_start_there_is_one_sentence(wide):
     said = command(
-        "fit", "wide.csv", "--model", "dpflow", "--depth", 4, "--time-limit", 0.5, "--start", "none", folder=wide
+        "fit",
+        "wide.csv",
+        *("--model", "dpflow", "--solver", "highs", "--depth", 4, "--time-limit", 0.5, "--start", "none"),
+        folder=wide,
     )
     assert "compile" in refused(said, 3)
     assert set(contents(wide)) <= {"wide.csv", "wide_dpflow_d4.log"}
@@ -140,7 +153,21 @@ def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from odtc.cli.app import main; main()"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", hear, "fit", "wide.csv", "--model", "dpflow", "--depth", "4", "-o", "m"],
+        [
+            sys.executable,
+            "-c",
+            hear,
+            "fit",
+            "wide.csv",
+            "--model",
+            "dpflow",
+            "--solver",
+            "highs",
+            "--depth",
+            "4",
+            "-o",
+            "m",
+        ],
         cwd=wide,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -178,7 +205,7 @@ def test_the_estimator_keeps_the_limit_too(wide):
         fitted = odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5).fit(rows[:, :-1], rows[:, -1])
     assert fitted.status_ == "time_limit" and fitted.tree_.depth <= 4
     with pytest.raises(odtc.errors.NoSolutionError, match="compile"):
-        odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", time_limit=0.5, start="none").fit(
+        odtc.OptimalTreeClassifier(max_depth=4, model="dpflow", solver="highs", time_limit=0.5, start="none").fit(
             rows[:, :-1], rows[:, -1]
         )
 

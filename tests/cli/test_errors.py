@@ -80,7 +80,7 @@ def test_a_data_file_that_cannot_be_read(tmp_path, path):
     for name in ("a.xlsx", "broken.parquet", "broken.arff"):
         (tmp_path / name).write_bytes(b"rubbish")
     (tmp_path / "broken.csv.gz").write_bytes(gzip.compress(GOOD.encode())[:-9])
-    assert path in refused_untouched("fit", path, folder=tmp_path)
+    assert path in refused_untouched("fit", "--model", "flowoct", path, folder=tmp_path)
 
 
 # options
@@ -189,7 +189,7 @@ def test_out_of_memory_is_a_sentence(tmp_path, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(run, "pose_run", no_room)
-    assert "memory" in refused_untouched("fit", "a.csv", folder=tmp_path)
+    assert "memory" in refused_untouched("fit", "--model", "flowoct", "a.csv", folder=tmp_path)
 
 
 # places to write
@@ -225,7 +225,7 @@ def test_results_that_cannot_be_written(work, words, o):
     "words",
     [
         ("build", "a.csv", "-o", "m"),
-        ("fit", "a.csv", "-o", "m"),
+        ("fit", "a.csv", "--model", "flowoct", "-o", "m"),
         ("export", "m.tree.json", "--to", "dot", "-o", "m.mps"),
     ],
 )
@@ -467,7 +467,7 @@ TREES = {
         ("show", "m.tree.json"),
         ("export", "m.tree.json", "--to", "dot", "-o", "out"),
         ("predict", "m.tree.json", "a.csv"),
-        ("fit", "a.csv", "--start", "m.tree.json"),
+        ("fit", "a.csv", "--model", "flowoct", "--start", "m.tree.json"),
     ],
     ids=lambda words: words[0],
 )
@@ -484,8 +484,12 @@ def test_unknown_exporters_and_absent_trees(work):
 
 def test_a_tree_is_no_start_for_other_data_or_a_smaller_depth(work):
     (work / "b.csv").write_text(GOOD)
-    assert "other columns or classes" in refused_untouched("fit", "b.csv", "--start", "m.tree.json", folder=work)
-    assert "--depth" in refused_untouched("fit", "a.csv", "--depth", "1", "--start", "m.tree.json", folder=work)
+    assert "other columns or classes" in refused_untouched(
+        "fit", "--model", "flowoct", "b.csv", "--start", "m.tree.json", folder=work
+    )
+    assert "--depth" in refused_untouched(
+        "fit", "--model", "flowoct", "a.csv", "--depth", "1", "--start", "m.tree.json", folder=work
+    )
 
 
 @pytest.mark.parametrize(
@@ -499,7 +503,7 @@ def test_rows_to_predict_that_do_not_fit(work, content, word):
 def test_a_word_where_the_tree_wants_a_number(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
     (tmp_path / "new.csv").write_text("x\n1\nmany\n")
-    odtc("fit", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
+    odtc("fit", "--model", "flowoct", "a.csv", "--depth", "1", "-o", "m", folder=tmp_path)
     assert "row 2" in refused_untouched("predict", "m.tree.json", "new.csv", folder=tmp_path)
 
 
@@ -547,7 +551,7 @@ def test_hostile_names_survive_the_whole_way(tmp_path, name):
             for z in "12"
         )
     )
-    facts = odtc("fit", "a.csv", "-o", "m", "--format", "lp", "--json", folder=tmp_path).facts
+    facts = odtc("fit", "--model", "flowoct", "a.csv", "-o", "m", "--format", "lp", "--json", folder=tmp_path).facts
     assert facts["verified"] and facts["train_correct"] == 4
     assert odtc("solve", "m.lp", folder=tmp_path).code == odtc("verify", "m.sol", folder=tmp_path).code == 0
     for to in ("text", "dot", "python"):
@@ -628,7 +632,7 @@ def test_what_a_first_user_met(work, words, code, parts):
 
 def test_an_explained_row_that_is_refused_is_called_by_its_own_number(work):
     (work / "n.csv").write_text("n,y\n1,a\n2,a\n3,b\n4,b\n")
-    assert odtc("fit", "n.csv", "--depth", "1", "-o", "num", folder=work).code == 0
+    assert odtc("fit", "--model", "flowoct", "n.csv", "--depth", "1", "-o", "num", folder=work).code == 0
     (work / "gap.csv").write_text("n,y\n1,a\n2,a\n,b\n4,b\n")
     assert "row 3 has no value for 'n'" in refused_untouched(
         "explain", "num.tree.json", "gap.csv", "--row", "3", folder=work
@@ -670,7 +674,7 @@ def test_signs_that_a_font_has_not_are_drawn_without_words(work):
 
 
 def test_a_comma_behind_the_last_option_is_named(done):
-    sentence = refused_untouched("fit", "a.csv", "--encoding", "auto:bins=3,", folder=done)
+    sentence = refused_untouched("fit", "--model", "flowoct", "a.csv", "--encoding", "auto:bins=3,", folder=done)
     assert "expected KEY=VALUE behind each colon and comma of the encoding 'auto:bins=3,', got nothing" in sentence
 
 

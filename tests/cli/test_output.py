@@ -15,7 +15,7 @@ def done(tmp_path_factory):
     """A folder with a.csv and the run m of it, with its model file."""
     folder = tmp_path_factory.mktemp("done")
     (folder / "a.csv").write_text(XOR)
-    assert odtc("fit", "a.csv", "--format", "mps", "-o", "m", folder=folder).code == 0
+    assert odtc("fit", "--model", "flowoct", "a.csv", "--format", "mps", "-o", "m", folder=folder).code == 0
     return folder
 
 
@@ -114,7 +114,7 @@ def test_a_full_device_behind_stdout_is_no_fault_of_ours(work, words):
 
 def test_a_closed_stdout_is_none(work):
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "a.csv", "-o", "n")],
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command("fit", "--model", "flowoct", "a.csv", "-o", "n")],
         cwd=work,
         env=environment(),
         stderr=subprocess.PIPE,

@@ -184,7 +184,13 @@ def test_the_proof_file_is_smaller_and_as_good(name, depth, tail, shared_data):
 def test_least_rows_of_a_leaf_keep_the_program_linear(shared_data):
     """balance-scale, depth 3, 40 rows in every leaf: 443 of 625 right (issue 5)."""
     fitted = odtc.fit(
-        shared_data / "balance-scale.csv", "dpflow", 3, encoding="onehot", threads=1, constraints=("leaf_rows >= 40",)
+        shared_data / "balance-scale.csv",
+        "dpflow",
+        3,
+        encoding="onehot",
+        solver="highs",
+        threads=1,
+        constraints=("leaf_rows >= 40",),
     )
     assert not fitted.model.integrality.any() and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
     assert fitted.facts["train_correct"] == 443 and min(sum(leaf.rows) for leaf in fitted.tree.leaves()) >= 40

@@ -244,7 +244,7 @@ def test_no_usable_column(scheme):
 
 
 def test_more_cells_than_a_model_can_have(monkeypatch):
-    monkeypatch.setattr("odtc.data.encoding.MOST_CELLS", 10)
+    monkeypatch.setattr("odtc.data.ranked_answers.MOST_CELLS", 10)
     with pytest.raises(DataError, match="auto:bins=16"):
         encode(made([range(9)]))
 

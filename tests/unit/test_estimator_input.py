@@ -14,7 +14,6 @@ from tests.command_line import MONKS
     [
         ({"model": None}, "model"),
         ({"model": 3}, "model"),
-        ({"solver": None}, "solver"),
         ({"solver": ["highs"]}, "solver"),
         ({"encoding": None}, "encoding"),
         ({"encoding": 3}, "encoding"),

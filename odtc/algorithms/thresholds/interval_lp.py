@@ -121,14 +121,13 @@ def _cost(search, members, tree) -> float:
 
 def _intervals(search, number, states, below, height, last, more, merged) -> Arcs:
     """The columns that bound one state: for each scale the fewest intervals that each cost its bound or more."""
-    members, found = states.members[number], states.found[number]
+    members, found = states.members[number], search.evaluated(states.found[number], height)
     if found.tried is None:  # its label costs no more than a test does
         return _joined([])
     deadline.check()
     ranked, part = search.ranked, Part(search.ranked, members)
     bounds = Bounds(part)
-    wide = int(part.original.max()) + 1
-    places = np.searchsorted(part.scale * wide + part.original, found.tried[0] * wide + found.tried[1])
+    places = part.places(*found.tried)
     bounds.learn(places, found.left, found.right)
     left, right = bounds.sides()
     begin, end = _widest(part, left, right, found.cost - ranked.price - ranked.near)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.thresholds.prefix_sums import Part, Ranked
+from odtc.algorithms.thresholds.rank_search import LEAF, NONE, Known, RankSearch
+from odtc.algorithms.thresholds.ranks import rank_rows
 from odtc.base import deadline
 
 FIRST = 5  # thresholds of each scale that are looked at first
@@ -28,8 +30,8 @@ SLACK = 0.5  # a side is searched for a bound of so much more than needed, relat
 @dataclass
 class Found:
     """What is known of the trees of a height on some rows: none costs less than `cost`, and where it is
-    `exact` one costs that. `choice` is its first test, (scale, rank), or None for a label;
-    with `lower` it is a tree of less height. `tried` holds thresholds (scale, rank), int64 (2, tried), and
+    `exact` one costs that. `choice` is its first test, (scale, rank), or None for a label; with `lower` it is a tree
+    of less height. `tried` (odtc's IntervalSearch.evaluated) holds thresholds (scale, rank), int64 (2, tried), and
     `left` and `right` what trees of the height below cost at least on their sides."""
 
     members: np.ndarray
@@ -40,6 +42,7 @@ class Found:
     tried: np.ndarray | None = None
     left: np.ndarray | None = None
     right: np.ndarray | None = None
+    known: Known | None = None
 
 
 class Bounds:
@@ -58,6 +61,11 @@ class Bounds:
         for known, values in zip(self.known, (left, right)):
             known.reshape(-1)[self.at[places]] = values
 
+    def learn_more(self, places: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Learns the greatest of what is said of a place, which may come several times."""
+        for known, values in zip(self.known, (left, right)):
+            np.maximum.at(known.reshape(-1), self.at[places], values)
+
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
         """float64 (places,) twice: bounds of the trees left and right."""
         (left, right), most = self.known, np.maximum.accumulate
@@ -67,10 +75,14 @@ class Bounds:
 
 
 class IntervalSearch:
-    """Best trees over all thresholds. `value` remembers all it finds, in `memo`, by height and packed rows."""
+    """Best trees over all thresholds (odtc.algorithms.thresholds.rank_search), and the evaluated thresholds that prove
+    them. `value` remembers all it finds, in `memo`, by height and packed rows."""
 
     def __init__(self, ranked: Ranked):
         self.ranked, self.memo = ranked, {}
+        self.rows = rank_rows(ranked.rank, ranked.loss, None, ranked.price)
+        self.search = RankSearch(self.rows, deadline.check)
+        self.values = [np.unique(ranked.rank[:, scale]) for scale in self.rows.columns]
 
     def key(self, members: np.ndarray, height: int) -> tuple[int, bytes]:
         row = np.zeros(len(self.ranked.rank), bool)
@@ -89,56 +101,72 @@ class IntervalSearch:
         leaf = float(self.ranked.loss[members].sum(axis=0).min()) if len(members) else 0.0
         if leaf <= self.ranked.near + self.ranked.price:  # a test costs its price, too
             return Found(members, leaf)
-        part = Part(self.ranked, members)
         if height == 1:
+            part = Part(self.ranked, members)
             cost, place = part.stump()
             return Found(members, cost, choice=_test(part, place))
-        best = Found(members, leaf)
-        if height > 2:
-            below = self.value(members, height - 1)
-            if below.choice is not None or below.lower:
-                best = Found(members, below.cost, lower=True)
-        return self._search(part, height, enough, best)
+        unit = self.rows.unit
+        known = self.search.value(
+            self._node(members), height, NONE if enough == np.inf else int(np.ceil(enough / unit))
+        )
+        found = Found(members, unit * min(known.lower, known.upper), known.exact, known=known)
+        if isinstance(known.test, int):
+            found.lower = True
+        elif known.test != LEAF:
+            found.choice = self._threshold(*known.test)
+        return found
 
-    def _search(self, part, height, enough, best):
-        """Tries thresholds until the bounds of all others reach the best tree, or are enough."""
-        near, price, bounds = self.ranked.near, self.ranked.price, Bounds(part)
-        left, right, tried, turn = np.zeros(part.size), np.zeros(part.size), np.zeros(part.size, bool), 0
+    def _node(self, members):
+        """These rows as a node of the search."""
+        inside = np.zeros(len(self.ranked.rank), bool)
+        inside[members] = True
+        return self.search.node_of(inside[self.rows.row])
+
+    def _threshold(self, column, rank):
+        """A test of the search as (scale, rank)."""
+        return int(self.rows.columns[column]), int(self.values[column][rank])
+
+    def evaluated(self, found: Found, height: int) -> Found:
+        """What was found, with thresholds whose values prove the bound: those of the search and, if they leave some
+        threshold open, more."""
+        if found.tried is not None or found.known is None:
+            return found
+        part = Part(self.ranked, found.members)
+        bounds, tried = Bounds(part), np.zeros(part.size, bool)
+        if height > 2 and found.known.points:
+            columns, ranks, *values = zip(*found.known.points)
+            places = part.places(*np.transpose([self._threshold(*test) for test in zip(columns, ranks)]))
+            bounds.learn_more(places, *(self.rows.unit * np.array(side, float) for side in values))
+            tried[places] = True
+        near, price, turn = self.ranked.near, self.ranked.price, 0
         while True:
             deadline.check()
-            least, cut = left + right + price, min(best.cost, enough)
-            intervals = _runs(part.parting & (least < cut - near), part.scale)
+            left, right = bounds.sides()
+            least = left + right + price
+            intervals = _runs(part.parting & (least < found.cost - near), part.scale)
             if not len(intervals[0]):
                 break
             if height == 2:
                 places = spread(*intervals, NEXT if turn else FIRST)
-                values, exact = part.stumps(places), np.ones(len(places), bool)
+                values = part.stumps(places)
             else:
                 places = _middle(*intervals, least, widest=turn % 2 == 1)
-                values, exact = self._sides(part, height, int(places[0]), cut, right)
-            cost = np.where(exact, values[0] + values[1] + price, np.inf)
-            at = int(cost.argmin())
-            if cost[at] < best.cost - near:
-                best = Found(part.members, float(cost[at]), choice=_test(part, int(places[at])))
+                values = self._sides(part, height, int(places[0]), found.cost, right)
             tried[places] = True
             bounds.learn(places, *values)
-            left, right = bounds.sides()
             turn += 1
-        best.exact = best.cost < enough
-        if not best.exact:
-            best.cost = min(best.cost, float(least[part.parting].min(initial=np.inf)))
         at = np.flatnonzero(tried)
-        best.tried = np.stack([part.scale[at], part.original[at]])
-        best.left, best.right = (known.reshape(-1)[bounds.at[at]] for known in bounds.known)
-        return best
+        found.tried = np.stack([part.scale[at], part.original[at]])
+        found.left, found.right = (known.reshape(-1)[bounds.at[at]] for known in bounds.known)
+        return found
 
     def _sides(self, part, height, place, cut, right):
-        """The values of both sides of one threshold, each (1,), and whether they are exact."""
+        """Bounds of both sides of one threshold, each (1,)."""
         more = SLACK * cut - self.ranked.price
         sides = part.sides(place)
         one = self.value(sides[0], height - 1, cut - right[place] + more)
         two = self.value(sides[1], height - 1, cut - one.cost + more)
-        return (np.array([one.cost]), np.array([two.cost])), np.array([one.exact and two.exact])
+        return np.array([one.cost]), np.array([two.cost])
 
     def tree(self, members: np.ndarray, height: int):
         """The best tree that was found on these rows, as (scale, rank, left, right); None for a label."""

@@ -92,6 +92,11 @@ class Part:
         """The cost of the best label."""
         return float(self.total.min())
 
+    def places(self, scale: np.ndarray, rank: np.ndarray) -> np.ndarray:
+        """int64: the places of these values, which occur."""
+        wide = int(self.original.max()) + 1
+        return np.searchsorted(self.scale * wide + self.original, scale * wide + rank)
+
     @cached_property
     def moved(self) -> np.ndarray:
         """float64 (places,): what the rows left of each place can cost at most, together."""

@@ -16,11 +16,11 @@ odtc.formulations.dpflow.forms:
     paths_and_resources    both
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.formulations.dpflow import constrained
+from odtc.formulations.dpflow import constrained, threshold_search
 from odtc.formulations.dpflow.forms import form, states
 from odtc.formulations.dpflow.resources import kinds
 from odtc.model.milp import Model
@@ -111,13 +111,16 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def searches(problem: Problem) -> bool:
-    """Whether `fit` needs no solver: constraints that the compiler's own search heeds."""
-    return constrained.searches(problem)
+    """Whether `fit` needs no solver: no constraints, or those that the compiler's own searches heed."""
+    return constrained.searches(problem) or threshold_search.searches(problem)
 
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> constrained.Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
-    return constrained.search(problem, start, progress, floor)
+    if constrained.searches(problem):
+        return constrained.search(problem, start, progress, floor)
+    found = threshold_search.search(problem, start, progress)
+    return replace(found, bound=max(found.bound, floor))
 
 
 def notes(problem: Problem) -> dict:

@@ -33,6 +33,12 @@ class Searched:
         Whether it is proved that there is no such tree.
     open_cases, n_cases : int
         Roots with subsets of columns that are not settled, of all.
+    phases : str
+        What was proved and searched, in words.
+    interrupted : bool
+        Whether Ctrl-C ended it.
+    fewest : bool
+        Whether it is proved that no tree of this objective has fewer leaves.
     """
 
     heap: HeapTree | None
@@ -40,6 +46,9 @@ class Searched:
     infeasible: bool
     open_cases: int
     n_cases: int
+    phases: str = ""
+    interrupted: bool = False
+    fewest: bool = False
 
 
 def sums(n_tests: int, depth: int) -> float:

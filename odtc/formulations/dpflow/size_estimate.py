@@ -2,6 +2,8 @@
 
 from math import comb
 
+MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
+MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
 
@@ -22,3 +24,14 @@ def most_points(n_tests: int, depth: int) -> int:
     """The same where sums over the tree are bounded: beside the arcs, above the last level every test of every state
     with two labels, whose order matters."""
     return most_columns(n_tests, depth - 1) + 2**depth * comb(n_tests, depth - 1) * (n_tests - depth + 1)
+
+
+def sums(n_tests: int, depth: int) -> int:
+    """The entries of the tables that are counted on the way to the values of all states, at most."""
+    return 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
+
+
+def is_small(n_tests: int, depth: int) -> bool:
+    """Whether the dynamic program is made in about half a minute and a gigabyte."""
+    columns = most_columns(n_tests, depth - short_tail(n_tests, depth))
+    return columns <= MOST_COLUMNS and sums(n_tests, depth) <= MOST_SUMS

@@ -1,0 +1,578 @@
+"""The best tree of depth 2 over all thresholds, exactly, by bounds on pairs of columns (NUMBERS method; ConTree).
+
+Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); none calls itself.
+
+Words: a node holds `order`, uint32 (columns, entries): the entries by rising rank in each column, as entry << 1 | last,
+where last marks the last entry of a block of equal ranks. Cut c of a column lies after its first c blocks. The weight
+w(c) of a cut is what the entries left of it can cost at most.
+
+For a first test on column f, l[g] and r[g] bound what the left and the right side cost with one test of column g or
+none. As left sides grow with the cut and right sides shrink, for lo <= c <= hi
+
+    l_c >= l_lo,   l_c >= l_hi - (w(hi) - w(c)),   r_c >= r_hi,   r_c >= r_lo - (w(c) - w(lo))
+
+so cuts between two evaluated ones are left out if the bounds of all pairs of columns reach the best tree, and only
+columns that can be part of a better tree are scanned at those that are left.
+"""
+
+import numpy as np
+
+POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
+NEVER = 1 << 60  # more than any cost
+
+
+def take_side(order, side, wanted, size):
+    """The order of one side of a test.
+
+    Parameters
+    ----------
+    order : uint32 (columns, entries)
+    side : uint8 (all entries,), which side each entry of the node is on
+    wanted : int, the side
+    size : int, its entries
+
+    Returns
+    -------
+    uint32 (columns, size)
+    """
+    F, n = order.shape
+    out = np.empty((F, size), np.uint32)
+    for g in range(F):
+        i = 0
+        for t in range(n):
+            e = order[g, t]
+            if side[e >> 1] == wanted:
+                out[g, i] = e & np.uint32(0xFFFFFFFE)
+                i += 1
+            if e & 1 and i > 0:
+                out[g, i - 1] |= np.uint32(1)
+    return out
+
+
+def profile(order, most, count):
+    """The blocks of each column.
+
+    Returns
+    -------
+    blocks : int64 (columns,)
+    starts : int32 (columns, entries + 1), entries left of each cut
+    weight : int64 (columns, entries + 1), what these can cost at most
+    rows : int64 (columns, entries + 1), rows of the data left of each cut
+    """
+    F, n = order.shape
+    blocks = np.zeros(F, np.int64)
+    starts, weight, rows = (
+        np.zeros((F, n + 1), np.int32),
+        np.zeros((F, n + 1), np.int64),
+        np.zeros((F, n + 1), np.int64),
+    )
+    for g in range(F):
+        b, w, c = 0, 0, 0
+        for t in range(n):
+            e = order[g, t]
+            w += most[e >> 1]
+            c += count[e >> 1]
+            if e & 1:
+                b += 1
+                starts[g, b] = t + 1
+                weight[g, b] = w
+                rows[g, b] = c
+        blocks[g] = b
+    return blocks, starts, weight, rows
+
+
+def totals(line, label, gain, most, count, stride):
+    """(cost of the best label, that label, weight, rows of the data) of the entries of one line of an order."""
+    weight, rows = 0, 0
+    value = np.zeros(max(2, stride), np.int64)
+    for t in range(len(line)):
+        e = line[t] >> 1
+        weight += most[e]
+        rows += count[e]
+        if stride == 1:
+            if gain[e] > 0:
+                value[1] += gain[e]
+            else:
+                value[0] -= gain[e]
+        else:
+            value[label[e]] += gain[e]
+    best = int(value.argmax())
+    return weight - value[best], best, weight, rows
+
+
+def gini_test(order, label, gain, stride):
+    """(column, cut) of the test that leaves the least Gini impurity, by gains; (-1, 0) if no test parts the entries."""
+    F, n = order.shape
+    K = max(2, stride)
+    total, left = np.zeros(K), np.zeros(K)
+    for t in range(n):
+        e = order[0, t] >> 1
+        if stride == 1:
+            total[1 if gain[e] > 0 else 0] += abs(gain[e])
+        else:
+            total[label[e]] += gain[e]
+    best, column, cut = -1.0, -1, 0
+    for g in range(F):
+        left[:] = 0.0
+        b = 0
+        for t in range(n - 1):
+            e = order[g, t]
+            r = e >> 1
+            if stride == 1:
+                left[1 if gain[r] > 0 else 0] += abs(gain[r])
+            else:
+                left[label[r]] += gain[r]
+            if e & 1:
+                b += 1
+                a, q, c, d = 0.0, 0.0, 0.0, 0.0
+                for k in range(K):
+                    a += left[k]
+                    q += left[k] * left[k]
+                    rest = total[k] - left[k]
+                    c += rest
+                    d += rest * rest
+                pure = (q / a if a > 0 else 0.0) + (d / c if c > 0 else 0.0)
+                if pure > best:
+                    best, column, cut = pure, g, b
+    return column, cut
+
+
+def scan_two(left, upto, weight_left, weight_whole, price):
+    """Least costs of both sides with one test of a column or none, for two labels.
+
+    `left` holds the sums of gains of each block over the left side, `upto` the prefix sums over all entries: p and q
+    are the prefix sums of both sides. Label 1 left of the test and label 0 right of it cost (positive gains) - p.
+    """
+    p = left[0] - left[0]  # 0 of the type of the gains
+    high, low, high_right, low_right = p, p, p, p
+    for b in range(len(left)):
+        p += left[b]
+        q = upto[b] - p
+        high = max(high, p)
+        low = min(low, p)
+        high_right = max(high_right, q)
+        low_right = min(low_right, q)
+    weight_right = weight_whole - weight_left
+    positive, positive_right = (weight_left + p) >> 1, (weight_right + upto[-1] - p) >> 1
+    one = min(positive, weight_left - positive)
+    two = min(positive_right, weight_right - positive_right)
+    one = min(one, price + min(positive - high, weight_left - positive + low))
+    two = min(two, price + min(positive_right - high_right, weight_right - positive_right + low_right))
+    return one, two
+
+
+def scan_labels(left, whole, first, blocks, stride, of_left, of_whole, weight_left, weight_whole, price, room):
+    """The same for more labels, whose gains lie side by side in each block; `room` is int64 (2, labels)."""
+    best, best_right, none, none_right = 0, 0, 0, 0
+    for k in range(stride):
+        room[0, k] = 0
+        room[1, k] = 0
+        none = max(none, of_left[k])
+        none_right = max(none_right, of_whole[k] - of_left[k])
+    at = first
+    for b in range(blocks - 1):
+        up, down, up_right, down_right = 0, 0, 0, 0
+        for k in range(stride):
+            here = left[at + k]
+            p = room[0, k] + here
+            q = room[1, k] + whole[at + k] - here
+            room[0, k] = p
+            room[1, k] = q
+            up = max(up, p)
+            up_right = max(up_right, q)
+            down = max(down, of_left[k] - p)
+            down_right = max(down_right, of_whole[k] - of_left[k] - q)
+        at += stride
+        best = max(best, up + down)
+        best_right = max(best_right, up_right + down_right)
+    weight_right = weight_whole - weight_left
+    return (
+        min(weight_left - none, price + weight_left - best),
+        min(weight_right - none_right, price + weight_right - best_right),
+    )
+
+
+def scan_entries(
+    line,
+    lab,
+    gain,
+    count,
+    side,
+    stride,
+    of_left,
+    of_whole,
+    weight_left,
+    weight_whole,
+    rows_left,
+    rows_whole,
+    price,
+    least,
+    sums,
+    peak,
+):
+    """The same entry by entry, for columns with many blocks, and for leaves of at least `least` rows.
+
+    `line` holds the entries in the order of the column, as in a node's order, but numbered within the node; `lab`,
+    `gain` belong to its places, `count` and `side` to the entries; `side` is 1 for entries on the left side, else 0.
+    Four costs: both sides, and both sides with leaves that have enough rows, NEVER if a side has too few. `sums` is
+    int64 (2 labels,), `peak` int64 (2, entries). There are no branches on the side, which a processor cannot predict.
+    """
+    n = len(line)
+    sums[:] = 0
+    up, up_right, none, none_right = 0, 0, 0, 0
+    for t in range(n):
+        s = np.int64(side[line[t] >> 1])
+        k = lab[t] + s * stride
+        v = sums[k] + gain[t]
+        sums[k] = v
+        up = max(up, v * s)
+        up_right = max(up_right, v * (1 - s))
+        peak[0, t] = up
+        peak[1, t] = up_right
+    for k in range(stride):
+        none = max(none, of_left[k])
+        none_right = max(none_right, of_whole[k] - of_left[k])
+    sums[:] = 0
+    rows_right = rows_whole - rows_left
+    best, best_right, held, held_right, down, down_right = 0, 0, -1, -1, 0, 0
+    behind, behind_right = 0, 0
+    for t in range(n - 1, 0, -1):
+        e = line[t] >> 1
+        s = np.int64(side[e])
+        k = lab[t] + s * stride
+        v = sums[k] + gain[t]
+        sums[k] = v
+        down = max(down, v * s)
+        down_right = max(down_right, v * (1 - s))
+        if least > 1:
+            behind += count[e] * s
+            behind_right += count[e] * (1 - s)
+        if line[t - 1] & 1:
+            both, both_right = peak[0, t - 1] + down, peak[1, t - 1] + down_right
+            best, best_right = max(best, both), max(best_right, both_right)
+            if least > 1:
+                if behind >= least and rows_left - behind >= least:
+                    held = max(held, both)
+                if behind_right >= least and rows_right - behind_right >= least:
+                    held_right = max(held_right, both_right)
+    weight_right = weight_whole - weight_left
+    one, two = weight_left - none, weight_right - none_right
+    bound, bound_right = min(one, price + weight_left - best), min(two, price + weight_right - best_right)
+    if least <= 1:
+        return bound, bound_right, bound, bound_right
+    kept = one if rows_left >= least else NEVER
+    kept_right = two if rows_right >= least else NEVER
+    if held >= 0:
+        kept = min(kept, price + weight_left - held)
+    if held_right >= 0:
+        kept_right = min(kept_right, price + weight_right - held_right)
+    return bound, bound_right, kept, kept_right
+
+
+def move_cut(sums, whole, first, size, stride, place, entry, lab, gain, starts, old, new):
+    """Brings the sums of blocks over the left side of a cut from cut `old` to cut `new`, by the shortest way."""
+    a, b, n = starts[old], starts[new], len(entry)
+    way = abs(b - a)
+    if b + size < way:
+        for i in range(first, first + size):
+            sums[i] = 0
+        a = 0
+    elif n - b + size < way:
+        for i in range(first, first + size):
+            sums[i] = whole[i]
+        a = n
+    if stride == 1:
+        for i in range(a, b):
+            e = entry[i]
+            sums[first + place[e]] += gain[e]
+        for i in range(b, a):
+            e = entry[i]
+            sums[first + place[e]] -= gain[e]
+    else:
+        for i in range(a, b):
+            e = entry[i]
+            sums[first + place[e] * stride + lab[e]] += gain[e]
+        for i in range(b, a):
+            e = entry[i]
+            sums[first + place[e] * stride + lab[e]] -= gain[e]
+
+
+def depth_two(order, label, gain, most, count, stride, price, least, need, local):
+    """The best tree of depth 2 on a node, if it costs less than `need`.
+
+    Parameters
+    ----------
+    order : uint32 (columns, entries)
+    label, gain, most, count : as in RankedRows, of all entries
+    stride, price, least : int, as in RankedRows
+    need : int, only a tree of less cost is wanted
+    local : int32 (all entries,), room
+
+    Returns
+    -------
+    cost : int, of the best tree, `need` if none costs less
+    column, cut : int, its first test; column -1 if it is a leaf, -2 if no tree costs less than `need`
+    scans : int, how many columns were scanned
+    """
+    F, n = order.shape
+    lab, own = np.empty(n, np.int32), np.empty(n, gain.dtype)
+    cap, number = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        e = order[0, i] >> 1
+        local[e] = i
+        lab[i] = label[e]
+        own[i] = gain[e]
+        cap[i] = most[e]
+        number[i] = count[e]
+    # Columns that part nothing are left out; the line behind the last column has one block, for the sums of a side.
+    column, blocks = np.empty(F, np.int64), np.empty(F + 1, np.int64)
+    place = np.empty((F + 1, n), np.int32)
+    m = 0
+    for g in range(F):
+        b = 0
+        for i in range(n):
+            e = order[g, i]
+            place[m, local[e >> 1]] = b
+            b += e & 1
+        if b > 1:
+            column[m] = g
+            blocks[m] = b
+            m += 1
+    blocks[m] = 1
+    place[m] = 0
+    first = np.zeros(m + 2, np.int64)
+    for j in range(m + 1):
+        first[j + 1] = first[j] + blocks[j] * stride
+    whole, sums = np.zeros(first[m + 1], gain.dtype), np.zeros(first[m + 1], gain.dtype)
+    for j in range(m + 1):
+        at = first[j]
+        if stride == 1:
+            for i in range(n):
+                whole[at + place[j, i]] += own[i]
+        else:
+            for i in range(n):
+                whole[at + place[j, i] * stride + lab[i]] += own[i]
+    upto = np.empty(len(whole) if stride == 1 else 1, gain.dtype)
+    if stride == 1:
+        for j in range(m + 1):
+            total = gain[0] - gain[0]
+            for i in range(first[j], first[j + 1]):
+                total += whole[i]
+                upto[i] = total
+    weight, rows = 0, 0
+    for i in range(n):
+        weight += cap[i]
+        rows += number[i]
+    room = np.zeros((2, max(2, stride)), np.int64)
+    both, peak = np.zeros(2 * max(2, stride), np.int64), np.empty((2, n if stride > 1 else 1), np.int64)
+    side = np.ones(n, np.uint8)  # 1 for the entries on the left side of the cut
+    of_whole = whole[first[m] : first[m + 1]]
+    # The best stump of every column, which is the bound of either side at both ends of its order.
+    stump, held = np.zeros(m, np.int64), np.full(m, NEVER, np.int64)
+    leaf = 0
+    if stride == 1:
+        positive = (weight + of_whole[0]) >> 1
+        leaf = min(positive, weight - positive)
+    else:
+        leaf = weight - of_whole.max()
+    best, best_column, best_cut, scans = need, -2, 0, 0
+    if leaf < best:
+        best, best_column = leaf, -1
+    by_entry = np.zeros(m + 1, np.bool_)
+    lines = m if stride > 1 else 0
+    line, line_lab, line_gain = (
+        np.empty((lines, n), np.uint32),
+        np.empty((lines, n), np.int32),
+        np.empty((lines, n), gain.dtype),
+    )
+    for j in range(m):
+        by_entry[j] = stride > 1 and (least > 1 or blocks[j] * stride > 2 * n)
+        if by_entry[j]:
+            for i in range(n):
+                e = order[column[j], i]
+                at = local[e >> 1]
+                line[j, i] = np.uint32(at << 1) | (e & np.uint32(1))
+                line_lab[j, i] = lab[at]
+                line_gain[j, i] = own[at]
+        if stride == 1:
+            stump[j], _ = scan_two(whole[first[j] : first[j + 1]], upto[first[j] : first[j + 1]], weight, weight, price)
+            held[j] = stump[j]
+        elif by_entry[j]:
+            stump[j], _, held[j], _ = scan_entries(
+                line[j],
+                line_lab[j],
+                line_gain[j],
+                number,
+                side,
+                stride,
+                of_whole,
+                of_whole,
+                weight,
+                weight,
+                rows,
+                rows,
+                price,
+                least,
+                both,
+                peak,
+            )
+        else:
+            stump[j], _ = scan_labels(
+                whole, whole, first[j], blocks[j], stride, of_whole, of_whole, weight, weight, price, room
+            )
+            held[j] = stump[j]
+    low, high = np.empty((POINTS, m), np.int64), np.empty((POINTS, m), np.int64)
+    low_mins, high_mins = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
+    at_cut, at_weight, users = np.empty(POINTS, np.int64), np.empty(POINTS, np.int64), np.empty(POINTS, np.int64)
+    stack = np.empty((POINTS, 4), np.int64)
+    starts, cut_weight, cut_rows = np.empty(n + 1, np.int32), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    starts[0] = cut_weight[0] = cut_rows[0] = 0
+    entry, now = np.empty(n, np.int32), np.zeros(m + 1, np.int64)
+    for j in np.argsort(stump):
+        if m == 0 or price >= best:
+            break
+        f, b, w, c = column[j], 0, 0, 0
+        for i in range(n):
+            e = order[f, i]
+            entry[i] = local[e >> 1]
+            w += cap[entry[i]]
+            c += number[entry[i]]
+            if e & 1:
+                b += 1
+                starts[b] = i + 1
+                cut_weight[b] = w
+                cut_rows[b] = c
+        for g in range(m + 1):  # the sums are of no entries
+            now[g] = 0
+        for i in range(len(sums)):
+            sums[i] = 0
+        users[:] = 0
+        side[:] = 0
+        for g in range(m):
+            low[0, g] = 0
+            high[0, g] = stump[g]
+            low[1, g] = stump[g]
+            high[1, g] = 0
+        least_stump = stump.min()
+        low_mins[0], high_mins[0], at_cut[0], at_weight[0] = 0, least_stump, 0, 0
+        low_mins[1], high_mins[1], at_cut[1], at_weight[1] = least_stump, 0, b, weight
+        users[0] = users[1] = 1
+        a, z = 1, b - 1
+        while a <= z and cut_rows[a] < least:
+            a += 1
+        while a <= z and rows - cut_rows[z] < least:
+            z -= 1
+        stack[0] = (a, z, 0, 1)
+        top = 1
+        while top > 0:
+            top -= 1
+            a, z, lo, hi = stack[top]
+            part = cut_weight[at_cut[hi]] - cut_weight[at_cut[lo]]
+            target = best - price
+            up, down = low_mins[lo] + high_mins[hi], low_mins[hi] + high_mins[lo] - part
+            if up >= target or down >= target:
+                users[lo] -= 1
+                users[hi] -= 1
+                continue
+            one, two = low_mins[lo] + high_mins[lo], low_mins[hi] + high_mins[hi]
+            while a <= z and one - (cut_weight[a] - at_weight[lo]) >= target:
+                a += 1
+            while a <= z and two - (at_weight[hi] - cut_weight[z]) >= target:
+                z -= 1
+            if a > z:
+                users[lo] -= 1
+                users[hi] -= 1
+                continue
+            c = (a + z) >> 1
+            w = cut_weight[c]
+            new = 0
+            while users[new] > 0:
+                new += 1
+            left_less, right_less = at_weight[hi] - w, w - at_weight[lo]
+            most_left, most_right = NEVER, NEVER
+            for g in range(m):
+                l = max(low[lo, g], low[hi, g] - left_less)
+                r = max(high[hi, g], high[lo, g] - right_less)
+                low[new, g] = l
+                high[new, g] = r
+                most_left = min(most_left, l)
+                most_right = min(most_right, r)
+            if most_left + most_right < target:
+                if stride > 1:
+                    move_cut(sums, whole, first[m], stride, stride, place[m], entry, lab, own, starts, now[m], c)
+                    side[entry[starts[now[m]] : starts[c]]] = 1
+                    side[entry[starts[c] : starts[now[m]]]] = 0
+                    now[m] = c
+                of_left = sums[first[m] : first[m + 1]]
+                kept, kept_right = NEVER, NEVER
+                for g in range(m):
+                    if low[new, g] + most_right >= target and most_left + high[new, g] >= target:
+                        continue
+                    scans += 1
+                    if by_entry[g]:
+                        l, r, k, q = scan_entries(
+                            line[g],
+                            line_lab[g],
+                            line_gain[g],
+                            number,
+                            side,
+                            stride,
+                            of_left,
+                            of_whole,
+                            w,
+                            weight,
+                            cut_rows[c],
+                            rows,
+                            price,
+                            least,
+                            both,
+                            peak,
+                        )
+                    else:
+                        move_cut(
+                            sums,
+                            whole,
+                            first[g],
+                            blocks[g] * stride,
+                            stride,
+                            place[g],
+                            entry,
+                            lab,
+                            own,
+                            starts,
+                            now[g],
+                            c,
+                        )
+                        now[g] = c
+                        if stride == 1:
+                            l, r = scan_two(
+                                sums[first[g] : first[g + 1]], upto[first[g] : first[g + 1]], w, weight, price
+                            )
+                        else:
+                            l, r = scan_labels(
+                                sums, whole, first[g], blocks[g], stride, of_left, of_whole, w, weight, price, room
+                            )
+                        k, q = l, r
+                    low[new, g] = l
+                    high[new, g] = r
+                    kept = min(kept, k)
+                    kept_right = min(kept_right, q)
+                most_left, most_right = NEVER, NEVER
+                for g in range(m):
+                    most_left = min(most_left, low[new, g])
+                    most_right = min(most_right, high[new, g])
+                if kept + kept_right < target:
+                    best, best_column, best_cut = price + kept + kept_right, f, c
+            low_mins[new], high_mins[new], at_cut[new], at_weight[new] = most_left, most_right, c, w
+            users[new] = 2
+            one = max(low_mins[lo] + most_right, most_left + high_mins[lo] - (w - at_weight[lo]))
+            two = max(most_left + high_mins[hi], low_mins[hi] + most_right - (at_weight[hi] - w))
+            below, above = (a, c - 1, lo, new), (c + 1, z, new, hi)
+            if one <= two:
+                stack[top] = above
+                stack[top + 1] = below
+            else:
+                stack[top] = below
+                stack[top + 1] = above
+            top += 2
+    return best, best_column, best_cut, scans

@@ -1,0 +1,195 @@
+"""The kernels of the search in numpy, with the same answers: columns are scanned side by side (NUMBERS method).
+
+The arguments and what is returned are those of odtc.algorithms.thresholds.depth_two, where the bounds are explained.
+"""
+
+import numpy as np
+
+from odtc.algorithms.thresholds.depth_two import NEVER
+
+CELLS = 2_000_000  # entries of a table that is held at once
+
+
+def take_side(order, side, wanted, size):
+    """The order of one side of a test, uint32 (columns, size); `side` is uint8 (all entries,)."""
+    kept = side[order >> 1] == wanted
+    block = (np.cumsum(order & 1, axis=1) - (order & 1))[kept].reshape(len(order), size)
+    out = (order[kept] & np.uint32(0xFFFFFFFE)).reshape(len(order), size)
+    if size:
+        out[:, :-1] |= (block[:, 1:] > block[:, :-1]).astype(np.uint32)
+        out[:, -1] |= 1
+    return out
+
+
+def profile(order, most, count):
+    """(blocks, starts, weight, rows) of the cuts of each column."""
+    F, n = order.shape
+    last = (order & 1).astype(bool)
+    blocks = last.sum(axis=1)
+    starts = np.zeros((F, n + 1), np.int32)
+    weight, rows = np.zeros((F, n + 1), np.int64), np.zeros((F, n + 1), np.int64)
+    line, at = np.nonzero(last)
+    cut = 1 + np.arange(len(at)) - np.repeat(np.cumsum(blocks) - blocks, blocks)
+    starts[line, cut] = at + 1
+    weight[line, cut] = np.cumsum(most[order >> 1], axis=1)[line, at]
+    rows[line, cut] = np.cumsum(count[order >> 1], axis=1)[line, at]
+    return blocks, starts, weight, rows
+
+
+def totals(line, label, gain, most, count, stride):
+    """(cost of the best label, that label, weight, rows of the data) of the entries of one line of an order."""
+    entry = line >> 1
+    value = _values(entry, label, gain, stride)
+    weight, best = int(most[entry].sum()), int(value.argmax())
+    return weight - int(value[best]), best, weight, int(count[entry].sum())
+
+
+def gini_test(order, label, gain, stride):
+    """(column, cut) of the test that leaves the least Gini impurity, by gains; (-1, 0) if no test parts the entries."""
+    best, column, cut = -1.0, -1, 0
+    total = _values(order[0] >> 1, label, gain, stride).astype(float)
+    for g, line in enumerate(order):
+        entry, ends = line >> 1, np.flatnonzero(line[:-1] & 1)
+        if not len(ends):
+            continue
+        left = np.zeros((len(entry), len(total)))
+        own = (gain[entry] > 0).astype(int) if stride == 1 else label[entry]
+        left[np.arange(len(entry)), own] = np.abs(gain[entry])
+        left = np.cumsum(left, axis=0)[ends]
+        right = total - left
+        pure = sum(
+            np.divide((side**2).sum(axis=1), side.sum(axis=1), out=np.zeros(len(ends)), where=side.sum(axis=1) > 0)
+            for side in (left, right)
+        )
+        if pure.max() > best:
+            best, column, cut = float(pure.max()), g, int(pure.argmax()) + 1
+    return column, cut
+
+
+def depth_two(order, label, gain, most, count, stride, price, least, need, local):
+    """(cost, column, cut, scans) of the best tree of depth 2 on a node, if it costs less than `need`."""
+    node = _Node(order, label, gain, most, count, stride, price, least)
+    best, test = (need, (-2, 0)) if node.leaf >= need else (node.leaf, (-1, 0))
+    if not len(node.column):
+        return best, *test, 0
+    stump = node.scan(np.zeros(0, np.int64), np.arange(len(node.column)))[1]
+    for j in np.argsort(stump, kind="stable").tolist():
+        if price >= best:
+            break
+        best, test = _best_over(node, j, stump, best, test)
+    return int(best), *test, node.scans
+
+
+def _best_over(node, j, stump, best, test):
+    """The best tree and its first test, after those that test column j first."""
+    blocks, starts, weight, rows = (part[0] for part in profile(node.order[j : j + 1], node.most, node.count))
+    entry, price = node.order[j] >> 1, node.price
+    zero = np.zeros_like(stump)
+    a, z = 1, int(blocks) - 1
+    while a <= z and rows[a] < node.least:
+        a += 1
+    while a <= z and rows[blocks] - rows[z] < node.least:
+        z -= 1
+    # (first and last cut left; of both ends the weight and the bounds of both sides by column)
+    stack = [(a, z, (0, zero, stump), (int(weight[blocks]), stump, zero))]
+    while stack:
+        a, z, (wl, l0, r0), (wh, l1, r1) = stack.pop()
+        target = best - price
+        A, B, C, D = int(l0.min()), int(l1.min()), int(r1.min()), int(r0.min())
+        if A + C >= target or B + D - (wh - wl) >= target:
+            continue
+        a = max(a, int(np.searchsorted(weight[: blocks + 1], A + D - target + wl, side="right")))
+        z = min(z, int(np.searchsorted(weight[: blocks + 1], wh - (B + C - target), side="left")) - 1)
+        if a > z:
+            continue
+        c = (a + z) >> 1
+        w = int(weight[c])
+        l, r = np.maximum(l0, l1 - (wh - w)), np.maximum(r1, r0 - (w - wl))
+        if l.min() + r.min() < target:
+            wanted = np.flatnonzero((l + r.min() < target) | (l.min() + r < target))
+            l[wanted], r[wanted], kept, kept_right = node.scan(entry[: starts[c]], wanted)
+            if kept + kept_right < target:
+                best, test = price + kept + kept_right, (int(node.column[j]), c)
+        new = (w, l, r)
+        one = max(A + int(r.min()), int(l.min()) + D - (w - wl))
+        two = max(int(l.min()) + C, B + int(r.min()) - (wh - w))
+        halves = [(a, c - 1, (wl, l0, r0), new), (c + 1, z, new, (wh, l1, r1))]
+        stack += halves[::-1] if one <= two else halves
+    return best, test
+
+
+class _Node:
+    """The columns of a node that part its entries, and their stumps on a side of a test."""
+
+    def __init__(self, order, label, gain, most, count, stride, price, least):
+        parting = (order[:, :-1] & 1).any(axis=1) if order.shape[1] else np.zeros(len(order), bool)
+        self.column = np.flatnonzero(parting)
+        self.order = order[parting]
+        self.label, self.gain, self.most, self.count = label, gain, most, count
+        self.stride, self.price, self.least, self.scans = stride, price, least, 0
+        self.leaf, _, self.weight, self.rows = (
+            totals(order[0], label, gain, most, count, stride) if len(order) else (0, 0, 0, 0)
+        )
+        self.side = np.zeros(len(most), bool)
+
+    def scan(self, left, columns):
+        """int64 (columns,) twice: what the left side (these entries) and the right side cost with a test of each column,
+        or none; and the least of those for each side with enough rows in all leaves."""
+        self.side[left] = True
+        self.scans += len(columns)
+        step = max(1, CELLS // max(1, self.order.shape[1]))
+        parts = [self._scan(columns[begin : begin + step]) for begin in range(0, len(columns), step)]
+        self.side[left] = False
+        bounds = [np.concatenate([part[which] for part in parts]) for which in (0, 1)]
+        return *bounds, *(min(part[which] for part in parts) for which in (2, 3))
+
+    def _scan(self, columns):
+        order = self.order[columns]
+        entry, cuts = order >> 1, (order & 1).astype(bool)
+        cuts[:, -1] = False  # the last block ends no cut
+        side = self.side[entry]
+        found = []
+        for here in (side, ~side):
+            weight = int((self.most[entry[0]] * here[0]).sum())
+            gain = self.gain[entry] * here.astype(self.gain.dtype)
+            count = np.cumsum(self.count[entry] * here, axis=1) if self.least > 1 else None
+            found.append(self._stumps(entry, cuts, gain, weight, count))
+        return found[0][0], found[1][0], found[0][1], found[1][1]
+
+    def _stumps(self, entry, cuts, gain, weight, count):
+        """(least cost by column, the least of all with enough rows) on one side."""
+        if self.stride == 1:
+            p = np.cumsum(gain, axis=1, dtype=np.int64)
+            positive = (weight + int(p[0, -1])) >> 1
+            leaf = min(positive, weight - positive)
+            p[~cuts] = 0
+            stump = np.minimum(positive - p.max(axis=1), weight - positive + p.min(axis=1))
+            bound = np.minimum(leaf, self.price + stump)
+            return bound, int(bound.min())
+        up = down = None
+        leaf = weight
+        for k in range(self.stride):
+            p = np.cumsum(gain * (self.label[entry] == k), axis=1, dtype=np.int64)
+            leaf = min(leaf, weight - int(p[0, -1]))
+            rest = p[:, -1:] - p
+            up, down = (p, rest) if up is None else (np.maximum(up, p), np.maximum(down, rest))
+        saved = np.where(cuts, up + down, 0)
+        bound = np.minimum(leaf, self.price + weight - saved.max(axis=1))
+        if count is None:
+            return bound, int(bound.min())
+        rows = int(count[0, -1])
+        if rows < self.least:
+            return bound, NEVER
+        enough = cuts & (count >= self.least) & (rows - count >= self.least)
+        held = np.where(enough, saved, -1).max()
+        return bound, min(leaf, self.price + weight - int(held)) if held >= 0 else leaf
+
+
+def _values(entry, label, gain, stride):
+    """int64 (labels,): what predicting each label saves on these entries."""
+    if stride == 1:
+        own = gain[entry]
+        return np.array([-own[own < 0].sum(), own[own > 0].sum()], np.int64)
+    value = np.zeros(stride, np.int64)
+    np.add.at(value, label[entry], gain[entry])
+    return value

@@ -1,0 +1,404 @@
+"""The best tree of any depth over all thresholds, by best-first search over intervals (NUMBERS method; ConTree).
+
+V_h(S), the least cost of a tree of height h on the rows S, grows with S, and by no more than what the rows that come in
+can cost. So what the sides of a threshold cost bounds those of all others of its column: for lo <= c <= hi
+
+    L_c >= L_lo,   L_c >= L_hi - (w(hi) - w(c)),   R_c >= R_hi,   R_c >= R_lo - (w(c) - w(lo))
+
+An interval holds the thresholds between two evaluated ones. The interval of least bound is halved until this bound
+reaches the best tree: until then it is a valid lower bound of all trees. Sides are searched the same way, trees of
+depth 2 by a kernel (depth_two). With leaves of at least `least` rows only the second and the fourth bound hold; the
+others are those of trees without that constraint.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.ranks import RankedRows
+
+NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
+LEAF = (-1, 0)  # in place of a test
+DIVED = 3  # trees of more height are first sought greedily
+
+
+class Node:
+    """Entries that a path of tests leaves: their order, the set of them as bytes, and as a leaf its cost and label."""
+
+    __slots__ = ("cuts", "key", "label", "leaf", "order", "rows", "weight")
+
+    def __init__(self, order: np.ndarray, key: bytes, totals: tuple[int, int, int, int]):
+        self.order, self.key, self.cuts = order, key, None
+        self.leaf, self.label, self.weight, self.rows = map(int, totals)
+
+
+class Known:
+    """What is known of the trees of one height on a set of entries.
+
+    Attributes
+    ----------
+    lower : int, no tree costs less
+    upper : int, the best tree found costs that
+    test : (column, rank), its first test; LEAF; or an int, if it is the best tree of that smaller height
+    points : (column, rank, left, right) of the evaluated tests: no trees of the height below cost less on their sides;
+        0 for a side that was not searched
+    """
+
+    __slots__ = ("lower", "points", "test", "upper")
+
+    def __init__(self, lower: int, upper: int):
+        self.lower, self.upper, self.test, self.points = lower, upper, LEAF, []
+
+    @property
+    def exact(self) -> bool:
+        """Whether the best tree found is proved."""
+        return self.lower >= self.upper
+
+    def improve(self, upper: int, test) -> None:
+        """Takes a tree that costs less."""
+        if upper < self.upper:
+            self.upper, self.test = upper, test
+
+
+class End:
+    """A cut that was evaluated, or an end of a column: the weight left of it, and bounds of the trees on both sides;
+    `grown` bounds those left of any later cut, and `grown_right` those right of any earlier one."""
+
+    __slots__ = ("grown", "grown_right", "left", "right", "weight")
+
+    def __init__(self, weight: int, left: int, right: int, grown: int | None = None, grown_right: int | None = None):
+        self.weight, self.left, self.right = weight, left, right
+        self.grown = left if grown is None else grown
+        self.grown_right = right if grown_right is None else grown_right
+
+
+class RankSearch:
+    """Best trees over all thresholds of ranked rows. `memo` remembers all it finds, by height and set of entries.
+
+    Parameters
+    ----------
+    ranked : RankedRows
+    check : called between evaluations; raises to end the search
+    found : called as found(upper, lower) with the best tree for all entries and the bound of all trees, as they change
+    """
+
+    def __init__(
+        self,
+        ranked: RankedRows,
+        check: Callable[[], None] | None = None,
+        found: Callable[[int, int], None] | None = None,
+    ):
+        self.ranked, self.chosen = ranked, Kernels()
+        self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
+        self.memo: dict[tuple[int, bytes], Known] = {}
+        self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
+        self.relaxed = RankSearch(replace(ranked, least=1), check) if ranked.least > 1 else None
+        self.dived: set[tuple[int, bytes]] = set()
+        self.root = self._node(ranked.order)
+        self.height = self.evaluated = self.serial = 0
+        self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
+
+    @property
+    def kernels(self):
+        """The kernels in numpy or compiled."""
+        return self.chosen.now
+
+    def solve(self, height: int, need: int = NONE) -> Known:
+        """The best tree of at most this height for all entries, or a bound of at least `need`; `known` has what is known
+        if `check` ends the search."""
+        self.height = height
+        return self.value(self.root, height, need)
+
+    def dive(self, height: int) -> Known:
+        """A good tree of this height for all entries, found greedily."""
+        return self._dive(self.root, height)
+
+    def known(self, height: int) -> Known:
+        """What is known of the trees of this height for all entries, also after an interruption."""
+        best = self._entry(self.root, height)
+        for less in range(height):
+            best.improve(self._entry(self.root, less).upper, less)
+        return best
+
+    def value(self, node: Node, height: int, need: int = NONE) -> Known:
+        """The best tree of this height on a node, or a bound of at least `need`."""
+        known = self._entry(node, height)
+        if known.lower < min(known.upper, need):
+            if height == 1:
+                self._stump(node, known)
+            elif height == 2:
+                self._pair(node, need, known)
+            else:
+                self._deep(node, height, need, known)
+        return known
+
+    def tree(self, height: int):
+        """The best tree found, as nested (column, rank, left, right), with None for a leaf."""
+        self.known(height)
+        return self._tree(self.root, height)
+
+    def _tree(self, node, height):
+        known = self._entry(node, height)
+        while isinstance(known.test, int):
+            height = known.test
+            known = self._entry(node, height)
+        if known.test == LEAF:
+            return None
+        column, rank = known.test
+        cut = self._cut_of(node, column, rank)
+        sides = [self._child(node, column, cut, right) for right in (False, True)]
+        if height == 2:
+            for side in sides:
+                self.value(side, 1)
+        return column, rank, *(self._tree(side, height - 1) for side in sides)
+
+    # Nodes and their cuts.
+
+    def _node(self, order, inside=True):
+        line = np.flatnonzero(np.broadcast_to(inside, self.ranked.n)).astype(np.uint32) << 1
+        self.side[:] = 0
+        self.side[line >> 1] = 1
+        return Node(order, np.packbits(self.side).tobytes(), self._totals(line))
+
+    def node_of(self, inside: np.ndarray) -> Node:
+        """The node of these entries, bool (entries,)."""
+        size = int(inside.sum())
+        return self._node(self.kernels.take_side(self.ranked.order, inside.astype(np.uint8), 1, size), inside)
+
+    def _totals(self, line):
+        ranked = self.ranked
+        return self.kernels.totals(line, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
+
+    def _entry(self, node, height):
+        known = self.memo.get((height, node.key))
+        if known is None:
+            settled = node.leaf <= self.ranked.price or not height
+            known = self.memo[height, node.key] = Known(node.leaf if settled else 0, node.leaf)
+        return known
+
+    def _cuts(self, node):
+        if node.cuts is None:
+            node.cuts = self.kernels.profile(node.order, self.ranked.most, self.ranked.count)
+        return node.cuts
+
+    def _part(self, node, column, cut, right):
+        """Marks the entries of one side; the set of them, and their number."""
+        at = int(self._cuts(node)[1][column, cut])
+        line = node.order[column]
+        line = line[at:] if right else line[:at]
+        self.side[:] = 0
+        self.side[line >> 1] = 1
+        return np.packbits(self.side).tobytes(), line
+
+    def _child(self, node, column, cut, right):
+        key, line = self._part(node, column, cut, right)
+        return Node(self.kernels.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
+
+    def _side(self, node, column, cut, right, height, need):
+        """What is known of the trees of this height on one side of a cut, or a bound of at least `need`."""
+        key, line = self._part(node, column, cut, right)
+        known = self.memo.get((height, key))
+        if known is not None and known.lower >= min(known.upper, need):
+            return known
+        child = Node(self.kernels.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
+        return self.value(child, height, need)
+
+    def _test(self, node, column, cut):
+        """A cut of a node as a test of all entries."""
+        last = node.order[column, self._cuts(node)[1][column, cut] - 1] >> 1
+        return column, int(self.ranked.rank[last, column])
+
+    def _cut_of(self, node, column, rank):
+        """A test as a cut of a node, which parts its entries."""
+        left = np.count_nonzero(self.ranked.rank[node.order[column] >> 1, column] <= rank)
+        return int(np.searchsorted(self._cuts(node)[1][column, : self._cuts(node)[0][column] + 1], left))
+
+    # Trees of height 1 and 2.
+
+    def _stump(self, node, known):
+        column, cut, cost = best_stump(node.order, self.ranked, node.weight, node.rows)
+        known.improve(cost, None if column < 0 else self._test(node, column, cut))
+        known.lower = known.upper
+
+    def _pair(self, node, need, known):
+        ranked, limit = self.ranked, min(need, known.upper)
+        cost, column, cut, _ = self.kernels.depth_two(
+            node.order,
+            ranked.label,
+            ranked.gain,
+            ranked.most,
+            ranked.count,
+            ranked.stride,
+            ranked.price,
+            ranked.least,
+            limit,
+            self.local,
+        )
+        self.evaluated += 1
+        self.chosen.renew()
+        if column >= 0:
+            known.improve(int(cost), self._test(node, int(column), int(cut)))
+        known.lower = max(known.lower, int(cost))
+
+    # Deeper trees.
+
+    def _deep(self, node, height, need, known):
+        """Halves intervals of cuts, that of the least bound first, until no bound is below what is needed."""
+        if height > DIVED:
+            self._dive(node, height)
+        if node is self.root and height - 1 in self.given_up:
+            below = self._entry(node, height - 1)
+        else:
+            below = self.value(node, height - 1, min(need, known.upper) if height > DIVED else NONE)
+        known.improve(below.upper, height - 1)
+        if known.lower >= min(known.upper, need):
+            return
+        heap = self._columns(node, below)
+        while True:
+            bound = heap[0][0] if heap else NONE
+            known.lower = max(known.lower, min(known.upper, need, bound))
+            if node is self.root and height == self.height:
+                self.found(known.upper, known.lower)
+            if bound >= min(known.upper, need):
+                break
+            self.check()
+            halves = self._halve(node, height, need, known, heap[0])
+            heappop(heap)
+            for half in halves:
+                heappush(heap, half)
+
+    def _dive(self, node, height):
+        """A tree that is found greedily: below the first test of the best tree of depth 2, and below that of least Gini
+        impurity."""
+        known = self._entry(node, height)
+        if known.exact or (height, node.key) in self.dived:
+            return known
+        self.dived.add((height, node.key))
+        self.check()
+        if height < 2:
+            return self.value(node, height)
+        two = self.value(node, 2)
+        known.improve(two.upper, 2)
+        if height == 2 or known.exact:
+            return known
+        tests = [] if isinstance(two.test, int) or two.test == LEAF else [(two.test[0], self._cut_of(node, *two.test))]
+        column, cut = self.kernels.gini_test(node.order, self.ranked.label, self.ranked.gain, self.ranked.stride)
+        tests += [(int(column), int(cut))] if column >= 0 and (column, cut) not in tests else []
+        for column, cut in tests:
+            rows = int(self._cuts(node)[3][column, cut])
+            if min(rows, node.rows - rows) >= self.ranked.least:
+                sides = [self._dive(self._child(node, column, cut, right), height - 1) for right in (False, True)]
+                known.improve(self.ranked.price + sides[0].upper + sides[1].upper, self._test(node, column, cut))
+        return known
+
+    def _columns(self, node, below):
+        """One interval for all cuts of each column; the column of the tree of the height below begins at its test."""
+        blocks, _, weight, rows = self._cuts(node)
+        heap, price, least = [], self.ranked.price, self.ranked.least
+        first = (-1, 0)
+        if not isinstance(below.test, int) and below.test != LEAF:
+            first = below.test[0], self._cut_of(node, *below.test)
+        low, high = End(0, 0, below.lower, 0, 0), End(node.weight, below.lower, 0, 0, 0)
+        for column in range(len(blocks)):
+            a, z = 1, int(blocks[column]) - 1
+            if least > 1:
+                a = max(a, int(np.searchsorted(rows[column, : z + 2], least)))
+                z = min(z, int(np.searchsorted(rows[column, : z + 2], node.rows - least, side="right")) - 1)
+            if a <= z:
+                place = first[1] if column == first[0] and a <= first[1] <= z else 0
+                bound = price + max(0, 2 * below.lower - node.weight)
+                heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
+        heapify(heap)
+        return heap
+
+    def _number(self):
+        self.serial += 1
+        return self.serial
+
+    def _halve(self, node, height, need, known, interval):
+        """Evaluates a cut of an interval, and returns what is left of it on both sides."""
+        bound, _, _, column, a, z, low, high, place = interval
+        price = self.ranked.price
+        target = min(known.upper, need) - price
+        weight = self._cuts(node)[2][column]
+        # No cut is left of which the bounds are together below the target.
+        a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
+        z = min(
+            z, int(weight[: z + 1].searchsorted(high.weight - (high.left + high.grown_right - target), side="left")) - 1
+        )
+        if a > z:
+            return []
+        cut = place if a <= place <= z else (a + z) >> 1
+        new = self._evaluate(node, height, known, target, column, cut, low, high)
+        width = new.weight - low.weight, high.weight - new.weight
+        under = max(bound, price + low.grown + new.grown_right, price + new.left + low.right - width[0])
+        over = max(bound, price + new.grown + high.grown_right, price + high.left + new.right - width[1])
+        halves, cutoff = [], min(known.upper, need)
+        if a < cut and under < cutoff:
+            halves.append((under, -width[0], self._number(), column, a, cut - 1, low, new, 0))
+        if cut < z and over < cutoff:
+            halves.append((over, -width[1], self._number(), column, cut + 1, z, new, high, 0))
+        return halves
+
+    def _evaluate(self, node, height, known, target, column, cut, low, high):
+        """Searches the sides of a cut as far as it takes to know whether it is part of a better tree, and somewhat
+        farther, since the bounds serve its neighbours."""
+        weight = int(self._cuts(node)[2][column, cut])
+        left = max(low.grown, high.left - (high.weight - weight))
+        right = max(high.grown_right, low.right - (weight - low.weight))
+        slack = min(min(weight - low.weight, high.weight - weight) // 2, (target + self.ranked.price) // 2)
+        at, n = int(self._cuts(node)[1][column, cut]), node.order.shape[1]
+        bounds, found = [left, right], [None, None]
+        for one in (False, True) if 2 * at <= n else (True, False):
+            if bounds[0] + bounds[1] < target + slack:
+                found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slack)
+                bounds[one] = max(bounds[one], found[one].lower)
+        test = self._test(node, column, cut)
+        known.points.append((*test, *(side.lower if side else 0 for side in found)))
+        if all(found):
+            known.improve(self.ranked.price + found[0].upper + found[1].upper, test)
+        if self.relaxed is None:
+            return End(weight, *bounds)
+        need = target + slack
+        grown = [self.relaxed._side(node, column, cut, one, height - 1, need).lower for one in (False, True)]
+        return End(weight, *bounds, *grown)
+
+
+def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[int, int, int]:
+    """The best test of a node whose sides are leaves.
+
+    Parameters
+    ----------
+    order : uint32 (columns, entries)
+    ranked : RankedRows
+    weight, rows : int, what the entries can cost at most, and their rows of the data
+
+    Returns
+    -------
+    (column, cut, cost); column -1 if no test parts the entries into sides with enough rows
+    """
+    best = -1, 0, NONE
+    for column, line in enumerate(order):
+        entry, ends = line >> 1, np.flatnonzero(line[:-1] & 1)
+        left = np.cumsum(ranked.count[entry])[ends]
+        enough = (left >= ranked.least) & (rows - left >= ranked.least)
+        if not enough.any():
+            continue
+        if ranked.stride == 1:
+            p = np.cumsum(ranked.gain[entry], dtype=np.int64)
+            positive = (weight + int(p[-1])) >> 1
+            cost = positive + np.minimum(-p[ends], weight - 2 * positive + p[ends])
+        else:
+            up = down = 0
+            for k in range(ranked.stride):
+                p = np.cumsum(np.where(ranked.label[entry] == k, ranked.gain[entry], 0), dtype=np.int64)
+                up, down = np.maximum(up, p[ends]), np.maximum(down, p[-1] - p[ends])
+            cost = weight - up - down
+        cost = np.where(enough, cost + ranked.price, NONE)
+        at = int(cost.argmin())
+        if cost[at] < best[2]:
+            best = column, at + 1, int(cost[at])
+    return best

@@ -1,0 +1,245 @@
+"""Ranked columns and reduced weights: the data of a search over all thresholds (NUMBERS method).
+
+Every column of numbers is replaced by dense ranks: a threshold of column f is a rank r, and the rows of rank <= r go
+left. A test with two answers is a column of two ranks. A missing number has the highest rank of its column, since it
+goes right at every threshold; the last threshold then tests whether the number is missing.
+
+Costs are counted above what no tree can avoid, in whole multiples of one unit. Rows of equal ranks move together, so
+what they cost together is what matters: with two labels only the difference of the two costs, with more labels one
+entry for each label that costs less than the worst one.
+
+    cost of a leaf on rows S = Σ_{e in S} most[e] - max_k Σ_{e in S, label[e] = k} gain[e]                    (labels)
+    cost of a leaf on rows S = min(Σ positive gains, Σ |negative gains|)                                 (two labels)
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, lcm
+
+import numpy as np
+
+WHOLE = 2**40  # units of one loss at most, where weights are whole multiples of a unit
+FINE = 2**46  # units of all losses together, where they are not
+SMALL = 2**29  # sums below this are held in int32
+NO_RADIX = 2**62
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """Rows of the search: entries of equal ranks in all columns always go the same way.
+
+    Attributes
+    ----------
+    rank : uint32 (entries, columns)
+    label : int32 (entries,), the label that the gain is for; all 0 with two labels
+    gain : int32 or int64 (entries,), what predicting the label saves; with two labels cost of label 0 less that of 1
+    most : int64 (entries,), what the entry can cost at most
+    count : int64 (entries,), rows of the data
+    stride : labels, 1 if the gains are differences of two labels
+    price : int, of a branch node
+    least : int, rows of the data that each leaf must have
+    floor : float, what no tree can avoid
+    unit : float, a cost c of the search is floor + unit * c in units of loss
+    columns : int64 (columns,), the given column that each column is
+    alias : int64 (given columns,), the column that a given one is equal to or mirrors, -1 if it is constant
+    kind : int64 (given rows,), the merged row of each given row
+    row : int64 (entries,), the merged row of each entry
+    """
+
+    rank: np.ndarray
+    label: np.ndarray
+    gain: np.ndarray
+    most: np.ndarray
+    count: np.ndarray
+    stride: int
+    price: int
+    least: int
+    floor: float
+    unit: float
+    columns: np.ndarray
+    alias: np.ndarray
+    kind: np.ndarray
+    row: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Entries."""
+        return len(self.most)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """uint32 (columns, entries): entries by rising rank, as entry << 1 | 1 at the last one of a rank, else << 1."""
+        order = np.empty(self.rank.shape[::-1], np.uint32)
+        small = self.rank.max(initial=0) < 2**16  # numpy sorts 16 bits by counting
+        for f, line in enumerate(order):
+            column = self.rank[:, f].astype(np.uint16) if small else self.rank[:, f]
+            by_rank = np.argsort(column, kind="stable")
+            line[:] = by_rank << 1
+            line[:-1] |= np.diff(column[by_rank].astype(np.int64)) > 0
+            line[-1:] |= 1
+        return order
+
+    def cost(self, value: float) -> float:
+        """A cost of the search in units of loss."""
+        return self.floor + self.unit * value
+
+
+def rank_columns(X: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Dense ranks of columns of numbers; missing numbers (NaN) come last.
+
+    Parameters
+    ----------
+    X : float (rows, columns)
+
+    Returns
+    -------
+    rank : uint32 (rows, columns)
+    values : per column the distinct numbers in rising order, float64, without NaN
+    """
+    rank, values = np.empty(X.shape, np.uint32), []
+    for f in range(X.shape[1]):
+        distinct, rank[:, f] = np.unique(X[:, f], return_inverse=True)
+        values.append(distinct[:-1] if len(distinct) and np.isnan(distinct[-1]) else distinct)
+    return rank, values
+
+
+def rank_rows(
+    rank: np.ndarray,
+    loss: np.ndarray,
+    count: np.ndarray | None = None,
+    price: float = 0.0,
+    least: int = 1,
+    scale: int = 1,
+) -> RankedRows:
+    """The data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
+
+    Parameters
+    ----------
+    rank : int (rows, columns), dense or not
+    loss : float (rows, labels), what predicting a label costs on a row
+    count : int (rows,), rows of the data that each row is; None for 1
+    price : float, of a branch node, in units of loss
+    least : int, rows of the data that each leaf must have
+    scale : int, costs are multiplied by it and a branch node costs 1 more, so that of equal costs the
+        tree with fewer branch nodes is cheaper; 1 for costs as they are
+
+    Returns
+    -------
+    RankedRows
+    """
+    count = np.ones(len(rank), np.int64) if count is None else count
+    columns, alias, dense = _distinct_columns(rank)
+    kind, first = merge_rows(dense)
+    loss = np.stack([np.bincount(kind, column, len(first)) for column in np.asarray(loss, float).T], axis=1)
+    rows = np.bincount(kind, count, len(first)).astype(np.int64)
+    floor = float(loss.min(axis=1).sum())
+    loss -= loss.min(axis=1, keepdims=True)
+    whole, price, unit = _in_units(loss, price)
+    whole, unit, price = whole * scale, unit / scale, price * scale + (scale > 1)
+    dense = dense[first]
+    if loss.shape[1] == 2 and least <= 1:
+        gain = whole[:, 0] - whole[:, 1]
+        kept = np.flatnonzero(gain)
+        entry, label, gain, most, stride = kept, np.zeros(len(kept), np.int32), gain[kept], np.abs(gain[kept]), 1
+        rows = rows[kept]
+    else:
+        entry, label, gain, most, rows = _entries(whole, rows, least)
+        stride = loss.shape[1]
+    small = int(most.sum()) + price < SMALL
+    return RankedRows(
+        np.ascontiguousarray(dense[entry]),
+        label,
+        gain.astype(np.int32 if small else np.int64),
+        most,
+        rows,
+        stride,
+        price,
+        max(1, least),
+        floor,
+        unit,
+        columns,
+        alias,
+        kind,
+        entry,
+    )
+
+
+def merge_rows(rank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of equal ranks as one kind, in the order in which they first appear.
+
+    Parameters
+    ----------
+    rank : int (rows, columns)
+
+    Returns
+    -------
+    kind : int64 (rows,)
+    first : int64 (kinds,), the first row of each kind
+    """
+    key, n_keys = np.zeros(len(rank), np.int64), 1
+    for column in rank.T:
+        wide = int(column.max(initial=0)) + 1
+        if n_keys * wide >= NO_RADIX:  # the number of the row would overflow: those seen so far are numbered afresh
+            seen, key = np.unique(key, return_inverse=True)
+            n_keys = len(seen)
+            if n_keys == len(rank):  # all rows differ already
+                break
+        key, n_keys = key * wide + column, n_keys * wide
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    by_place = np.argsort(first)
+    number = np.empty_like(by_place)
+    number[by_place] = np.arange(len(by_place))
+    return number[kind.reshape(-1)], first[by_place]
+
+
+def _distinct_columns(rank):
+    """(given columns that are kept, what each given column is, their dense ranks uint32 (rows, kept))."""
+    alias, kept, dense, seen = np.full(rank.shape[1], -1), [], [], {}
+    for f, column in enumerate(rank.T):
+        present = np.zeros(int(column.max(initial=0)) + 1, bool)
+        present[column] = True
+        if present.sum() < 2:
+            continue
+        ranks = (np.cumsum(present) - 1).astype(np.uint32)[column]
+        mirrored = ranks.max() - ranks
+        place = seen.get(ranks.tobytes(), seen.get(mirrored.tobytes()))
+        if place is None:
+            place = seen[ranks.tobytes()] = len(kept)
+            kept.append(f)
+            dense.append(ranks)
+        alias[f] = place
+    ranks = np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.uint32)
+    return np.array(kept, np.int64), alias, ranks
+
+
+def _in_units(loss, price):
+    """(losses, price, unit): as whole numbers of the greatest unit of which all are multiples; of a small one, if
+    that would be smaller still."""
+    values = [Fraction(value) for value in np.unique(loss[loss > 0])[:10_000].tolist()]
+    values += [Fraction(price).limit_denominator(10**9)] if price > 0 else []
+    if values and len(np.unique(loss)) <= 10_000:
+        below = lcm(*(value.denominator for value in values))
+        unit = Fraction(gcd(*(int(value * below) for value in values)), below)
+        if float(max(values) / unit) < WHOLE and float(loss.sum()) / float(unit) < FINE:
+            return (
+                np.rint(loss / float(unit)).astype(np.int64),
+                round(values[-1] / unit) if price > 0 else 0,
+                float(unit),
+            )
+    unit = max(float(loss.max(axis=1).sum()), price) / FINE or 1.0
+    return np.rint(loss / unit).astype(np.int64), round(price / unit), unit
+
+
+def _entries(whole, rows, least):
+    """(row, label, gain, most, count) of the entries of rows with any labels: one for each label that saves some."""
+    most = whole.max(axis=1)
+    gain = most[:, None] - whole
+    needed = gain > 0
+    if least > 1:
+        needed[most == 0, 0] = True  # rows without a cost still count
+    entry, label = np.nonzero(needed)
+    head = np.ones(len(entry), bool)  # the first entry of a row carries what it can cost, and its count
+    head[1:] = np.diff(entry) > 0
+    at = np.where(head, 1, 0)
+    return entry, label.astype(np.int32), gain[entry, label], most[entry] * at, rows[entry] * at

@@ -1,0 +1,118 @@
+"""What rows answer to many nested tests, held as ranks instead of one dense boolean column for each test.
+
+Thresholds of one feature are nested: a row answers 1 to those below its number. So the rank of the row, how many of
+them it lies above, says as much as all the columns. The answers to single tests follow from the ranks; the dense
+table is made only if a formulation asks for it, and its size is checked before.
+"""
+
+import numpy as np
+
+from odtc.errors import DataError
+
+# 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
+MOST_CELLS = 2**32
+
+
+class RankedAnswers:
+    """bool (rows, tests), read-only: row i answers rank[i, scale[j]] > place[j] to test j.
+
+    It is indexed like an array. `numpy.asarray` and whatever else an array has make the dense table.
+
+    Attributes
+    ----------
+    rank : uint32 (rows, scales), how many tests of the scale the row answers with 1
+    scale, place : int64 (tests,)
+    """
+
+    dtype = np.dtype(bool)
+    ndim = 2
+
+    def __init__(self, rank: np.ndarray, scale: np.ndarray, place: np.ndarray):
+        self.rank, self.scale, self.place, self._dense = rank, scale, place, None
+        for array in (rank, scale, place):
+            array.setflags(write=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rank), len(self.scale)
+
+    @property
+    def size(self) -> int:
+        return len(self.rank) * len(self.scale)
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+    def setflags(self, write: bool) -> None:
+        """It is read-only as it is."""
+
+    @property
+    def dense(self) -> np.ndarray:
+        """bool (rows, tests). Raises DataError if there are too many cells."""
+        if self._dense is None:
+            require_cells(*self.shape)
+            dense = np.empty(self.shape, bool)
+            for scale in np.unique(self.scale):
+                tests = np.flatnonzero(self.scale == scale)
+                dense[:, tests] = self.rank[:, scale, None] > self.place[tests]
+            dense.setflags(write=False)
+            self._dense = dense
+        return self._dense
+
+    def __getitem__(self, key):
+        if self._dense is not None:
+            return self._dense[key]
+        rows, tests = key if isinstance(key, tuple) else (key, slice(None))
+        rows, tests = (_numbers(part) for part in (rows, tests))
+        if isinstance(tests, slice):
+            tests = np.arange(self.shape[1])[tests]
+            if isinstance(rows, np.ndarray) and rows.ndim == 1:
+                require_cells(len(rows), len(tests))
+                return self.rank[np.ix_(rows, self.scale[tests])] > self.place[tests]
+        return self.rank[rows, self.scale[tests]] > self.place[tests]
+
+    def __array__(self, dtype=None, copy=None):
+        return self.dense if dtype is None else self.dense.astype(dtype)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.dense, name)
+
+    def __invert__(self):
+        return ~self.dense
+
+    def __xor__(self, other):
+        return self.dense ^ other
+
+    def __eq__(self, other):
+        return self.dense == other
+
+    __hash__ = None
+
+    def find(self, column: np.ndarray) -> int | None:
+        """The test that answers this column, bool (rows,), or its complement; None if there is none."""
+        for ones in (column, ~column):
+            if not ones.any() or ones.all():
+                return None
+            below = self.rank[~ones].max(axis=0)
+            apart = np.flatnonzero(below < self.rank[ones].min(axis=0))
+            at = np.flatnonzero(np.isin(self.scale, apart) & (self.place == below[self.scale])) if len(apart) else apart
+            if len(at):
+                return int(at[0])
+        return None
+
+
+def require_cells(rows: int, tests: int) -> None:
+    """Raises DataError if a dense table of so many rows and tests is too large."""
+    if rows * tests > MOST_CELLS:
+        raise DataError(
+            f"expected at most {MOST_CELLS:,} binary cells, got {tests:,} tests on {rows:,} rows; take fewer "
+            "thresholds, as in --encoding auto:bins=16, or --model auto, which needs no column for each threshold"
+        )
+
+
+def _numbers(key):
+    """A mask as the numbers where it is true."""
+    array = key if isinstance(key, slice) else np.asarray(key)
+    return np.flatnonzero(array) if isinstance(array, np.ndarray) and array.dtype == bool else array

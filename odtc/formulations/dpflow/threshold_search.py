@@ -1,0 +1,233 @@
+"""The search of a problem over all its tests, in phases: at every moment it has the best tree so far and a bound.
+
+First a good tree of the problem's depth is found greedily, then the trees of less depth are proved, as long as that
+takes a small part of the time, and then those of its depth. What ends the search, a time limit or Ctrl-C, leaves the
+best tree of all phases, which is no worse than the one that was known before, and the bound of the open intervals
+(odtc.algorithms.thresholds.rank_search).
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
+from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
+from odtc.base import deadline
+from odtc.data.threshold_scales import Scales
+from odtc.errors import TimeLimitReached
+from odtc.formulations.dpflow import interval_model, size_estimate
+from odtc.formulations.dpflow.constrained import Searched
+from odtc.formulations.dpflow.program import Program
+from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+ROWS = ("leaf_rows",)  # the constraints that the search keeps
+PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
+PHASE = 60.0  # seconds for them at most
+PROGRAM = 60.0  # seconds for the dynamic program at most
+SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
+OFTEN = 0.05  # seconds between two reports
+
+
+def searches(problem: Problem) -> bool:
+    """Whether the search takes all that the problem asks for: constraints, and no special form of the file."""
+    params = problem.params
+    plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
+    return plain and all(given.name in ROWS for given in problem.constraints)
+
+
+class ThresholdSearch:
+    """The search of one problem.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : HeapTree or None, a tree that is known
+    tell : called with (bound, objective, phase in words) now and then
+    """
+
+    def __init__(
+        self, problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
+    ):
+        self.problem, self.start, self.tell = problem, start, tell
+        encoded = problem.encoded
+        self.scales = Scales.of(encoded)
+        self.ranked: RankedRows = rank_rows(
+            self.scales.rank, encoded.loss, encoded.copies, branch_price(problem), least_rows(problem)
+        )
+        self.search = RankSearch(self.ranked, self._check, self._found)
+        self.share = 1 - problem.params.lambda_
+        self.began = self.told = time.monotonic()
+        self.height, self.proved = 0, []
+
+    @property
+    def bound(self) -> float:
+        """No tree has a lower objective."""
+        return self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).lower)
+
+    @property
+    def upper(self) -> float:
+        """The objective of the best tree that the search has found."""
+        return self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).upper)
+
+    @property
+    def phase(self) -> str:
+        """What is proved, and what is searched, in words."""
+        return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), f"depth {self.height}"])
+
+    def run(self) -> Searched:
+        """Searches until the proof, the end of the time (odtc.base.deadline) or Ctrl-C."""
+        depth = self.problem.topology.depth
+        interrupted = False
+        try:
+            self._phases(depth)
+            return self.smallest(self._best(depth)[0])
+        except TimeLimitReached:
+            pass
+        except KeyboardInterrupt:
+            interrupted = True
+        heap, paid = self._best(depth)
+        return Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted)
+
+    def smallest(self, heap: HeapTree) -> Searched:
+        """Of the best trees one with the fewest leaves, by a second price that counts branch nodes only among trees of
+        equal cost; as long as that takes no more evaluations than twice those of the proof, or some. (Counted, not
+        timed: the same data has the same tree on any machine, unless the time ends.)
+
+        Parameters
+        ----------
+        heap : HeapTree, one of the best trees
+
+        Returns
+        -------
+        Searched
+        """
+        problem, depth, paid, fewest = self.problem, self.problem.topology.depth, objective(self.problem, heap), True
+        scale = 2**depth
+        ranked = rank_rows(
+            self.scales.rank,
+            problem.encoded.loss,
+            problem.encoded.copies,
+            branch_price(problem),
+            least_rows(problem),
+            scale,
+        )
+        most = max(SOME / max(1, ranked.rank.size), 2 * self.search.evaluated)
+
+        def check():
+            deadline.check()
+            if search.evaluated > most:
+                raise TimeLimitReached("enough trees were looked at for the fewest leaves")
+
+        search = RankSearch(ranked, check)
+        need = self._units(paid) * scale + heap.n_branch_nodes
+        try:
+            search.solve(depth, need)
+        except (TimeLimitReached, KeyboardInterrupt):
+            fewest = False
+        if search.known(depth).upper < need:
+            found = self.heap(search, depth)
+            if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
+                heap, paid = found, objective(problem, found)
+        return Searched(heap, paid, False, 0, 1, self.phase, fewest=fewest)
+
+    def _phases(self, depth):
+        need = self._known_cost()
+        self.height = depth
+        self.search.dive(depth)
+        for height in range(min(2, depth), depth):
+            self.height = height
+            try:
+                with deadline.within(deadline.time_share(PHASE, PART)):
+                    self.search.solve(height)
+                self.proved.append(height)
+            except TimeLimitReached:
+                deadline.check()
+                self.search.given_up.add(height)
+        self.height = depth
+        self.search.solve(depth, need)
+        self.proved.append(depth)
+
+    def _known_cost(self) -> int:
+        """The cost of the tree that is known in units of the search, rounded up; only trees of less are needed."""
+        if self.start is None:
+            return NONE
+        return self._units(objective(self.problem, self.start))
+
+    def _units(self, paid: float) -> int:
+        """An objective in units of the search, rounded up."""
+        units = (paid / self.share - self.ranked.floor) / self.ranked.unit
+        return max(0, int(np.ceil(units * (1 + 1e-12) - 1e-6)))
+
+    def _best(self, depth) -> tuple[HeapTree, float]:
+        found = self.heap(self.search, depth)
+        paid = objective(self.problem, found)
+        if self.start is not None and (known := objective(self.problem, self.start)) < paid:
+            return self.start, known
+        return found, paid
+
+    def heap(self, search: RankSearch, depth: int) -> HeapTree:
+        """The best tree that a search has found."""
+        test, _ = blank_arrays(self.problem.topology)
+        stack = [(1, search.tree(depth))]
+        while stack:
+            node, tree = stack.pop()
+            if tree is not None:
+                column, rank, *below = tree
+                test[node] = self.test(column, rank)
+                stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
+        return settle(test, self.problem.encoded)
+
+    def test(self, column: int, rank: int) -> int:
+        """The test of the encoding that a rank of a column is."""
+        scale = self.ranked.columns[column]
+        return int(self.scales.test(scale, np.unique(self.scales.rank[:, scale])[rank]))
+
+    def _check(self):
+        deadline.check()
+        if self.tell is not None and time.monotonic() > self.told + OFTEN:
+            self._say()
+
+    def _found(self, upper, lower):
+        if self.tell is not None and time.monotonic() > self.told + OFTEN:
+            self._say()
+
+    def _say(self):
+        self.told = time.monotonic()
+        self.tell(self.bound, self.upper, self.phase)
+
+
+def search(
+    problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
+) -> Searched:
+    """The best tree of a problem, with its proof or a bound.
+
+    Few tests of two answers each are proved by the dynamic program (odtc.formulations.dpflow.program), if that is small
+    enough and ends in half of the time; all others by the search over thresholds.
+
+    Parameters
+    ----------
+    problem : Problem, of a formulation with a price of branch nodes
+    start : HeapTree or None, a tree that is known; what comes back is no worse
+    tell : called with (bound, objective, phase in words) now and then
+
+    Returns
+    -------
+    Searched
+    """
+    depth = problem.topology.depth
+    if not interval_model.worth(problem.encoded) and size_estimate.is_small(problem.encoded.n_tests, depth):
+        try:
+            with deadline.within(deadline.time_share(PROGRAM, 0.5)):
+                heap = problem.derived(Program).optimal()
+            return ThresholdSearch(problem, heap, tell).smallest(heap)
+        except TimeLimitReached:
+            pass  # the search has a tree and a bound at every moment
+        except KeyboardInterrupt:
+            if start is None:
+                raise
+            return Searched(start, 0.0, False, 1, 1, "the dynamic program", interrupted=True)
+    return ThresholdSearch(problem, start, tell).run()

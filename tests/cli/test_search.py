@@ -1,0 +1,69 @@
+"""`odtc fit` without a model or a solver: the search proves the tree, or hands in the best one and a bound."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tests.command_line import MONKS, Said, environment
+from tests.command_line import odtc as command
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Five numeric columns of noise: depth 4 takes minutes."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 60, (1200, 5)), rng.integers(0, 3, 1200)]).tolist()
+    (tmp_path / "wide.csv").write_text("\n".join(["a,b,c,d,e,y", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return tmp_path
+
+
+def test_the_tree_is_proved_without_a_solver_and_a_named_one_runs(tmp_path):
+    ours = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", "--json", folder=tmp_path).facts
+    assert (ours["solver"], ours["termination"], ours["objective"], ours["bound"]) == ("odtc", "optimal", 27, 27)
+    assert ours["fewest_leaves"] and ours["verified"] and ours["files"] == ["a.tree.json"]
+    words = ("--encoding", "onehot", "--solver", "highs", "-o", "b", "--json")
+    theirs = command("fit", MONKS / "monks-1.csv", *words, folder=tmp_path).facts
+    assert theirs["solver"].startswith("HiGHS") and theirs["objective"] == 27 and "b.sol" in theirs["files"]
+
+
+def test_of_the_best_trees_it_has_the_fewest_leaves(tmp_path):
+    (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(f"{x},{x * 7 % 10},{int(x > 4)}\n" for x in range(10)))
+    facts = command("fit", "a.csv", "--depth", 3, "--json", folder=tmp_path).facts
+    assert (facts["objective"], facts["n_leaves"], facts["fewest_leaves"]) == (0, 2, True)
+
+
+def test_at_a_limit_it_has_a_tree_no_worse_than_carts_and_a_bound(wide):
+    facts = command("fit", "wide.csv", "--depth", 4, "--time-limit", 2, "--json", folder=wide).facts
+    assert facts["termination"] == "time_limit" and facts["verified"]
+    assert 0 <= facts["bound"] <= facts["objective"] and facts["train_correct"] >= facts["cart_train_correct"]
+
+
+def test_ctrl_c_hands_in_what_is_known(wide):
+    hear = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from odtc.formulations.dpflow import threshold_search as t; run = t.ThresholdSearch._phases; "
+        "t.ThresholdSearch._phases = lambda self, depth: (open('begun', 'w').close(), run(self, depth)); "
+        "from odtc.cli.app import main; main()"
+    )
+    words = [sys.executable, "-c", hear, "fit", "wide.csv", "--depth", "4", "-o", "m", "--json"]
+    process = subprocess.Popen(
+        words, cwd=wide, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while not (wide / "begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+        process.wait()
+    said = Said(process.returncode, out, err)
+    assert said.code == 0, err
+    assert said.facts["termination"] == "interrupted" and said.facts["verified"]
+    assert 0 <= said.facts["bound"] <= said.facts["objective"]

@@ -1,0 +1,159 @@
+"""The search over ranks against trying every tree: kernels compiled and in numpy, interruptions, ties, costs."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
+
+MODES = ["never", "always"] if compiled.available() else ["never"]
+SEEDS = range(300)
+
+
+@pytest.fixture(params=MODES)
+def mode(request, monkeypatch):
+    monkeypatch.setenv(compiled.VARIABLE, request.param)
+    monkeypatch.setattr(compiled, "_loaded", [])
+    return request.param
+
+
+def instance(seed):
+    """Random ranks with ties and duplicates; losses with weights or any costs; counts, a price, a least leaf size."""
+    random = np.random.default_rng(seed)
+    n, columns, K = random.integers(2, 25), random.integers(1, 5), random.integers(2, 5)
+    rank = random.integers(0, random.integers(1, 8, columns) + 1, (n, columns))
+    y, kind = random.integers(0, K, n), random.integers(0, 3)
+    weight = random.integers(1, 4, n) * (random.random(n) if kind == 2 else 1.0) if kind else np.ones(n)
+    cost = random.integers(0, 5, (K, K)).astype(float) if random.random() < 0.4 else 1.0 - np.eye(K)
+    price, least = float(random.choice([0, 0, 0.5, 1, 1.3])), int(random.choice([1, 1, 2, 4]))
+    count = random.integers(1, 3, n)
+    return rank, weight[:, None] * cost[y], count, price, least if n >= least else 1
+
+
+def cheapest(rank, loss, count, price, least, height, rows=None, known=None):
+    """The cost of the best tree, by trying every one."""
+    rows, known = np.arange(len(rank)) if rows is None else rows, {} if known is None else known
+    key = height, rows.tobytes()
+    if key not in known:
+        best = loss[rows].sum(axis=0).min() if count[rows].sum() >= least else np.inf
+        for f in range(rank.shape[1]) if height else ():
+            for r in np.unique(rank[rows, f])[:-1]:
+                left = rank[rows, f] <= r
+                sides = (cheapest(rank, loss, count, price, least, height - 1, rows[s], known) for s in (left, ~left))
+                best = min(best, price + sum(sides))
+        known[key] = best
+    return known[key]
+
+
+def cost_of(tree, rank, loss, count, price, least, rows=None):
+    """What a tree of the search costs on the given rows; its leaves have enough of them."""
+    rows = np.arange(len(rank)) if rows is None else rows
+    if tree is None:
+        assert count[rows].sum() >= least
+        return loss[rows].sum(axis=0).min()
+    column, r, *sides = tree
+    left = rank[rows, column] <= r
+    return price + sum(cost_of(side, rank, loss, count, price, least, rows[s]) for side, s in zip(sides, (left, ~left)))
+
+
+def dense(rank, columns):
+    """The ranks of the columns that are kept, counted without gaps."""
+    parts = [np.unique(rank[:, c], return_inverse=True)[1] for c in columns]
+    return np.stack(parts, axis=1) if parts else rank
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_search_finds_what_trying_every_tree_does(seed, mode):
+    rank, loss, count, price, least = instance(seed)
+    height = seed % 4 + 1 if len(rank) < 14 else seed % 3 + 1
+    best = cheapest(rank, loss, count, price, least, height)
+    ranked = rank_rows(rank, loss, count, price, least)
+    search = RankSearch(ranked)
+    known = search.solve(height)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+    tree = search.tree(height)
+    assert cost_of(tree, dense(rank, ranked.columns), loss, count, price, least) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_known_at_an_interruption_is_true(seed, mode):
+    random = np.random.default_rng(seed)
+    rank, loss = random.integers(0, 12, (60, 4)), np.eye(2)[random.integers(0, 2, 60)]
+    price, count = 0.0, np.ones(60, int)
+    ranked = rank_rows(rank, loss)
+    best = RankSearch(ranked).solve(3).upper
+    for after in random.integers(1, 60, 5):
+        moments = iter(range(after))
+        search = RankSearch(ranked, lambda moments=moments: next(moments))
+        try:
+            search.solve(3)
+        except StopIteration:
+            pass
+        known = search.known(3)
+        assert known.lower <= best <= known.upper
+        paid = cost_of(search.tree(3), dense(rank, ranked.columns), loss, count, price, 1)
+        assert paid == pytest.approx(ranked.cost(known.upper))
+
+
+def test_both_kernels_give_the_same_values():
+    if "always" not in MODES:
+        pytest.skip("numba is not installed")
+    for seed in range(60):
+        rank, loss, count, price, least = instance(seed)
+        ranked = rank_rows(rank, loss, count, price, least)
+        if not ranked.n or not len(ranked.columns):
+            continue
+        data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
+        for need in (1 << 50, int(ranked.most.sum()) // 3):
+            given = (ranked.order, *data, ranked.price, ranked.least, need, np.zeros(ranked.n, np.int32))
+            both = [kernels.depth_two(*given)[0] for kernels in (compiled.plain(), compiled.compiled())]
+            assert both[0] == both[1]
+        for name, arguments in (("profile", data[2:4]), ("gini_test", (*data[:2], data[4]))):
+            one, two = (getattr(k, name)(ranked.order, *arguments) for k in (compiled.plain(), compiled.compiled()))
+            assert all(np.array_equal(a, b) for a, b in zip(one, two))
+        side = (np.arange(ranked.n) % 2).astype(np.uint8)
+        size = int(side.sum())
+        one, two = (k.take_side(ranked.order, side, 1, size) for k in (compiled.plain(), compiled.compiled()))
+        assert np.array_equal(one, two)
+
+
+def test_fewer_branch_nodes_come_second():
+    """With a scale, of the trees of least cost the one with the fewest branch nodes is found."""
+    rank, loss = np.array([[0], [1], [2], [3]]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1]])
+    ranked = rank_rows(rank, loss, scale=8)
+    known = RankSearch(ranked).solve(3)
+    assert known.upper == 1 and ranked.cost(known.upper // 8 * 8) == 0
+
+
+def test_ranks_of_numbers():
+    below, above = np.nextafter(1.0, 0), np.nextafter(1.0, 2)
+    rank, values = rank_columns(np.array([[1.0, np.nan], [below, 2], [above, np.nan], [1.0, 7]]))
+    assert rank.tolist() == [[1, 2], [0, 0], [2, 2], [1, 1]]
+    assert values[0].tolist() == [below, 1.0, above] and values[1].tolist() == [2, 7]
+    kind, first = merge_rows(rank[[0, 1, 0, 3]])
+    assert kind.tolist() == [0, 1, 0, 2] and first.tolist() == [0, 1, 3]
+
+
+def test_equal_mirrored_and_constant_columns_are_one():
+    column = np.array([0, 1, 2, 1])
+    rank = np.stack([column, 2 - column, column * 5, 0 * column], axis=1)
+    ranked = rank_rows(rank, np.eye(2)[[0, 1, 1, 0]])
+    assert ranked.columns.tolist() == [0] and ranked.alias.tolist() == [0, 0, 0, -1]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pycontree") is None, reason="pycontree is not installed")
+@pytest.mark.parametrize("depth", [2, 3])
+def test_as_pycontree_does(depth, mode):
+    from pycontree import ConTree
+
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X, y = np.round(random.normal(size=(80, 4)), 1), random.integers(0, 2 + seed % 3, 80)
+        ranked = rank_rows(rank_columns(X)[0], 1.0 - np.eye(y.max() + 1)[y])
+        known = RankSearch(ranked).solve(depth)
+        peer = ConTree(max_depth=depth, time_limit=60, verbose=False)
+        peer.fit(X, y)
+        assert ranked.cost(known.upper) == (peer.predict(X) != y).sum()
