@@ -12,7 +12,7 @@ from odtc.problem.constraints import constraint
 from odtc.problem.constraints.conflicts import conflict
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.verification.verify import floored
+from odtc.verification.verify import raise_bound_to_floor
 from odtc.workflow.compiling import is_tree_file, known_tree
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
@@ -68,7 +68,7 @@ def searched(
         raise no_solution(Unsolved(problem, None, solution))
     if found.phases and ended != Termination.OPTIMAL:
         solution = replace(solution, message=f"the search had come to {found.phases}; {MORE_TIME}")
-    done = without_model(problem, heap, floored(problem, solution), labelled)
+    done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled)
     return replace(done, fewest_leaves=found.fewest)
 
 
