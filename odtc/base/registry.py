@@ -7,7 +7,7 @@ theirs through the entry point group `odtc.<kind>`.
 
 import difflib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -38,7 +38,7 @@ class Registry:
     package: str  # "odtc.formulations"
     module_names: tuple[str, ...]  # public names; a dash in a name is an underscore in its file
     required: tuple[str, ...] = ()  # what each module must define
-    group: str = ""  # the entry point group of third parties; "odtc." and the last word of the package if not given
+    group: str = field(kw_only=True)  # the entry point group of third parties, "odtc.solvers"
 
     def names(self) -> tuple[str, ...]:
         """Every name, the built-in ones first, in their order."""
@@ -95,5 +95,5 @@ class Registry:
         # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
         from importlib.metadata import entry_points
 
-        group = self.group or "odtc." + self.package.rsplit(".", 1)[-1]
+        group = self.group
         return {point.name: point for point in entry_points(group=group)}

@@ -23,6 +23,7 @@ ENCODINGS = Registry(
     "odtc.data.encodings",
     ("auto", "onehot", "thresholds", "sampled", "oblique"),
     ("NAME", "SUMMARY", "OPTIONS", "tests"),
+    group="odtc.encodings",
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test

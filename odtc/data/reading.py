@@ -21,7 +21,13 @@ from odtc.data.frames import table_of
 from odtc.data.reading_spec import POLICIES, ReadingSpec
 from odtc.errors import ChoiceError, DataError
 
-READERS = Registry("reader", "odtc.data.readers", ("csv", "parquet", "arff"), ("NAME", "SUFFIXES", "SUMMARY", "read"))
+READERS = Registry(
+    "reader",
+    "odtc.data.readers",
+    ("csv", "parquet", "arff"),
+    ("NAME", "SUFFIXES", "SUMMARY", "read"),
+    group="odtc.readers",
+)
 
 
 def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:

@@ -32,7 +32,11 @@ from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ModelError
 
 FORMATS = Registry(
-    "format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), ("NAME", "SUFFIX", "SUMMARY", "write", "read")
+    "format",
+    "odtc.fileformats.models",
+    ("mps", "lp", "fixed-mps"),
+    ("NAME", "SUFFIX", "SUMMARY", "write", "read"),
+    group="odtc.formats",
 )
 
 LARGEST = 1e20  # solvers take this and more for infinite

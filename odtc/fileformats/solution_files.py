@@ -44,6 +44,7 @@ POINTS = Registry(
         "name-value",
     ),
     ("NAME", "SUFFIX", "SUMMARY"),
+    group="odtc.points",
 )
 
 HEAD = 4096  # bytes by which a file is recognised

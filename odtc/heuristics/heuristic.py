@@ -19,7 +19,11 @@ from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 
 HEURISTICS = Registry(
-    "start", "odtc.heuristics", ("cart", "local_search", "optimal", "oblique"), ("NAME", "SUMMARY", "tree")
+    "start",
+    "odtc.heuristics",
+    ("cart", "local_search", "optimal", "oblique"),
+    ("NAME", "SUMMARY", "tree"),
+    group="odtc.heuristics",
 )
 
 

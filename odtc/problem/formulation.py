@@ -79,4 +79,5 @@ FORMULATIONS = Registry(
         "oblique_search",
     ),
     ("NAME", "TITLE", "PAPER", "Params"),
+    group="odtc.formulations",
 )

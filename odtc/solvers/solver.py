@@ -25,6 +25,7 @@ SOLVERS = Registry(
         "cuopt",
     ),
     ("NAME", "SUMMARY", "DIALECT", "read_log"),
+    group="odtc.solvers",
 )
 
 

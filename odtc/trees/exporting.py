@@ -14,7 +14,11 @@ from odtc.trees.rendering import suffix as template_suffix
 from odtc.trees.tree import Tree, tree_of
 
 EXPORTERS = Registry(
-    "exporter", "odtc.trees.exporters", ("sklearn", "onnx", "png", "excel"), ("NAME", "SUMMARY", "SUFFIX", "write")
+    "exporter",
+    "odtc.trees.exporters",
+    ("sklearn", "onnx", "png", "excel"),
+    ("NAME", "SUMMARY", "SUFFIX", "write"),
+    group="odtc.exporters",
 )
 
 

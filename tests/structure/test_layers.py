@@ -208,3 +208,20 @@ def test_every_registered_name_is_listed_and_described():
         for name, line in catalogue.members(kind):
             assert line.strip(), f"{kind} {name} has no description"
             assert name in catalogue.describe(name)
+
+
+def test_entry_point_groups_are_those_that_plug_ins_name():
+    # A contract with packages of third parties: folders may move, these names do not.
+    groups = {kind: registry.group for kind, registry in REGISTRIES.items()}
+    assert groups == {
+        "models": "odtc.formulations",
+        "cuts": "odtc.cuts",
+        "encodings": "odtc.encodings",
+        "solvers": "odtc.solvers",
+        "formats": "odtc.formats",
+        "selections": "odtc.selections",
+        "starts": "odtc.heuristics",
+        "constraints": "odtc.constraints",
+        "points": "odtc.points",
+        "readers": "odtc.readers",
+    }

@@ -170,7 +170,7 @@ def scan_labels(left, whole, first, blocks, stride, of_left, of_whole, weight_le
         none = max(none, of_left[k])
         none_right = max(none_right, of_whole[k] - of_left[k])
     at = first
-    for b in range(blocks - 1):
+    for _ in range(blocks - 1):
         up, down, up_right, down_right = 0, 0, 0, 0
         for k in range(stride):
             here = left[at + k]

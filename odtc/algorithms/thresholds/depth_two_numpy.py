@@ -133,8 +133,8 @@ class _Node:
         self.side = np.zeros(len(most), bool)
 
     def scan(self, left, columns):
-        """int64 (columns,) twice: what the left side (these entries) and the right side cost with a test of each column,
-        or none; and the least of those for each side with enough rows in all leaves."""
+        """int64 (columns,) twice: what the left side (these entries) and the right side cost with a test of each
+        column, or none; and the least of those for each side with enough rows in all leaves."""
         self.side[left] = True
         self.scans += len(columns)
         step = max(1, CELLS // max(1, self.order.shape[1]))

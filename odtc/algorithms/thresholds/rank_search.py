@@ -107,8 +107,8 @@ class RankSearch:
         return self.chosen.now
 
     def solve(self, height: int, need: int = NONE) -> Known:
-        """The best tree of at most this height for all entries, or a bound of at least `need`; `known` has what is known
-        if `check` ends the search."""
+        """The best tree of at most this height for all entries, or a bound of at least `need`; `known` has what is
+        known if `check` ends the search."""
         self.height = height
         return self.value(self.root, height, need)
 

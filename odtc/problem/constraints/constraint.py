@@ -86,6 +86,7 @@ CONSTRAINTS = Registry(
         "monotone",
     ),
     ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
+    group="odtc.constraints",
 )
 GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
 SLACK = 1e-9  # of the bound: sums of weights are rounded

@@ -45,6 +45,7 @@ CUTS = Registry(
         "one_per_class",
     ),
     ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
+    group="odtc.cuts",
 )
 
 

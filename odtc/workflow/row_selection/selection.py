@@ -39,6 +39,7 @@ SELECTIONS = Registry(
     "odtc.workflow.row_selection",
     ("convex_hull", "balanced", "iterative"),
     ("NAME", "SUMMARY", "OPTIONS", "select"),
+    group="odtc.selections",
 )
 FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
 
