@@ -137,8 +137,8 @@ def table(done: list[dict], limit: float) -> str:
         f"`python -m benchmarks.numbers --limit {limit:g}`, {platform.machine()}, Python {platform.python_version()},"
         f" measured {', '.join(sorted({at['day'] for at in done}))}. CPU seconds of one thread, from arrays in "
         "memory to a proved tree, ranking included; imports and loading of kernels not. The bound is that of the "
-        "search; no certificate is written. `>` if the limit came first, with the errors of the best tree and the bound. The "
-        "limit of pycontree is one of wall time.",
+        "search; no certificate is written. `>` if the limit came first, with the errors of the best tree and the "
+        "bound. The limit of pycontree is one of wall time.",
         "",
         "| set | depth | odtc | pycontree | ratio | errors | odtc MB |",
         "|---|---|---|---|---|---|---|",
