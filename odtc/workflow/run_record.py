@@ -5,7 +5,7 @@ It names the solution file by its SHA-256, so it is never taken for the record o
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from odtc.base.atomic_write import write_text
@@ -100,8 +100,12 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
 
 def _options_to_json(options: Options) -> dict:
     texts = ("solver", "template", "program")
+    if isinstance(options, SolvingSpec) and options.solver is None and options.template is None:
+        options = replace(options, solver=options.named_solver)  # the solver that ran
     return {
-        name: str(value) if name in texts and value is not None else value for name, value in asdict(options).items()
+        name: str(value) if name in texts and value is not None else value
+        for name, value in asdict(options).items()
+        if name != "solver" or value is not None
     }
 
 
