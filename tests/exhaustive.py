@@ -141,50 +141,6 @@ def fewest_branch_nodes(X, n_classes: int, depth: int, least: int = 0) -> dict[t
     return trees(tuple(range(len(X))), depth)
 
 
-def share(weight, counted, among) -> float | None:
-    """The weight of the rows that are counted and among these, as a share of these; None of nothing."""
-    total = sum(w for w, a in zip(weight, among) if a)
-    return sum(w for w, c, a in zip(weight, counted, among) if c and a) / total if total else None
-
-
-def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
-    """The figure of a kind of constraint on answers, for class and group of each row of the data."""
-    every = [True] * len(truth)
-    is_class, said = [t == klass for t in truth], [p == klass for p in predicted]
-    others = [not t for t in is_class]
-    if kind == "accuracy":
-        return share(weight, [t == p for t, p in zip(truth, predicted)], every)
-    if kind in ("recall", "false_negative_rate"):
-        recall = share(weight, said, is_class)
-        return recall if kind == "recall" else 1 - recall
-    if kind == "precision":
-        precise = share(weight, is_class, said)
-        return 1.0 if precise is None else precise
-    if kind == "false_positive_rate":
-        return share(weight, said, others)
-    if kind == "f1":
-        counted = 2 * sum(w for w, c, s in zip(weight, is_class, said) if c and s)
-        return counted / sum(w * (c + s) for w, c, s in zip(weight, is_class, said))
-    right = [t == p for t, p in zip(truth, predicted)]
-    if kind == "balanced_accuracy":
-        recalls = [share(weight, right, [t == one for t in truth]) for one in set(truth)]
-        recalls = [recall for recall in recalls if recall is not None]
-        return sum(recalls) / len(recalls)
-    if kind == "group_accuracy":
-        shares = [share(weight, right, [g == one for g in group]) for one in set(group)]
-        return min(value for value in shares if value is not None)
-    gaps = []
-    for among in {
-        "statistical_parity": (every,),
-        "equal_opportunity": (is_class,),
-        "predictive_equality": (others,),
-        "equalised_odds": (is_class, others),
-    }[kind]:
-        rates = [share(weight, said, [a and g == one for a, g in zip(among, group)]) for one in set(group)]
-        gaps += [a - b for a in rates for b in rates if None not in (a, b)]
-    return max(gaps)
-
-
 def discrimination(group, others, predicted, weight) -> float:
     """Σ_k Σ_g |P(predicted = k | g) - P(predicted = k)|, among rows that are alike in `others`, averaged over
     all rows; P by weight."""

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from odtc.data.dataset import NUMERIC
-from odtc.data.encoding import level_tests
-from odtc.data.splits import Threshold
+from odtc.extend import NUMERIC, Threshold, level_tests
 
 NAME = "cutoffs"
 SUMMARY = "quartiles of numeric columns, rounded; one column per level of the others"

@@ -7,8 +7,7 @@ import sys
 
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from odtc.fileformats.model_files import read_model
-from odtc.model.points import name_list
+from odtc.extend import name_list, read_model
 
 model = read_model(sys.argv[1])
 found = milp(

@@ -1,26 +1,29 @@
 """An ordered collection of modules by name, loaded when asked for, open to third parties.
 
-A registry stands in each contract file (`formulation.py` has `FORMULATIONS`); adding a
-member is one file in the plural folder and one name in the tuple. Other packages add
-theirs through the entry point group `odtc.<kind>`.
+A registry stands in each contract file (`formulation.py` has `FORMULATIONS`), beside the protocols that say what its
+members define (odtc.base.contract); a member is one file in the registry's package and one name in its tuple. Other
+packages add theirs through the registry's entry point group. A module is checked whole when it is loaded.
 """
 
 import difflib
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
+from odtc.base.contract import Contract, Member
 from odtc.errors import ChoiceError
 
 
-def did_you_mean(name: str, known) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """ " (did you mean 'x'?)" when a known name is near, else an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def of_this_stem(path, *endings: str) -> str:
+def of_this_stem(path: str | PathLike[str], *endings: str) -> str:
     """ " (did you mean 'm.sol'?)" where `path` is no file, but is one with one of the endings: a stem was given."""
     near = (
         [f"{path}{ending}" for ending in endings if Path(f"{path}{ending}").is_file()]
@@ -37,15 +40,17 @@ class Registry:
     kind: str  # the word used in messages: "model", "encoding", ...
     package: str  # "odtc.formulations"
     module_names: tuple[str, ...]  # public names; a dash in a name is an underscore in its file
-    required: tuple[str, ...] = ()  # what each module must define
-    group: str = field(kw_only=True)  # the entry point group of third parties, "odtc.solvers"
+    contract: Contract  # what each module must define and may define
+    group: str  # the entry point group of third parties: "odtc.formulations", whatever the package is called
+    _members: dict[str, Member] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def names(self) -> tuple[str, ...]:
         """Every name, the built-in ones first, in their order."""
         return self.module_names + tuple(sorted(self._foreign()))
 
-    def get(self, name: str) -> ModuleType:
-        """The module of this name; raises ChoiceError, with the nearest name, for an unknown one."""
+    def get(self, name: str) -> Member:
+        """The member of this name. Raises ChoiceError, with the nearest name, for an unknown one, and for a module that
+        does not fit the contract."""
         if not isinstance(name, str):
             raise ChoiceError(
                 f"expected the name of a {self.kind} as a text, got {name!r}; known: {', '.join(self.names())}"
@@ -58,13 +63,23 @@ class Registry:
                 known = ", ".join(self.names()) or "there are none in this version"
                 raise ChoiceError(f"unknown {self.kind} {name!r}{did_you_mean(name, self.names())}; known: {known}")
             module = foreign[name].load()
-        missing = [word for word in self.required if not hasattr(module, word)]
-        if missing:
-            raise ChoiceError(f"{self.kind} {name!r} is not complete: it lacks {', '.join(missing)}")
-        return module
+        return self.admitted(name, module)
 
-    def parse(self, text: str) -> tuple[ModuleType, dict]:
-        """(module, options) of "NAME" or "NAME:KEY=VALUE,KEY=VALUE", for kinds whose modules define OPTIONS, name ->
+    def admitted(self, name: str, module: Any) -> Member:
+        """A module as a member under this name; raises ChoiceError if it does not fit the contract."""
+        known = self._members.get(name)
+        if known is None or known.module is not module:
+            if why := self.contract.misfit(module):
+                raise ChoiceError(f"{self.kind} {name!r} {why}")
+            known = self._members[name] = Member(name, module, self, self.contract)
+        return known
+
+    def able(self, ability: type) -> tuple[str, ...]:
+        """The names of the members that have an ability, one of the protocols of the contract."""
+        return tuple(name for name in self.names() if self.get(name).can(ability))
+
+    def parse(self, text: str) -> tuple[Member, dict[str, Any]]:
+        """(member, options) of "NAME" or "NAME:KEY=VALUE,KEY=VALUE", for kinds whose modules define OPTIONS, name ->
         (type, help); raises ChoiceError for a part that is unknown."""
         name, colon, rest = text.partition(":")
         module, options = self.get(name.strip()), {}
@@ -91,9 +106,11 @@ class Registry:
                 ) from None
         return module, options
 
-    def _foreign(self) -> dict:
+    def _foreign(self) -> dict[str, Any]:
         # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
         from importlib.metadata import entry_points
 
-        group = self.group
-        return {point.name: point for point in entry_points(group=group)}
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_members": {}}  # modules are found again by their names

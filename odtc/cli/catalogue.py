@@ -9,7 +9,8 @@ from odtc.errors import ChoiceError
 from odtc.fileformats.model_files import FORMATS
 from odtc.fileformats.solution_files import POINTS
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.problem.constraints.constraint import CONSTRAINTS
+from odtc.problem.constraints.constraint import able_models
+from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts.cut import CUTS
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parameter_key
@@ -91,7 +92,7 @@ def _details(kind, name) -> str:
                 else "none"
             )
             lines.append(f"-p {parameter_key(field)}=…  {about['help']} (default {default}{span}{choices})")
-        doc = (module.__doc__ or "").strip()
+        doc = (module.module.__doc__ or "").strip()
         lines += ["", doc] if doc else []
     elif kind in ("encodings", "selections"):
         module = REGISTRIES[kind].get(name)
@@ -99,18 +100,22 @@ def _details(kind, name) -> str:
             f"--{'encoding' if kind == 'encodings' else 'select'} {name}:{key}=…  {text}"
             for key, (_, text) in module.OPTIONS.items()
         ]
-        lines += ["", module.__doc__.strip()] if kind == "selections" else []
+        lines += ["", module.module.__doc__.strip()] if kind == "selections" else []
     elif kind == "starts":
-        for key, (_, text) in getattr(HEURISTICS.get(name), "OPTIONS", {}).items():
+        for key, (_, text) in HEURISTICS.get(name).OPTIONS.items():
             lines.append(f"--start {name}:{key}=…  {text}")
     elif kind == "cuts":
         module = CUTS.get(name)
         lines += [
             f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}",
             "",
-            module.__doc__.strip(),
+            module.module.__doc__.strip(),
         ]
     elif kind == "constraints":
         module = CONSTRAINTS.get(name)
-        lines += [f"needs columns of the roles {words(module.NEEDS)}: {module.HINT}", "", module.__doc__.strip()]
+        lines += [
+            f"needs columns of the roles {words(module.NEEDS)}: {able_models(module)}",
+            "",
+            module.module.__doc__.strip(),
+        ]
     return "".join(f"\n{line}" for line in lines)

@@ -29,20 +29,20 @@ def certify(
     import time
 
     from odtc.base.atomic_write import require_writable, write_text
-    from odtc.formulations.dpflow.write_certificate import certify as prove
+    from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.verification.certificate import SUFFIX, check
     from odtc.verification.coverage import words
     from odtc.workflow.decoding import proved
     from odtc.workflow.posing import pose_run
 
-    spec = replace(spec.with_model(model="dpflow", params={"lambda": lambda_}), fitting=False)
+    spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
     problem, depth = pose_run(spec, data), spec.model.depth
     path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
     tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
     for file in (path, tree):
         require_writable(file, data)
     began = time.monotonic()
-    facts = prove(problem)
+    facts = problem.module.certificate(problem)
     proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
     done = proved(problem, problem.module.optimal(problem), proof.objective, time.monotonic() - began)
     console.refuse_failed(done.decoded)

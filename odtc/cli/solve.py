@@ -96,6 +96,7 @@ def _plan(kind, spec, model_file, start, target) -> None:
     """The commands that would be run, or a job script beside the model, instead of a run."""
     from odtc.base.atomic_write import write_text
     from odtc.solvers import job_script, portfolio_members
+    from odtc.solvers.protocols import PackageSolver
     from odtc.solvers.solver import find_solver
     from odtc.workflow import artifacts
 
@@ -105,10 +106,10 @@ def _plan(kind, spec, model_file, start, target) -> None:
         job_script.check_kind(kind)
         if len(names) > 1:
             raise ChoiceError(f"--script: expected one solver, got {spec.named_solver}; write a job for each")
-        modules = [find_solver(getattr(module, "ELSEWHERE", names[0])) for module in modules]
+        modules = [find_solver(module.ELSEWHERE or names[0]) for module in modules]
     opened = artifacts.open_model(model_file, start, names)
     for module in modules:
-        if hasattr(module, "run"):
+        if module.can(PackageSolver):
             given = "" if opened.start is None else ", from its start"
             print(f"{module.NAME} {module.version()} in a process of odtc: {model_file} -> {target}{given}, {options}")
             continue

@@ -1,16 +1,17 @@
 """Turns a Dataset into 0/1 columns, each the answer to one split, and merges what is the same.
 
-An encoding module defines `NAME`, `SUMMARY`, `OPTIONS` (name -> (type, help)) and
-`tests(dataset, **options)`, a list of (split, ones_left): the column is 1 where the split goes
-left if `ones_left` (the tests of one-hot levels), else 1 where it goes right (thresholds).
+What an encoding module defines is said by the protocol `Encoding`.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from odtc.algorithms.thresholds.ranks import merge_rows
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
@@ -18,12 +19,27 @@ from odtc.data.ranked_answers import RankedAnswers, require_cells
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 
+
+class Encoding(Protocol):
+    """What an encoding defines: the tests that trees may use."""
+
+    NAME: str
+    SUMMARY: str
+    OPTIONS: dict  # name -> (type, help), of `--encoding NAME:KEY=VALUE`
+
+    @abstractmethod
+    def tests(self, dataset: Dataset, **options) -> list[tuple[Split, bool]]:
+        """The tests as (split, ones_left): the column is 1 on the left side of the split if `ones_left`, as for the
+        levels of one-hot columns, else 1 on its right side, as for thresholds."""
+        ...
+
+
 ENCODINGS = Registry(
     "encoding",
     "odtc.data.encodings",
     ("auto", "onehot", "thresholds", "sampled", "oblique"),
-    ("NAME", "SUMMARY", "OPTIONS", "tests"),
-    group="odtc.encodings",
+    Contract(always=(Encoding,)),
+    "odtc.encodings",
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test

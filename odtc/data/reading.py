@@ -1,18 +1,21 @@
 """Turns a data file into a Dataset: types, levels, classes, weights and missing cells.
 
-A reader module defines `NAME`, `SUFFIXES`, `SUMMARY` and `read(path) -> polars.DataFrame`; all
-that is decided about the cells is decided here, once for all file formats. Row numbers in
+What a reader module defines is said by the protocol `Reader`; all that is decided about the cells is decided here,
+once for all file formats. Row numbers in
 messages count the rows of data from 1, the header not among them.
 """
 
 import hashlib
 import zlib
+from abc import abstractmethod
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
@@ -21,12 +24,22 @@ from odtc.data.frames import table_of
 from odtc.data.reading_spec import POLICIES, ReadingSpec
 from odtc.errors import ChoiceError, DataError
 
+
+class Reader(Protocol):
+    """What a reader of data files defines."""
+
+    NAME: str
+    SUMMARY: str
+    SUFFIXES: tuple  # the endings of its files, ".csv"
+
+    @abstractmethod
+    def read(self, path) -> pl.DataFrame:
+        """The table of a file. Raises DataError for a file that it cannot read."""
+        ...
+
+
 READERS = Registry(
-    "reader",
-    "odtc.data.readers",
-    ("csv", "parquet", "arff"),
-    ("NAME", "SUFFIXES", "SUMMARY", "read"),
-    group="odtc.readers",
+    "reader", "odtc.data.readers", ("csv", "parquet", "arff"), Contract(always=(Reader,)), "odtc.readers"
 )
 
 

@@ -30,7 +30,7 @@ from odtc.errors import ChoiceError, DataError, OdtcError, OutputError
 from odtc.fileformats.model_files import read_model
 from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import parse
-from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.formulation import FORMULATIONS, Compiled, Iterative
 from odtc.problem.parameters import parse_params
 from odtc.solvers.child_process import quick_output
 from odtc.solvers.solver import installed
@@ -78,11 +78,11 @@ class Form:
             key, equals, value = word.partition("=")
             if equals:
                 pairs.append((key, value))
-            elif word != "fit" or not hasattr(module, "fit"):
+            elif word != "fit" or not module.can(Iterative):
                 raise ChoiceError(f"--forms: expected NAME:KEY=VALUE (or NAME:fit for a loop), got {text!r}")
         form = cls(name, tuple(pairs), "fit" in words)
         parse_params(name, dict(pairs))
-        if not hasattr(module, "build"):
+        if not module.can(Compiled):
             raise ChoiceError(
                 f"--forms: expected formulations with a model, got {name!r}, which learns its tree without one"
             )

@@ -1,11 +1,4 @@
-"""What a model file format is: `write(model, stream)` and `read(data, name)`, one module of `formats/` each.
-
-    NAME, SUFFIX, SUMMARY
-    write(model, stream, cuts)  bytes to a binary stream, the same bytes every time
-    read(data, name) -> Model   from a file's bytes; `name` is the file's, for errors and for a
-                                model without a name; rows of the sections for cuts are blocks
-                                "usercuts" and "lazycons", named in the model's `user_cuts` and
-                                `lazy`; raises ModelError with the line
+"""What a model file format is (`ModelFormat`): one module of odtc.fileformats.models each.
 
 All stay in the subset that every solver reads alike (docs/background/file-formats.md): minimise, bounds of every
 column, the objective's constant as a fixed column, no ranges, names of letters, digits and _.
@@ -20,23 +13,49 @@ import gzip
 import hashlib
 import re
 import zlib
+from abc import abstractmethod
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from odtc.base.atomic_write import new_file
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ModelError
 
+
+class ModelFormat(Protocol):
+    """What a format of model files defines."""
+
+    NAME: str
+    SUFFIX: str  # the ending of its files, ".mps"
+    SUMMARY: str
+
+    @abstractmethod
+    def write(self, model, stream, cuts) -> None:
+        """Writes the model as bytes to a binary stream, the same bytes every time."""
+        ...
+
+    @abstractmethod
+    def read(self, data: bytes, name: str):
+        """The Model of a file's bytes; `name` is the file's, for errors and for a model without a name.
+
+        Rows of the sections for cuts are blocks "usercuts" and "lazycons", named in the model's `user_cuts` and
+        `lazy`. Raises ModelError with the line.
+        """
+        ...
+
+    def renamed(self, model):
+        """The model with the names that its file has."""
+        return model
+
+
 FORMATS = Registry(
-    "format",
-    "odtc.fileformats.models",
-    ("mps", "lp", "fixed-mps"),
-    ("NAME", "SUFFIX", "SUMMARY", "write", "read"),
-    group="odtc.formats",
+    "format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), Contract(always=(ModelFormat,)), "odtc.formats"
 )
 
 LARGEST = 1e20  # solvers take this and more for infinite

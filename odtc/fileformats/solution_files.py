@@ -1,21 +1,19 @@
-"""What a point file format is: named values to text and back, one module of `points/` each.
+"""What a format of points is: named values to text and back, one module of odtc.fileformats.solutions each.
 
-    NAME, SUFFIX, SUMMARY
-    matches(head)                  whether a file whose first bytes are these is of the format
-    read(data)                     -> RawPoint, from the bytes of the file; lines end with \\n
-    write(model, x, stream, termination)   a start or a solution
-
-A format that solvers only write has no `write`, one that they only read no `matches` and `read`.
+A format that solvers only write is no WrittenPoints, one that they only read no ReadPoints.
 A solution file is recognised by what stands in it, never by its name.
 """
 
 import zlib
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from odtc.base.atomic_write import new_file
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ChoiceError, SolutionError
@@ -23,6 +21,36 @@ from odtc.fileformats.model_files import identity_in
 from odtc.model.name_spans import Words
 from odtc.model.points import align
 from odtc.model.solution import NO_POINT, Termination
+
+
+class PointFormat(Protocol):
+    """What every format of points defines."""
+
+    NAME: str
+    SUFFIX: str  # the ending of its files, ".sol"
+    SUMMARY: str
+
+
+class ReadPoints(Protocol):
+    """A format that solvers write."""
+
+    @abstractmethod
+    def matches(self, head: bytes) -> bool:
+        """Whether a file that begins with these bytes is of the format."""
+        ...
+
+    @abstractmethod
+    def read(self, data: bytes) -> "RawPoint":
+        """The point of the bytes of a file, whose lines end with a line feed."""
+        ...
+
+
+class WrittenPoints(Protocol):
+    """A format that solvers read: of starts, or of solutions."""
+
+    @abstractmethod
+    def write(self, model, x, stream, termination) -> None: ...
+
 
 # In the order of trial: a format with a clear mark before one that takes nearly anything.
 POINTS = Registry(
@@ -43,8 +71,8 @@ POINTS = Registry(
         "lp-solve",
         "name-value",
     ),
-    ("NAME", "SUFFIX", "SUMMARY"),
-    group="odtc.points",
+    Contract(always=(PointFormat,), one_of=(ReadPoints, WrittenPoints)),
+    "odtc.points",
 )
 
 HEAD = 4096  # bytes by which a file is recognised
@@ -101,7 +129,7 @@ def read_point(path) -> RawPoint:
     data = read_bytes(path)
     for name in POINTS.names():
         module = POINTS.get(name)
-        if hasattr(module, "read") and module.matches(data[:HEAD]):
+        if module.can(ReadPoints) and module.matches(data[:HEAD]):
             try:
                 model, content = identity_in(data)
                 point = replace(module.read(data).under(None), model=model, content=content)
@@ -155,8 +183,8 @@ def write_point(model, x: np.ndarray, path, format: str, termination=Termination
     """Writes a point of the model; the same bytes every time. Raises OutputError, and ChoiceError for
     a format that is only read."""
     module = POINTS.get(format)
-    if not hasattr(module, "write"):
-        written = ", ".join(name for name in POINTS.names() if hasattr(POINTS.get(name), "write"))
+    if not module.can(WrittenPoints):
+        written = ", ".join(POINTS.able(WrittenPoints))
         raise ChoiceError(f"the point format {format!r} is only read; choose one that solvers read: {written}")
     with new_file(path) as stream:
         module.write(model, x, stream, termination)

@@ -26,8 +26,13 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
-from odtc.problem.branch_penalty import branch_price, objective  # noqa: F401
+from odtc.problem.branch_penalty import (  # noqa: F401
+    branch_price,
+    objective,
+    prices,  # noqa: F401
+)
 from odtc.problem.constraints.constraint import broken, complete, early, knows
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem, price_of_errors
@@ -43,6 +48,7 @@ STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)  # after these the b
 BROKEN = 1e-6  # a cut that is violated by less is kept: solvers promise no more
 RELAXED_ROUNDS = 20  # of the root relaxation, before whole numbers are asked for
 MANY = 4  # times as many walks as the relaxation asked for: fewer are all given with the first whole numbers
+FORMS = ({}, {"bottom": "flow"}, {"lambda": 0.25}, {"lambda": 0.25, "bottom": "flow"})
 
 
 @dataclass(frozen=True)
@@ -287,3 +293,8 @@ def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTr
         if not broken(problem, tree) and (best is None or objective(problem, tree) < objective(problem, best)):
             best = tree
     return best
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """It knows which rows are right, not which class a wrong row is predicted, nor where it ends."""
+    return tuple(subject for subject in Subject if subject not in (Subject.LEAF_ROWS, Subject.PREDICTIONS))

@@ -36,6 +36,7 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import early
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -45,6 +46,7 @@ TITLE = "BinOCT: thresholds by binary search, its binaries independent of the nu
 PAPER = "Verwer & Zhang (2019), Learning optimal classification trees using a binary linear program formulation"
 
 ANY_COST = True
+FORMS = ({},)
 
 
 @dataclass(frozen=True)
@@ -192,3 +194,8 @@ def _steps(cost: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _n_bits(scales: Scales) -> int:
     """Q = ⌈log2 Tmax⌉."""
     return int(scales.size.max() - 1).bit_length()
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """A node has columns for features, and codes of thresholds."""
+    return tuple(subject for subject in Subject if subject != Subject.TESTS)

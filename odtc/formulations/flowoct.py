@@ -32,9 +32,15 @@ from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, poi
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price, objective  # noqa: F401
+from odtc.problem.branch_penalty import (  # noqa: F401
+    branch_price,
+    objective,
+    prices,  # noqa: F401
+)
 from odtc.problem.constraints.constraint import early, knows
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.estimates import Estimate, Sizes
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
@@ -45,6 +51,19 @@ TITLE = "FlowOCT: max-flow formulation on binary tests"
 PAPER = "Aghaei, Gomez & Vayanos (2020), Learning Optimal Classification Trees: Strong Max-Flow Formulations"
 
 ANY_COST = True
+FORMS = (
+    {},
+    {"bottom": "flow"},
+    {"literal": True},
+    {"lambda": 0.25},
+    {"lambda": 0.25, "bottom": "flow"},
+    {"lambda": 0.25, "literal": True},
+    # Data that the laws draw is too small for `auto` to take it.
+    {"sums": "features"},
+    {"lambda": 0.25, "bottom": "flow", "sums": "features"},
+    {"rows": "all"},
+    {"lambda": 0.25, "rows": "all", "literal": True},
+)
 
 
 @dataclass(frozen=True)
@@ -268,3 +287,12 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, from b, w and p alone; flows may be fractional."""
     shape = Shape.of(problem)
     return tree_of(problem, point, shape.label, shape.stump)
+
+
+def estimate(sizes: Sizes) -> Estimate:
+    """It takes every constraint, and has rows and columns for each row of the data and each test."""
+    return Estimate(True, "grows with the rows")
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    return tuple(Subject)

@@ -30,6 +30,7 @@ from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -39,6 +40,15 @@ NAME = "oct"
 TITLE = "OCT: big-M formulation on numeric features, with a form for binary ones"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 ANY_COST = True
+FORMS = (
+    {},
+    {"alpha": 0.1},
+    {"n_min": 2},
+    # No data that the laws draw is all binary but by chance, so the forms for such data are asked for.
+    {"binary": "true"},
+    {"binary": "printed"},
+    {"binary": "true", "alpha": 0.1, "n_min": 2},
+)
 
 
 @dataclass(frozen=True)
@@ -174,6 +184,10 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return heap.loss(problem.encoded) + branch_price(problem) * heap.n_branch_nodes
 
 
+def least_rows(problem: Problem) -> int:
+    return problem.params.n_min
+
+
 def branch_price(problem: Problem) -> float:
     """α L̂, with L̂ the loss of the class that is cheapest for all rows."""
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
@@ -205,3 +219,16 @@ def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
         t = (2 * ancestor + 1 - value << under) + (h & (1 << under) - 1)
         m.add(turn[i, f, q, h], z[i, t])
         m.add(turn[i, f, q, h], a[ancestor, f])
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """A node has columns for features; for tests only in the binary forms."""
+    binary = params.binary in ("true", "printed")
+    return tuple(subject for subject in Subject if binary or subject != Subject.TESTS)
+
+
+def prices(problem: Problem) -> tuple[float, float]:
+    """(1, α L̂): L̂ are the errors of the class that costs least alone."""
+    encoded, K = problem.encoded, range(len(problem.encoded.classes))
+    counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
+    return 1.0, problem.params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K)

@@ -41,6 +41,7 @@ from odtc.heuristics.separating_hyperplanes import (
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -52,6 +53,18 @@ PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 BEYOND = True
 WEIGHS = True
 ANY_COST = True
+FORMS = (
+    # The price of features is tried in tests/unit/test_oct_h.py: here trees pay by the branch node.
+    {},
+    {"n_min": 2},
+)
+
+
+class Terms:
+    """What hyperplanes weigh in one problem."""
+
+    def __init__(self, problem: Problem):
+        self.weighed = LinearTerms.encoded(problem.encoded, refuse_missing=True)
 
 
 @dataclass(frozen=True)
@@ -227,15 +240,17 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return heap.loss(problem.encoded) + price * float(sum(np.count_nonzero(a) for a in planes))
 
 
+def least_rows(problem: Problem) -> int:
+    return problem.params.n_min
+
+
 def branch_price(problem: Problem) -> float:
     """α L̂: a branch node weighs one feature at least."""
     return problem.params.alpha * float(problem.encoded.loss.sum(axis=0).min())
 
 
 def _weighed(problem: Problem) -> LinearTerms:
-    if "weighed" not in problem.memo:
-        problem.memo["weighed"] = LinearTerms.encoded(problem.encoded, refuse_missing=True)
-    return problem.memo["weighed"]
+    return problem.derived(Terms).weighed
 
 
 def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]:
@@ -278,3 +293,14 @@ def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) 
         problem, rows, left, lambda: widest_gap(_weighed(problem).Z, rows, left, of), of.tobytes()
     )
     return (a, b) if width >= problem.params.mu else None
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    return Subject.BRANCHES, Subject.LEAF_ROWS
+
+
+def prices(problem: Problem) -> tuple[float, float]:
+    """(1, α L̂) for a tree whose hyperplanes weigh one feature each: L̂ are the errors of the class that costs least."""
+    encoded, K = problem.encoded, range(len(problem.encoded.classes))
+    counts = [float(encoded.weight[encoded.y == k].sum()) for k in K]
+    return 1.0, problem.params.alpha * min(sum(n * encoded.cost[k, c] for k, n in enumerate(counts)) for c in K)

@@ -1,16 +1,14 @@
 """What a heuristic is: a function from encoded rows and a depth to a tree, without a solver.
 
-    NAME, SUMMARY
-    tree(encoded, topology, price) -> HeapTree     price: how much loss a branch node must save
-    LIMITS                                         optional: those of odtc.problem.constraints.constraint.limits that
-    are keywords of `tree`, too
-    OPTIONS                                        optional, as in encoding.py: more keywords of `tree`
-
 Used for MIP starts and to stand beside every result.
 """
 
+from abc import abstractmethod
+from typing import Protocol
+
 import numpy as np
 
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
@@ -18,12 +16,27 @@ from odtc.errors import ChoiceError
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 
+
+class Heuristic(Protocol):
+    """What a heuristic defines."""
+
+    NAME: str
+    SUMMARY: str
+    LIMITS: tuple = ()  # those of odtc.problem.constraints.constraint.limits that are keywords of `tree`
+    OPTIONS: dict = {}  # name -> (type, help): more keywords of `tree`
+
+    @abstractmethod
+    def tree(self, encoded: Encoded, topology: CompleteTree, price: float, **options) -> HeapTree:
+        """A tree on these rows; `price` is the loss that a branch node must save to be worth it."""
+        ...
+
+
 HEURISTICS = Registry(
     "start",
     "odtc.heuristics",
     ("cart", "local_search", "optimal", "oblique"),
-    ("NAME", "SUMMARY", "tree"),
-    group="odtc.heuristics",
+    Contract(always=(Heuristic,)),
+    "odtc.heuristics",
 )
 
 
@@ -32,7 +45,7 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
     unknown one, or where the heuristic gives up. `limits` are heeded by those that can."""
     name, colon, rest = text.partition(":")
     module, given = HEURISTICS.get(name.strip()), {}
-    options = getattr(module, "OPTIONS", {})
+    options = module.OPTIONS
     for part in rest.split(",") if colon else ():
         key, _, value = (piece.strip() for piece in part.partition("="))
         if key not in options:
@@ -52,7 +65,7 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
         topology,
         price,
         **given,
-        **{name: limits[name] for name in getattr(module, "LIMITS", ()) if name in limits},
+        **{name: limits[name] for name in module.LIMITS if name in limits},
     )
 
 

@@ -16,3 +16,8 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 def branch_price(problem: Problem) -> float:
     """λ / (1-λ): the loss that pays for one branch node."""
     return problem.params.lambda_ / (1 - problem.params.lambda_)
+
+
+def prices(problem: Problem) -> tuple[float, float]:
+    """(1-λ, λ): the price of a unit of loss, and of a branch node."""
+    return 1 - problem.params.lambda_, problem.params.lambda_

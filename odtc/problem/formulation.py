@@ -1,31 +1,14 @@
-"""What a formulation is: functions that obey laws, in one module of `formulations/`.
+"""What a formulation is: functions that obey laws, in one module or package of odtc.formulations.
 
-    NAME, TITLE, PAPER      words for `odtc list models` and `odtc info`
-    Params                  a frozen dataclass; its fields are the keys of `-p key=value`
-    build(problem)          -> Model
-    start(problem, heap)    -> {column block: values}, a complete feasible point for this tree
-    decode(problem, point)  -> HeapTree, from the tree's columns alone; `point` is {block: values}
-    objective(problem, heap) -> the model's minimised value of this tree, in exact terms
-    branch_price(problem)   -> how much loss a branch node must save to be worth it
-    ANY_COST = True         where the price of an error may depend on the class predicted (Encoded.cost);
-                            others take `price_of_errors`
-    route_of(problem)       optional, where rows of columns of the role ROUTE are not the encoded rows: int64
-                            (rows,), which of them each encoded row is
-    hinders(problem, given) optional -> the parameter for which a constraint is refused that would be kept without
-    it, in words
-    instead(problem, given) optional -> the parameter that asks for the same as a constraint that has no rows here,
-    in words; ""
-    prices_answers(problem) optional -> whether what leaves predict is priced by more than each row's own loss
-    BEYOND                  optional: True where its trees may ask what no test of the encoding asks
-    WEIGHS                  optional: True where it needs the numbers of the rows (Encoded.values), not their tests
-                            alone; the manifest then holds them
+What it must define and may define is said by the protocols below, one for each ability; names without a value or marked
+abstract are required of those who have the ability. A module is checked whole when it is loaded
+(odtc.base.contract), and `problem.module` has every declared name, by default if the module leaves it out.
 
-A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are
-splits that the formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds
-them as a `Split` in the units of the data and as the answers of the encoded rows. `decode` makes
-those answers from `problem.encoded` alone, `start` takes them as it takes the columns of tests, and
-routing, errors, words, verification and the laws are the same for all. So oblique formulations
-need one class in odtc/data/splits.py and no other tree.
+A tree is one of numbers on a heap, whatever its splits are: the numbers from `n_tests` on are splits that the
+formulation found itself (a set of levels, a hyperplane), and `HeapTree.beyond` holds them as a `Split` in the units of
+the data and as the side that each encoded row takes. `decode` makes those sides from `problem.encoded` alone, `start`
+takes them as it takes the columns of tests, and routing, errors, words, verification and the laws are the same for all.
+So oblique formulations need one class in odtc/data/splits.py and no other tree.
 
 What its parameters name and a manifest could not hold (a file, the end of a search) it takes in itself:
 `prepared(problem) -> Problem`, called once the problem is posed. `pricing(problem, leaf) -> Model` is a pricing
@@ -59,7 +42,233 @@ Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to
 the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
 """
 
+from abc import abstractmethod
+from typing import Protocol
+
+import numpy as np
+
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+
+
+class Formulation(Protocol):
+    """What every formulation defines."""
+
+    NAME: str
+    TITLE: str  # for `odtc list models`
+    PAPER: str
+    Params: type  # a frozen dataclass; its fields are the keys of `-p key=value` (odtc.problem.parameters)
+
+    VERSION: str = ""  # its own, which then counts instead of odtc's in the identity of its models
+    # Whether the price of an error may depend on the class predicted (Encoded.cost); others take `price_of_errors`.
+    ANY_COST: bool = False
+    # Whether its trees may have splits that are no tests of the encoding.
+    BEYOND: bool = False
+    # Whether it needs the numbers of the rows (Encoded.values), not their tests alone; the manifest then holds them.
+    WEIGHS: bool = False
+
+    @abstractmethod
+    def objective(self, problem, heap) -> float:
+        """The minimised value of this tree, in exact terms."""
+        ...
+
+    def prepared(self, problem):
+        """The Problem with what its parameters name and a manifest could not hold (a file, the end of a search); called
+        once, when the problem is posed."""
+        return problem
+
+    def advice(self, problem) -> list[str]:
+        """Sentences on parameters that are no good for this data."""
+        return []
+
+    def notes(self, problem) -> dict:
+        """What else the manifest says of the model, as JSON."""
+        return {}
+
+    def beside(self, problem) -> dict[str, str]:
+        """Texts of files that `odtc fit` writes beside the tree, by their suffix."""
+        return {}
+
+    def prices_answers(self, problem) -> bool:
+        """Whether predictions of leaves are priced by more than each row's own loss."""
+        return False
+
+    def least_rows(self, problem) -> int:
+        """The least number of data rows in a leaf that its parameters ask for; 0 for none."""
+        return 0
+
+
+class Compiled(Protocol):
+    """A formulation with a model, which any solver reads."""
+
+    DEFAULT_CUTS: tuple = ()  # cut families that it takes if none is named
+    FORMS: tuple = ({},)  # parameter sets under which the laws try it
+
+    @abstractmethod
+    def build(self, problem):
+        """The Model."""
+        ...
+
+    @abstractmethod
+    def start(self, problem, heap) -> dict[str, np.ndarray]:
+        """{column block: values}: a complete feasible point for this tree. Raises TreeError if the model has none."""
+        ...
+
+    @abstractmethod
+    def decode(self, problem, point: dict[str, np.ndarray]):
+        """The HeapTree of a point {block: values}, from the tree's columns alone."""
+        ...
+
+    @abstractmethod
+    def branch_price(self, problem) -> float:
+        """How much loss a branch node must save to be worth it."""
+        ...
+
+    def subjects(self, params) -> tuple:
+        """What constraints may speak of with these parameters, by odtc.problem.constraints.kind.Subject; constraints on
+        anything else are refused."""
+        return ()
+
+    def prices(self, problem) -> tuple[float, float]:
+        """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
+        return 1.0, 0.0
+
+    def trimmed(self, problem, heap):
+        """A HeapTree that the model represents, made of a heuristic's; the same if it represents every tree."""
+        return heap
+
+    def misrouted(self, problem, point: dict[str, np.ndarray]) -> float | None:
+        """The weight of the rows that a point sends elsewhere than its own splits do; None if it never does."""
+        return None
+
+    def route_of(self, problem) -> np.ndarray:
+        """int64 (rows,): which row of the columns of the role ROUTE each encoded row is."""
+        return np.arange(problem.encoded.n_rows)
+
+    def keeps(self, problem) -> tuple[str, ...]:
+        """The kinds of constraints that its columns satisfy by what they are, so that they need no rows; all its
+        functions heed them."""
+        return ()
+
+    def hinders(self, problem, given) -> str:
+        """The parameter, as on the command line, for which a constraint is refused that would be satisfied without it;
+        "" for none."""
+        return ""
+
+    def instead(self, problem, given) -> str:
+        """The parameter that asks for the same as a constraint that has no rows here, as on the command line; ""."""
+        return ""
+
+
+class Learner(Protocol):
+    """A formulation that learns its tree without a model."""
+
+    CONSTRAINTS: tuple = ()  # the kinds that it satisfies
+
+    @abstractmethod
+    def tree(self, problem):
+        """The HeapTree."""
+        ...
+
+
+class Iterative(Protocol):
+    """A model that grows while it is solved: `odtc fit` calls `fit` instead of solving it once."""
+
+    FIT_DEFAULTS: dict = {}  # parameters that differ under `fit`
+    TIMED: bool = False  # whether `fit` also takes `left`, which says how many seconds there are (None: no limit)
+    GROWS: bool = False  # whether its last model has other columns than the first, and parameters that say so
+
+    @abstractmethod
+    def fit(self, base, solve, start, tell, **left):
+        """(Model, Solution) of what `build` made, with the rows of cut families.
+
+        `solve(model, start=None)` is any solver, with the time that is left; `tell` takes a Round when one has ended
+        (odtc.workflow.rounds).
+        """
+        ...
+
+    @abstractmethod
+    def loops(self, problem) -> bool:
+        """Whether these parameters leave it anything to add."""
+        ...
+
+
+class Pricing(Protocol):
+    """A formulation of column generation whose pricing problem is a model, too (`odtc build --pricing`)."""
+
+    @abstractmethod
+    def pricing(self, problem, leaf: int):
+        """The Model of the pricing problem of this leaf."""
+        ...
+
+
+class SearchesItself(Protocol):
+    """A formulation whose compiler proves some trees by itself; `odtc fit` takes that if nothing asks for a solver or a
+    model file."""
+
+    @abstractmethod
+    def searches(self, problem) -> bool:
+        """Whether it takes this problem."""
+        ...
+
+    @abstractmethod
+    def search(self, problem, start, progress, floor: float = 0.0):
+        """The tree, its bound and whether there is none at all, as odtc.formulations.dpflow.constrained.Searched.
+
+        `start` is a HeapTree or None; `progress` is called with the bound, the cost of the best tree so far and the
+        phase in words; no tree costs less than `floor`.
+        """
+        ...
+
+
+class Estimates(Protocol):
+    """A formulation that can say how large a problem is for it (odtc.formulations.auto)."""
+
+    @abstractmethod
+    def estimate(self, sizes):
+        """The Estimate of a problem of these Sizes (odtc.problem.estimates)."""
+        ...
+
+
+class Ranking(Protocol):
+    """The trees of a problem in the order of their objectives. (No names of a module: what NearOptimal makes.)"""
+
+    def tree(self, number: int):
+        """The HeapTree of this number, from 0; None if there are no more."""
+        ...
+
+    def at_least(self, within: float | None) -> int:
+        """A number of trees that are there at least, whose objective is at most `within` above the best (None: any)."""
+        ...
+
+
+class NearOptimal(Protocol):
+    """A formulation that finds the trees near the best (`odtc fit --pool`)."""
+
+    @abstractmethod
+    def expect_ranking(self, problem) -> None:
+        """Raises ChoiceError if there is none of this problem, as for some constraints."""
+        ...
+
+    @abstractmethod
+    def ranking(self, problem) -> Ranking:
+        """The trees in order."""
+        ...
+
+
+class Certifies(Protocol):
+    """A formulation that proves its best tree by a certificate (`odtc certify`, odtc.verification.certificate)."""
+
+    @abstractmethod
+    def optimal(self, problem):
+        """The best HeapTree, which the compiler finds."""
+        ...
+
+    @abstractmethod
+    def certificate(self, problem) -> dict:
+        """The certificate as a JSON object. Raises ChoiceError if there can be none."""
+        ...
+
 
 FORMULATIONS = Registry(
     "model",
@@ -78,6 +287,10 @@ FORMULATIONS = Registry(
         "cart_tuned",
         "oblique_search",
     ),
-    ("NAME", "TITLE", "PAPER", "Params"),
-    group="odtc.formulations",
+    Contract(
+        always=(Formulation,),
+        one_of=(Compiled, Learner),
+        may=(Iterative, Pricing, SearchesItself, Estimates, NearOptimal, Certifies),
+    ),
+    "odtc.formulations",
 )

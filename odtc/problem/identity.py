@@ -42,7 +42,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
     facts = {
         "schema": SCHEMA,
         "formulation": problem.formulation,
-        "version": getattr(module, "VERSION", version),
+        "version": module.VERSION or version,
         "depth": int(problem.topology.depth),
         "params": _set_params(problem.params),
         "constraints": [str(given) for given in problem.constraints],
@@ -66,7 +66,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         (np.asarray(encoded.cost, float), "<f8"),
         *((of.weight, "<f8") for of in encoded.groups),
     ]
-    if getattr(module, "WEIGHS", False):
+    if module.WEIGHS:
         arrays.append((encoded.values, "<f8"))
     for array, kind in arrays:
         digest.update(f"{array.shape}{kind}".encode("ascii"))

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from odtc.base.contract import Member
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS
@@ -15,22 +16,34 @@ Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A formulation that was chosen for a problem, and the reason in words."""
+
+    formulation: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Problem:
     """What is compiled: encoded rows, a shape of tree, a formulation and its parameters."""
 
     encoded: Encoded
     topology: CompleteTree
-    formulation: str
+    module: Member | str  # the formulation (odtc.problem.formulation); a name is looked up
     params: object  # the formulation's own Params
-    constraints: tuple = ()  # what a tree must keep (odtc.problem.constraints.constraint)
-    # What the formulation worked out of this problem once, by name; never carried to another one.
-    memo: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
-    # The same as objects, one of each class (`derived`).
+    constraints: tuple = ()  # what a tree must satisfy (odtc.problem.constraints.constraint)
+    choice: Choice | None = dataclasses.field(default=None, compare=False)  # if `--model auto` chose the formulation
+    # What was worked out of this problem, one object of each class (`derived`); never carried to another problem.
     _derived: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __post_init__(self):
+        if isinstance(self.module, str):
+            object.__setattr__(self, "module", FORMULATIONS.get(self.module))
+
     @property
-    def module(self):
-        return FORMULATIONS.get(self.formulation)
+    def formulation(self) -> str:
+        """The name of the formulation."""
+        return self.module.name
 
     def derived(self, kind: type[Derived]) -> Derived:
         """The object of a class that is made of this problem once, as `kind(problem)`.
@@ -48,7 +61,7 @@ def price_of_errors(problem: Problem) -> np.ndarray:
     predicted, which a formulation that counts a row only as right or wrong cannot say."""
     price = problem.encoded.price
     if price is None:
-        able = [name for name in FORMULATIONS.names() if getattr(FORMULATIONS.get(name), "ANY_COST", False)]
+        able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).ANY_COST]
         raise ChoiceError(
             f"{problem.formulation} counts a row only as right or wrong, so it cannot take costs that depend on the "
             f"class "

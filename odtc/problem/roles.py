@@ -85,8 +85,7 @@ def node_axis(t: np.ndarray) -> Axis:
 
 def route_of(problem: Problem) -> np.ndarray:
     """int64 (rows,): which row of the columns of the role ROUTE each encoded row is."""
-    own = getattr(problem.module, "route_of", None)
-    return own(problem) if own else np.arange(problem.encoded.n_rows)
+    return problem.module.route_of(problem)
 
 
 def missing_roles(problem: Problem, model: Model, needs: Needs) -> str:

@@ -1,12 +1,4 @@
-"""The program of a solver: where it is on this machine, and which version.
-
-What its module in `solvers/` says of that:
-
-    PROGRAMS         names looked for on PATH and beside this Python
-    VERSION          (arguments, pattern) that make it say its version
-    PACKAGE          the Python package that brings it, where there is one, and DRIVER: the member of
-                     odtc.solvers.drivers that runs it (none: `bundled()` gives the program inside)
-"""
+"""The program of a solver (odtc.solvers.protocols.ProgramSolver): where it is on this machine, and which version."""
 
 import importlib.metadata
 import importlib.util
@@ -20,6 +12,7 @@ from pathlib import Path
 
 from odtc.errors import SolverError
 from odtc.solvers.child_process import python_environment, quick_output
+from odtc.solvers.protocols import PackageSolver
 
 
 @dataclass(frozen=True)
@@ -48,14 +41,13 @@ def locate(module, program: str | None = None) -> Program | None:
     for name in module.PROGRAMS:
         if path := shutil.which(name, path=search):
             # A described solver may be a Python program that uses this very package.
-            return _program(module, path, _python_path() if hasattr(module, "ARGUMENTS") else {})
-    package = getattr(module, "PACKAGE", None)
+            return _program(module, path, _python_path() if module.ARGUMENTS is not None else {})
+    package = module.PACKAGE
     if package is None or importlib.util.find_spec(package) is None:
         return None
-    if driver := getattr(module, "DRIVER", None):
+    if driver := module.DRIVER:
         argv = (sys.executable, "-P", "-m", "odtc.solvers.drivers", driver)
-        template = getattr(module, "DRIVER_COMMAND", "driver")
-        return Program(argv, template, f"package {package}", _python_path())
+        return Program(argv, module.DRIVER_COMMAND, f"package {package}", _python_path())
     return module.bundled()
 
 
@@ -70,10 +62,10 @@ def _program(module, path: str, environment: dict | None = None) -> Program:
 
 def what_to_install(module, program: str | None = None) -> str:
     """What to install, in words."""
-    if hasattr(module, "run"):
+    if module.can(PackageSolver):
         return "install its package, or choose one of `odtc list solvers`"
     ways = [f"the program {' or '.join(map(repr, module.PROGRAMS))} on PATH"] if module.PROGRAMS else []
-    ways += [f"the Python package {module.PACKAGE!r}"] if getattr(module, "PACKAGE", None) else []
+    ways += [f"the Python package {module.PACKAGE!r}"] if module.PACKAGE else []
     return f"expected {' or '.join(ways)}; install it, name it with --program, or choose one of `odtc list solvers`"
 
 
@@ -82,9 +74,9 @@ def version(module, program: str | None = None) -> str | None:
     found = locate(module, program)
     if found is None:
         return None
-    if found.where.startswith("package ") and getattr(module, "PACKAGE", None):
+    if found.where.startswith("package ") and module.PACKAGE:
         return importlib.metadata.version(module.PACKAGE)
-    if not hasattr(module, "VERSION"):  # nobody knows how to ask one that a file describes
+    if module.VERSION is None:  # nobody knows how to ask one that a file describes
         return "found"
     return _said_version(found.argv, tuple(found.environment.items()), *module.VERSION)
 

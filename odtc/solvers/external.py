@@ -1,11 +1,6 @@
 """A solver that is a program: how it is called, and one run of it.
 
-What its module in `solvers/` says, beside NAME, SUMMARY, DIALECT, read_log and what `odtc.solvers.executables` lists:
-
-    COMMAND          its template in templates/command: one argument a line, blank lines left out
-    SOLUTION         "file", or "stdout" where it only prints its solution
-
-and of its log what `odtc.solvers.log_parser` lists.
+What its module says: odtc.solvers.protocols.ProgramSolver.
 
 A run has a folder of its own with plain names in it, so that no solver meets a blank, an accent
 or a stale file; a model file that is as odtc writes it is linked there, any other is written anew
@@ -61,17 +56,17 @@ def plan(module, program: Program, names: dict, options: Options) -> Plan:
         "seed": options.seed,
         "gap": show_number(options.gap),
     }
-    if hasattr(module, "ARGUMENTS"):  # of a solver that a template file describes
+    if module.ARGUMENTS is not None:  # of a solver that a template file describes
         words = [render_line(argument, here=module.FOLDER, **facts) for argument in module.ARGUMENTS]
     else:
         words = render(f"command/{program.template}.jinja", **facts).splitlines()
-    asks = program.template == module.COMMAND and getattr(module, "OPTIONS", False)  # a driver takes arguments
+    asks = program.template == module.COMMAND and module.OPTIONS  # a driver takes arguments
     return Plan(
         (*program.argv, *(word for word in words if word.strip())),
         program.environment,
         names,
         render(f"options/{module.COMMAND}.jinja", **facts) if asks else "",
-        asks and getattr(module, "STDIN_OPTIONS", False),
+        asks and module.STDIN_OPTIONS,
         module.SOLUTION == "stdout",
     )
 
@@ -145,7 +140,7 @@ def lay_out(module, model, start, path, folder: Path, stem: str = "", write: boo
             name = Path(path).name
         else:
             (folder / name).symlink_to(Path(path).resolve())
-        same = FORMATS.get(form).renamed(same) if hasattr(FORMATS.get(form), "renamed") else same
+        same = FORMATS.get(form).renamed(same)
     else:
         form = dialect.reads[0]
         name = f"{stem}.{module.COMMAND}" if stem else "model"
@@ -181,7 +176,7 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
     raw = x = None
     try:
         if solution.exists():
-            raw = _by_pattern(module, solution) if hasattr(module, "PATTERN") else read_point(solution)
+            raw = _by_pattern(module, solution) if module.PATTERN is not None else read_point(solution)
     except SolutionError as problem:
         # Of one that was ended while it wrote there is nothing to say.
         message = "" if stopped else str(problem).replace(str(solution.parent) + os.sep, "")

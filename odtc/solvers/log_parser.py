@@ -1,12 +1,4 @@
-"""What a solver's log says of a run, by the words and patterns that its module in `solvers/` gives:
-
-    read_log(text)    -> Termination, or None where the log is not this solver's or leaves it open
-    has_point(text)   whether it has a solution at all, where its file does not tell
-    BOUND NODES       patterns of the lower bound and of the number of nodes; their last match holds
-    BOUND_ERROR       how far the bound may lie below the number that it prints, where that is rounded
-    WITHIN_GAP        pattern of an "optimal" that means: as good as was asked for, and no more
-    STARTED           pattern of "the MIP start was taken"
-    LIVE              pattern of a line of its table: "incumbent" (or "found") and "bound", as rounded there
+"""What a solver's log says of a run, by the words and patterns of its module (odtc.solvers.protocols.Solver).
 
 A driver (odtc.solvers.drivers) ends its log with one line for us, which holds for every package.
 """
@@ -36,27 +28,27 @@ class LogFacts:
 def read_log_text(module, text: str) -> LogFacts:
     """What the log `text` of this solver says."""
     driven = DRIVEN.findall(text)
-    nodes = _last_number(getattr(module, "NODES", None), text)
+    nodes = _last_number(module.NODES, text)
     return LogFacts(
         Termination(driven[-1][0]) if driven else module.read_log(text),
-        module.has_point(text) if hasattr(module, "has_point") else None,
+        module.has_point(text),
         _number(driven[-1][1]) if driven else bound(module, text),
-        _found(module, "WITHIN_GAP", text),
+        _found(module.WITHIN_GAP, text),
         None if nodes is None else int(nodes),
-        _found(module, "STARTED", text),
+        _found(module.STARTED, text),
     )
 
 
 def bound(module, text: str) -> float | None:
     """The last lower bound in a piece of a log."""
-    found = _last_number(getattr(module, "BOUND", None), text)
-    return None if found is None else found - getattr(module, "BOUND_ERROR", 0.0)
+    found = _last_number(module.BOUND, text)
+    return None if found is None else found - module.BOUND_ERROR
 
 
 def progress_of_line(module, line: str) -> tuple[float | None, float | None]:
     """(incumbent, bound) of a line that a running solver prints, rounded as they stand there: for
     eyes only, as a bound that was rounded up is none."""
-    found = module.LIVE.search(line.rstrip()) if hasattr(module, "LIVE") else None
+    found = module.LIVE.search(line.rstrip()) if module.LIVE is not None else None
     said = found.groupdict() if found else {}
     return _number(said.get("incumbent") or said.get("found") or ""), _number(said.get("bound") or "")
 
@@ -72,8 +64,8 @@ def last_words(text: str) -> str:
     return (cross or lines or ["it printed nothing"])[-1].removeprefix("error: ")[:300]
 
 
-def _found(module, pattern: str, text: str) -> bool:
-    return hasattr(module, pattern) and getattr(module, pattern).search(text) is not None
+def _found(pattern, text: str) -> bool:
+    return pattern is not None and pattern.search(text) is not None
 
 
 def _last_number(pattern, text: str) -> float | None:

@@ -29,6 +29,7 @@ from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend, python_environment
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
+from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solver import SOLVERS, installed
 
 PARTING = 2.0  # seconds, and a tenth of the limit, that a solver which sends its incumbents has for its last word
@@ -82,7 +83,7 @@ def _solve(run, solver: str, options: Options, path=None, program: str | None = 
     module, found = installed(solver, program)
     model, start = run.model, run.start
     try:
-        if not hasattr(module, "run"):
+        if not module.can(PackageSolver):
             run.stopped = external.run(module, model, options, start, run.take, path, program, ends_in)
         else:
             job = Job(

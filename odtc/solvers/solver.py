@@ -1,32 +1,10 @@
-"""The contract of a solver, and the registry of those that are known."""
+"""Solvers by name: from the registry, or described by a TOML file; and whether they are on this machine."""
 
-from odtc.base.registry import Registry
 from odtc.errors import SolverError
 from odtc.solvers.executables import version as program_version
 from odtc.solvers.executables import what_to_install
+from odtc.solvers.protocols import SOLVERS, PackageSolver
 from odtc.solvers.toml_solver import from_template
-
-SOLVERS = Registry(
-    "solver",
-    "odtc.solvers.adapters",
-    (
-        "highs",
-        "highs-cli",
-        "cbc",
-        "scip",
-        "glpk",
-        "lp_solve",
-        "symphony",
-        "ortools",
-        "gurobi",
-        "cplex",
-        "xpress",
-        "copt",
-        "cuopt",
-    ),
-    ("NAME", "SUMMARY", "DIALECT", "read_log"),
-    group="odtc.solvers",
-)
 
 
 def find_solver(name: str):
@@ -35,13 +13,13 @@ def find_solver(name: str):
     Raises ChoiceError for an unknown one.
     """
     if str(name).endswith(".toml"):
-        return from_template(name)
+        return SOLVERS.admitted(str(name), from_template(name))
     return SOLVERS.get(name)
 
 
 def version(module, program: str | None = None) -> str | None:
     """What is on this machine of this solver: its version, or None where it is not there."""
-    return module.version() if hasattr(module, "run") else program_version(module, program)
+    return module.version() if module.can(PackageSolver) else program_version(module, program)
 
 
 def installed(solver: str, program: str | None = None):

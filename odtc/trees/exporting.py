@@ -1,11 +1,11 @@
 """Trees for other programs: a template of `templates/tree/` makes text (odtc.trees.rendering), a module of
 `exporters/` what is no text.
-
-NAME, SUMMARY, SUFFIX    words for `odtc list exporters`; the file name ending, without the dot
-write(tree)              -> bytes; raises ChoiceError where the tree asks what the format cannot say, or
-                         where a package is not installed
 """
 
+from abc import abstractmethod
+from typing import Protocol
+
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import exporters as templates_by_name
@@ -13,12 +13,27 @@ from odtc.trees.rendering import render_tree
 from odtc.trees.rendering import suffix as template_suffix
 from odtc.trees.tree import Tree, tree_of
 
+
+class Exporter(Protocol):
+    """What an exporter defines that is no template."""
+
+    NAME: str
+    SUMMARY: str
+    SUFFIX: str  # the ending of its files, without the dot
+
+    @abstractmethod
+    def write(self, tree: Tree) -> bytes:
+        """The file. Raises ChoiceError if the tree has a split that the format cannot express, or if a package is not
+        installed."""
+        ...
+
+
 EXPORTERS = Registry(
     "exporter",
     "odtc.trees.exporters",
     ("sklearn", "onnx", "png", "excel"),
-    ("NAME", "SUMMARY", "SUFFIX", "write"),
-    group="odtc.exporters",
+    Contract(always=(Exporter,)),
+    "odtc.exporters",
 )
 
 

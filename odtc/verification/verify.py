@@ -70,8 +70,7 @@ def verify(
         else ""
     )
     checks.append(Check("tree objective", not worse, f"the tree costs {paid:.10g}, the point {objective:.10g}{note}"))
-    if hasattr(module, "misrouted"):
-        weight = module.misrouted(problem, model.split(solution.x))
+    if (weight := module.misrouted(problem, model.split(solution.x))) is not None:
         note = "; the tree's own count is given, not the solver's" if weight else ""
         checks.append(
             Check(
@@ -114,7 +113,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             f"the leaves hold weight {counted.sum():.10g} of {labelled.sum():.10g}",
         )
     )
-    if least := getattr(problem.params, "n_min", 0):
+    if least := problem.module.least_rows(problem):
         fewest = heap.fewest_rows(encoded)
         checks.append(
             Check("least rows", fewest >= least, f"-p n_min={least}: the leaf with the fewest rows has {fewest}")

@@ -62,8 +62,7 @@ def write_build(
     files.append(write_manifest(model.problem, model, f"{stem}{SUFFIX}"))
     if point is not None:
         # A format that cannot say the model's names has its own, and a start speaks of columns by name.
-        renamed = getattr(FORMATS.get(format), "renamed", None) if format is not None else None
-        model = renamed(model) if renamed else model
+        model = FORMATS.get(format).renamed(model) if format is not None else model
         files += [write_point(model, point, f"{stem}{suffix}", name) for name, suffix in _start_forms(dialect)]
     if format is not None:
         endings = {find_solver(name).DIALECT.start_suffix for name in SOLVERS.names()}
@@ -100,7 +99,7 @@ def write_pricing(model: Model, stem, format: str = "mps", gzip: bool = False) -
 
 def write_beside(problem, stem) -> list[Path]:
     """What a formulation leaves beside its tree (odtc.problem.formulation), in STEM and its suffixes; the paths."""
-    texts = getattr(problem.module, "beside", lambda problem: {})(problem)
+    texts = problem.module.beside(problem)
     for suffix, text in texts.items():
         write_text(f"{stem}{suffix}", text)
     return [Path(f"{stem}{suffix}") for suffix in texts]

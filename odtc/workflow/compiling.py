@@ -13,6 +13,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.separation import separate_rows
+from odtc.problem.formulation import Compiled, Pricing
 from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -26,7 +27,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
     for those that fit, "none"; None for the formulation's own. "paper4:rounds=10" adds the rows that the
     root relaxation breaks, in 10 rounds at most; `rounds` shows them, and solves the relaxations. Raises
     ChoiceError for a learner, which has no model, and for a family that is unknown or does not fit."""
-    if not hasattr(problem.module, "build"):
+    if not problem.module.can(Compiled):
         raise ChoiceError(
             f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
         )
@@ -45,7 +46,7 @@ def pricing(problem: Problem, text: str) -> Model:
     """The pricing problem that "leaf=N" asks for, at the duals of the relaxation over the columns so far. Raises
     ChoiceError
     for a model that has none, and for what is no leaf."""
-    if not hasattr(problem.module, "pricing"):
+    if not problem.module.can(Pricing):
         raise ChoiceError(f"--pricing: {problem.formulation!r} has no pricing problems; use --model cg")
     key, _, number = (part.strip() for part in text.partition("="))
     leaves = problem.topology.leaves
@@ -69,7 +70,7 @@ def start(
     problem = model.problem
     heap = known_tree(problem, name) if heap is None else heap
     if heap is not None and not is_tree_file(name):
-        heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+        heap = problem.module.trimmed(problem, heap)
         heap = constraint.mended(problem, heap)
     if heap is None:
         return None
@@ -89,16 +90,14 @@ def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
             problem.module.branch_price(problem),
             **constraint.limits(problem),
         )
-        if heap.beyond is not None and not getattr(problem.module, "BEYOND", False):
+        if heap.beyond is not None and not problem.module.BEYOND:
             raise ChoiceError(
                 f"the start {name!r} asks hyperplanes, and {problem.formulation} only the tests of the encoding; "
                 f"take --start cart, "
                 "or give it hyperplanes to ask (--encoding oblique)"
             )
         return heap
-    heap = HeapTree.from_tree(
-        read_tree(name), problem.encoded, problem.topology, getattr(problem.module, "BEYOND", False)
-    )
+    heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, problem.module.BEYOND)
     constraint.expect(problem, heap)
     return heap
 
@@ -170,7 +169,7 @@ def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
     if heap is None or is_tree_file(name):
         return heap
     try:
-        heap = getattr(problem.module, "trimmed", lambda problem, heap: heap)(problem, heap)
+        heap = problem.module.trimmed(problem, heap)
     except TimeLimitReached:  # the formulation has to compile for that
         pass
     return constraint.mended(problem, heap)

@@ -2,6 +2,7 @@
 
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
+from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -23,7 +24,7 @@ def kept_facts(problem: Problem, heap: HeapTree, tree: Tree, labelled: Dataset |
     found = []
     for given in problem.constraints:
         test = None
-        if rows is not None and hasattr(given.module, "answers"):
+        if rows is not None and given.module.can(OnPredictions):
             try:
                 test = rows.value(given)
             except (OdtcError, ZeroDivisionError):

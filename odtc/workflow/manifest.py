@@ -225,7 +225,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "y": _pack(encoded.y.astype("<i4")),
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
-            **({"values": _pack(encoded.values.astype("<f8"))} if getattr(problem.module, "WEIGHS", False) else {}),
+            **({"values": _pack(encoded.values.astype("<f8"))} if problem.module.WEIGHS else {}),
         },
         "cost": encoded.cost.tolist(),
         **(
@@ -250,7 +250,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "cuts": list(model.cuts),
             "columns": [block.to_json() for block in model.columns],
             "rows": _rows(model),
-            **getattr(problem.module, "notes", lambda problem: {})(problem),
+            **problem.module.notes(problem),
         },
     }
 

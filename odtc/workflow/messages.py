@@ -32,9 +32,9 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """What is to be known of a problem before it is solved: which formulation "auto" chose, what its parameters are no
     good for, a target of many numbers; and with `read_here` which rows of the data file are not in it."""
     notes = []
-    if choice := problem.memo.get("choice"):
-        notes.append(f"--model auto: {choice.why}")
-    notes += getattr(problem.module, "advice", lambda problem: ())(problem)
+    if problem.choice is not None:
+        notes.append(f"--model auto: {problem.choice.why}")
+    notes += problem.module.advice(problem)
     dataset = problem.encoded.dataset
     measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
     if measured and any(value != int(value) for value in measured):

@@ -1,23 +1,16 @@
-"""The trees that are nearly as good: the best K over the states of the dynamic program, in order.
-
-A tree is in the pool where each of its subtrees costs less than one label alone would, and its leaves
-predict what costs least; so no two say the same in other words by a branch node that nobody needs
-(odtc.algorithms.dp.k_best).
-"""
+"""The trees that are nearly as good: the best K, in order, as a formulation ranks them."""
 
 import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, show_value, validate
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
+from odtc.problem.formulation import FORMULATIONS, NearOptimal
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 from odtc.trees.tree import Branch, Tree
 from odtc.workflow.row_selection.selection import fill_leaves
 
@@ -62,18 +55,13 @@ class Pool:
 
 
 def expect_pool(problem: Problem, most: int, within: float | None = None) -> None:
-    """Raises ChoiceError where there is no such pool: of another model than "dpflow", or under constraints that
-    speak of more than the rows of leaves."""
-    if problem.formulation != "dpflow":
+    """Raises ChoiceError if there is no such pool: of a model that cannot rank trees, or under constraints."""
+    if not problem.module.can(NearOptimal):
         raise ChoiceError(
-            f"the trees near the best are found over the states of dpflow, not of {problem.formulation}; use --model "
-            f"dpflow"
+            f"{problem.formulation} cannot rank the trees near the best; use --model "
+            f"{' or '.join(FORMULATIONS.able(NearOptimal))}"
         )
-    if others := [given for given in problem.constraints if given.name != "leaf_rows"]:
-        raise ChoiceError(
-            f"the trees near the best are counted among all whose leaves have enough rows, whatever else they keep; "
-            f"leave out {str(others[0])!r}"
-        )
+    problem.module.expect_ranking(problem)
     if most < 1 or within is not None and not within >= 0:
         raise ChoiceError(
             f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}"
@@ -104,32 +92,44 @@ def write_pool(problem: Problem, most: int, within: float | None, left: float | 
 
 
 def near_optimal(problem: Problem, most: int, within: float | None = None, seconds: float | None = None) -> Pool:
-    """The best trees of a problem of the model "dpflow", at most `most` of them, and none whose objective
-    is more than `within` above the best one; as many as are found in `seconds`, in half of the free memory, or
-    until Ctrl-C. Over the states that the compiler has made already. Raises ChoiceError."""
+    """The best trees of a problem, as its formulation ranks them.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of a formulation with the ability NearOptimal.
+    most : int
+        How many trees at most.
+    within : float or None
+        Only trees whose objective is at most so much above the best.
+    seconds : float or None
+        How long the search may take; half of the free memory and Ctrl-C end it, too.
+
+    Returns
+    -------
+    Pool
+        As many trees as were found, and what stopped the search.
+
+    Raises
+    ------
+    ChoiceError
+        If there is no such pool.
+    """
     expect_pool(problem, most, within)
-    from odtc.algorithms.dp.k_best import Derivations, OutOfMemory
-    from odtc.formulations.dpflow.program import Program  # loaded here, as few runs want a pool
+    from odtc.algorithms.dp.k_best import OutOfMemory  # loaded here, as few runs want a pool
 
     trees, values, least, stopped = [], [], 0, ""
     chosen = problem.encoded.dataset.selected if problem.encoded.dataset is not None else None
     try:
         with deadline.within(seconds):
-            best = Derivations(
-                problem.derived(Program).rows,
-                problem.topology.depth,
-                problem.module.branch_price(problem),
-                *problem.derived(Program).states,
-            )
-            while (found := best.get(best.root, len(trees))) is not None:
-                heap = _tree(problem, best, found)
+            ranking = problem.module.ranking(problem)
+            while (heap := ranking.tree(len(trees))) is not None:
                 value = problem.module.objective(problem, heap)
                 if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
                     break
                 least = max(least, len(trees) + 1)
                 if not trees:
-                    most_cost = np.inf if within is None else found.cost + within / (1 - problem.params.lambda_)
-                    least = max(least, best.first_tests(most_cost))
+                    least = max(least, ranking.at_least(within))
                 if len(trees) == most:
                     stopped = f"--pool {most}"
                     break
@@ -152,18 +152,6 @@ def tested_features(tree: Tree) -> list[str]:
     return sorted(
         {tree.features[j].name for node, _ in tree.walk() if isinstance(node, Branch) for j in node.split.features}
     )
-
-
-def _tree(problem: Problem, best, found) -> HeapTree:
-    test, _ = blank_arrays(problem.topology)
-    stack = [(1, found)]
-    while stack:
-        node, here = stack.pop()
-        if here.test < 0:
-            continue
-        test[node] = here.test
-        stack += [(2 * node + side, best.get(*below)) for side, below in enumerate(here.below) if below is not None]
-    return settle(test, problem.encoded)
 
 
 def read_pool(path) -> Pool | None:

@@ -70,12 +70,9 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
         counted = encoded if dataset.selected is None else dataset.selected.whole
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
-    problem = constraint.posed(Problem(encoded, topology, model, settings), wanted.constraints)
+    problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
     with _part_of_limit(spec, began):
-        problem = getattr(problem.module, "prepared", lambda problem: problem)(problem)
-    if choice is not None:
-        problem.memo["choice"] = choice
-    return problem
+        return problem.module.prepared(problem)
 
 
 def _part_of_limit(spec: RunSpec, began: float):
@@ -88,7 +85,7 @@ def _settings(spec: RunSpec, model: str):
 
 def default_params(model: str, fitting: bool) -> dict:
     """The parameters that a formulation changes from its own defaults: those of `odtc fit`, none of `odtc build`."""
-    return getattr(FORMULATIONS.get(model), "FIT_DEFAULTS", {}) if fitting else {}
+    return FORMULATIONS.get(model).FIT_DEFAULTS if fitting else {}
 
 
 def test_rows(problem: Problem, path) -> Dataset:

@@ -78,14 +78,12 @@ class Keeper:
         """Writes the model of the next round, and its start; its path for a solver that is a program,
         None where its format names the columns anew."""
         self._number += 1
-        renamed = getattr(FORMATS.get(self.format), "renamed", None)
+        renamed = FORMATS.get(self.format).renamed(model)
         path = write_model(model, self._path(self.suffix), self.format)
         self.files.append(path)
         if start is not None:
-            self.files.append(
-                write_point(renamed(model) if renamed else model, start, self._path(".start.sol"), "highs")
-            )
-        return None if renamed else path
+            self.files.append(write_point(renamed, start, self._path(".start.sol"), "highs"))
+        return path if renamed is model else None
 
     def solution(self, model: Model, solution: Solution) -> None:
         if solution.has_solution:

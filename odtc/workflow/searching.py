@@ -10,6 +10,7 @@ from odtc.data.dataset import Dataset
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.conflicts import conflict
+from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.verify import raise_bound_to_floor
@@ -24,8 +25,7 @@ MORE_TIME = "more time (--time-limit), a smaller --depth or fewer tests (--encod
 
 def searches(problem: Problem) -> bool:
     """Whether the formulation's own search takes a problem."""
-    able = getattr(problem.module, "searches", None)
-    return able is not None and able(problem)
+    return problem.module.can(SearchesItself) and problem.module.searches(problem)
 
 
 def searched(

@@ -9,9 +9,11 @@ import numpy as np
 from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.model.solution import Progress, Solution, Termination
+from odtc.problem.formulation import Iterative, Learner
 from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.solvers import portfolio, portfolio_members
+from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solve import solve as run_solver
 from odtc.solvers.solver import find_solver, installed
 from odtc.verification.verify import raise_bound_to_floor
@@ -51,7 +53,7 @@ def choose_solver(spec: SolvingSpec) -> ChosenSolver:
     if not portfolio_members.is_race(solver):
         module = find_solver(solver)
         if program is not None:
-            if hasattr(module, "run"):
+            if module.can(PackageSolver):
                 raise ChoiceError(
                     f"--program: {solver!r} runs inside of odtc and has no executable; name another --solver, such "
                     f"as highs-cli"
@@ -147,7 +149,7 @@ def solve_or_loop(
 
     # A round's own model may cost less than any tree, so its bound stays as it is.
     rounds = Rounds(solve_round, spec.time_limit, hearing.progress, hearing.log, keep)
-    timed = {"left": rounds.remaining} if getattr(model.problem.module, "TIMED", False) else {}
+    timed = {"left": rounds.remaining} if model.problem.module.TIMED else {}
     last, solution = rounds_of(model, rounds.solve, start, rounds.tell, **timed)
     last = identified(last)
     return last, replace(raise_bound_to_floor(model.problem, solution), seconds=rounds.seconds, model=last.identity)
@@ -173,14 +175,14 @@ def _or_start(model: Model, start: np.ndarray | None, found: Solution) -> Soluti
 def loop_of(problem: Problem):
     """The `fit` of a formulation that solves round after round, with these parameters; else None."""
     module = problem.module
-    return module.fit if hasattr(module, "fit") and module.loops(problem) else None
+    return module.fit if module.can(Iterative) and module.loops(problem) else None
 
 
 def learns(problem: Problem) -> bool:
     """Whether the formulation learns its tree without a model."""
-    return hasattr(problem.module, "tree")
+    return problem.module.can(Learner)
 
 
 def grows(problem: Problem) -> bool:
     """Whether the last model of the formulation's loop has other columns than the first."""
-    return getattr(problem.module, "GROWS", False)
+    return problem.module.GROWS

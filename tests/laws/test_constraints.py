@@ -1,6 +1,7 @@
 """Laws 1, 2, 4 and 7 under constraints: the optimum is that of the trees that keep them, a start is complete
 and keeps them, cuts hold, and the manifest rebuilds them."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from odtc.errors import ChoiceError
 from odtc.problem.constraints import constraint
-from odtc.problem.constraints.constraint import CONSTRAINTS, broken, built, complete, posed
+from odtc.problem.constraints.constraint import able_models, broken, built, complete, posed
+from odtc.problem.constraints.kind import CONSTRAINTS, Subject
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS
 from odtc.workflow import pipeline
@@ -18,9 +20,7 @@ from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.arrays import assert_point_of, assert_rows_kept, optimum
 from tests.laws.problems import (
     ALL_FORMS,
-    BY_CLASS,
     BY_CONSTRAINT,
-    BY_GROUP,
     TOGETHER,
     alone,
     constrained,
@@ -88,7 +88,7 @@ def expect_point(case, data):
     x = complete(problem, model, heap)
     assert_point_of(problem, model, heap, x)
     back = problem.module.decode(problem, model.split(x))
-    if getattr(problem.module, "WEIGHS", False):
+    if problem.module.WEIGHS:
         assert_parts_alike(back, heap, problem.encoded)
     else:
         np.testing.assert_array_equal(back.test, heap.test)
@@ -99,22 +99,34 @@ def expect_point(case, data):
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 def test_what_a_form_cannot_say_it_refuses_in_a_sentence(form):
     for kind in CONSTRAINTS.names():
-        args = {
-            **dict.fromkeys(BY_CLASS, "[yes]"),
-            **dict.fromkeys(BY_GROUP, "[group=colour,positive=yes]"),
-            **dict.fromkeys(TOGETHER["places"], "[size]"),
-            "not_below": "[size,colour]",
-            "monotone": "[size,positive=yes]",
-            "group_accuracy": "[group=colour]",
-        }.get(kind, "")
-        ops = CONSTRAINTS.get(kind).OPS
-        problem = posed(_drawn(form), [f"{kind}{args}{f' {ops[0]} 1' if ops else ''}"])
+        problem = _posed(_drawn(form), kind)
         if kind in kept_kinds(form):
             built(problem)
             continue
         said = re.escape(repr(str(problem.constraints[0])))
         with pytest.raises(ChoiceError, match=f"constraint {said} needs columns of the roles .*; {form[0]} .*has .*; "):
             built(problem)
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS.names())
+def test_every_kind_declares_what_the_laws_need(kind):
+    module = CONSTRAINTS.get(kind)
+    assert module.SUBJECT in set(Subject), f"the constraint {kind!r} declares no SUBJECT, one of {[*Subject]}"
+    problem = _posed(_drawn(("flowoct", {})), kind)
+    judge = module.judged(problem.encoded, problem.constraints[0])
+    said = [judge.allowed, judge.counts, judge.predictions, judge.least_rows]
+    assert any(said), f"the constraint {kind!r} declares no `judged`: the laws cannot tell which trees satisfy it"
+    assert able_models(module) != "no model takes it", f"no model declares that it takes {module.SUBJECT!r}"
+
+
+def _posed(problem, kind):
+    """The problem with the first constraint of this kind that this data takes, after the least bound."""
+    tried = CONSTRAINTS.get(kind).tries(problem.encoded)
+    assert tried, f"the constraint {kind!r} declares no `tries`: the laws have no text of it to draw"
+    for text in tried[1:] + tried[:1]:
+        with contextlib.suppress(ChoiceError):
+            return posed(problem, [text])
+    raise AssertionError(f"the data here takes none of the texts of {kind!r}: {tried[0]}, …")
 
 
 def _drawn(form):

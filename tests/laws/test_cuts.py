@@ -223,9 +223,13 @@ def test_rows_that_only_an_optimum_keeps_are_no_user_cuts():
     model = cut.add(problem, plain, fitting(problem, plain, FAMILIES))
     stems = {"paper4": "cover", "equivalent_points": "same", "subtree_value": "worth"}
     assert {CUTS.get(name).VALID for name in FAMILIES} == {EVERY_TREE, AN_OPTIMUM}
-    assert all(CUTS.get(name).VALID == EVERY_TREE for name in stems) and set(model.user_cuts) <= set(stems.values())
+    assert all(CUTS.get(name).VALID == EVERY_TREE for name in stems) and set(model.user_cuts) >= set(stems.values())
     assert set(model.cuts) == set(fitting(problem, plain, FAMILIES)) >= set(stems)
     assert not set(model.user_cuts) & {"once", "differ", "order"}
+    for name in model.cuts:  # of any family, each block of rows or none
+        alone = cut.add(problem, plain, (name,))
+        added = {block.name for block in alone.rows[len(plain.rows) :]}
+        assert set(alone.user_cuts) == (added if CUTS.get(name).VALID == EVERY_TREE else set())
 
 
 def test_a_family_without_its_columns_is_refused_in_a_sentence():

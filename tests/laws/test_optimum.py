@@ -59,7 +59,7 @@ def test_the_arrays_mean_the_same_to_scipy(form, data):
 def exhaustive_cost(problem) -> float:
     encoded, depth, (per_error, per_branch_node, least) = problem.encoded, problem.topology.depth, terms(problem)
     cost = encoded.cost.tolist()
-    if not getattr(problem.module, "BEYOND", False):
+    if not problem.module.BEYOND:
         return cheapest(
             encoded.X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least, cost
         )

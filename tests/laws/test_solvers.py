@@ -21,6 +21,7 @@ from odtc.fileformats.model_files import write_model
 from odtc.fileformats.portable_subset import ModelFile
 from odtc.model.solution import Options
 from odtc.solvers import child_process, external
+from odtc.solvers.protocols import PackageSolver
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.workflow import pipeline
@@ -253,8 +254,8 @@ def test_a_broken_model_file_gives_an_error_not_an_answer(name, tmp_path, monkey
 @pytest.mark.parametrize("name", NAMES)
 def test_an_absent_program_is_named(name, tmp_path, monkeypatch):
     module = find_solver(name)
-    if hasattr(module, "run"):
-        monkeypatch.setattr(module, "version", lambda: None)
+    if module.can(PackageSolver):
+        monkeypatch.setattr(module.module, "version", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)

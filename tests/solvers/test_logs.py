@@ -9,6 +9,7 @@ from odtc.fileformats.solution_files import write_point
 from odtc.model.solution import Termination, proof
 from odtc.solvers import log_parser as logs
 from odtc.solvers.solve import said_in_log
+from odtc.solvers.solver import find_solver
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, odtc
 
@@ -106,7 +107,7 @@ TALKS = {
 @pytest.mark.parametrize("who", TALKS)
 def test_a_log_states_its_bound(who, tmp_path):
     name, text, bound, within = TALKS[who]
-    said = logs.read_log_text(importlib.import_module(f"odtc.solvers.adapters.{name}"), text)
+    said = logs.read_log_text(find_solver(name.replace("highs_", "highs-")), text)
     assert (said.termination, said.bound, said.within_gap) == (
         "optimal",
         pytest.approx(bound) if bound else None,

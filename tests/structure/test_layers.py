@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 import odtc
 from odtc.base.registry import Registry
 from odtc.cli import catalogue
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.formulation import FORMULATIONS
+from odtc.trees.exporting import EXPORTERS
 
 PACKAGE = Path(odtc.__file__).parent
 
@@ -188,8 +192,8 @@ def test_every_member_is_registered_and_complete(kind):
     assert found == {name.replace("-", "_") for name in registry.module_names}
     for name in registry.module_names:
         module = registry.get(name)
-        assert importlib.import_module(module.__name__) is module
-        assert not [word for word in registry.required if not hasattr(module, word)]
+        assert importlib.import_module(module.module.__name__) is module.module
+        assert not registry.contract.misfit(module.module)
 
 
 @pytest.mark.parametrize("kind", REGISTRIES)
@@ -210,18 +214,71 @@ def test_every_registered_name_is_listed_and_described():
             assert name in catalogue.describe(name)
 
 
-def test_entry_point_groups_are_those_that_plug_ins_name():
-    # A contract with packages of third parties: folders may move, these names do not.
-    groups = {kind: registry.group for kind, registry in REGISTRIES.items()}
-    assert groups == {
-        "models": "odtc.formulations",
-        "cuts": "odtc.cuts",
-        "encodings": "odtc.encodings",
-        "solvers": "odtc.solvers",
-        "formats": "odtc.formats",
-        "selections": "odtc.selections",
-        "starts": "odtc.heuristics",
-        "constraints": "odtc.constraints",
-        "points": "odtc.points",
-        "readers": "odtc.readers",
-    }
+# The groups through which other packages add members, whatever our own packages are called.
+GROUPS = {
+    "models": "odtc.formulations",
+    "cuts": "odtc.cuts",
+    "encodings": "odtc.encodings",
+    "solvers": "odtc.solvers",
+    "formats": "odtc.formats",
+    "selections": "odtc.selections",
+    "starts": "odtc.heuristics",
+    "constraints": "odtc.constraints",
+    "points": "odtc.points",
+    "readers": "odtc.readers",
+}
+
+
+def test_the_entry_point_groups_stay():
+    assert {kind: registry.group for kind, registry in REGISTRIES.items()} == GROUPS
+    assert EXPORTERS.group == "odtc.exporters"
+
+
+DECLARED = {"name", "module", "abilities", "can"}.union(
+    *(registry.contract.hooks for registry in (*REGISTRIES.values(), EXPORTERS))
+)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_nobody_looks_for_undeclared_names_of_a_plug_in(path):
+    """A member of a registry has every name of its contract (odtc.base.contract), so nobody asks whether it has."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
+            of = ast.unparse(node.args[0])
+            plug_in = re.search(r"\bmodule$|\.get\(|\bfind_solver\(", of)
+            assert not plug_in or name_of(path) == "base/contract.py", f"{name_of(path)}:{node.lineno} looks into {of}"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1] == "module":
+            asked = not node.attr.startswith("_") and name_of(path) not in ("base/registry.py", "base/contract.py")
+            assert not asked or node.attr in DECLARED, f"{name_of(path)}:{node.lineno}: nobody declares {node.attr!r}"
+
+
+# A formulation is asked for what it can do, never by its name; the one that is meant if none is named aside.
+DEFAULT = "flowoct"
+FORMULATION_NAMES = set(FORMULATIONS.names()) - set(HEURISTICS.names())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_formulation_is_asked_for_by_name_outside_its_package(path):
+    here = name_of(path).split("/")
+    if here[0] == "formulations":
+        others = set(FORMULATIONS.names()) - {here[1].removesuffix(".py")}
+    else:
+        others = set(FORMULATIONS.names())
+    for name in imports(path):
+        parts = name.split(".")
+        assert parts[:2] != ["odtc", "formulations"] or parts[2:3] == [] or parts[2] not in others, (
+            f"{name_of(path)} imports {name}"
+        )
+    if here[0] == "formulations" or name_of(path) == "problem/formulation.py":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        named = []
+        if isinstance(node, ast.Compare):
+            named = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            named = node.args[:1] if ast.unparse(node.func.value) == "FORMULATIONS" else []
+        elif isinstance(node, ast.Call):
+            named = [each for each in node.args if name_of(path) != "evaluation/benchmark.py"]
+        for each in named:
+            asked = isinstance(each, ast.Constant) and each.value in FORMULATION_NAMES - {DEFAULT}
+            assert not asked, f"{name_of(path)}:{node.lineno} asks for {each.value!r} by name"

@@ -335,7 +335,7 @@ def test_data_of_another_certificate_are_told_so(tmp_path):
 
 
 def test_hyperplanes_are_refused_before_the_search(tmp_path, monkeypatch):
-    monkeypatch.setattr(FORMULATIONS.get("dpflow"), "optimal", lambda problem: pytest.fail("searched first"))
+    monkeypatch.setattr(FORMULATIONS.get("dpflow").module, "optimal", lambda problem: pytest.fail("searched first"))
     (tmp_path / "d.csv").write_text(
         "a,b,y\n" + "".join(f"{i % 5},{i % 7},{'u' if i % 5 + i % 7 > 5 else 'v'}\n" for i in range(35))
     )

@@ -190,7 +190,7 @@ def test_the_command_line_refuses_in_a_sentence(tmp_path):
         (("--constraint", "features <= 2", "--cuts", "commutation"), "leave out one of the two"),
         (
             ("--model", "bendersoct", "--min-leaf-rows", "5"),
-            "flowoct, oct, binoct, fair and dpflow know where every row ends",
+            "flowoct, oct, binoct, fair, dpflow, svm1_odt and oct_h take it",
         ),
     ):
         assert part in refused(command("build", MONKS_3, *words, folder=tmp_path))

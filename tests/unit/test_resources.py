@@ -142,7 +142,7 @@ def test_known_optimum_under_recall(shared_data):
         shared_data / "balance-scale.csv", "auto", 3, encoding="onehot", threads=1, constraints=("recall[B] >= 0.2448",)
     )
     assert fitted.facts["model"] == "dpflow" and fitted.facts["verified"] and fitted.facts["termination"] == "optimal"
-    assert fitted.facts["train_correct"] == 433 and "flow of subtrees" in fitted.model.problem.memo["choice"].why
+    assert fitted.facts["train_correct"] == 433 and "flow of subtrees" in fitted.model.problem.choice.why
 
 
 @pytest.mark.parametrize("solver", ["cbc", "scip", "glpk"])

@@ -28,7 +28,7 @@ from odtc.errors import SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.initial_columns import columns_of, prepared, searched_tree, tail_of
+from odtc.formulations.cg.initial_columns import Held, columns_of, prepared, searched_tree, tail_of
 from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
@@ -37,6 +37,7 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
 from odtc.problem.constraints.constraint import complete
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -53,6 +54,14 @@ TIMED = True  # `fit` is told the seconds that are left
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
 __all__ = ["prepared"]  # of odtc.formulations.cg.initial_columns, for the contract
+FORMS = (
+    {"tail": "0"},
+    {},
+    {"tail": "2"},
+    {"reward": 0.25},
+    {"n_min": 2, "tail": "0"},
+    {"n_min": 2, "reward": 0.25},
+)
 
 
 @dataclass(frozen=True)
@@ -212,6 +221,10 @@ def objective(problem: Problem, heap: HeapTree) -> float:
     return heap.loss(problem.encoded) + problem.params.reward * heap.n_branch_nodes
 
 
+def least_rows(problem: Problem) -> int:
+    return problem.params.n_min
+
+
 def branch_price(problem: Problem) -> float:
     """What a branch node must save: it uses one leaf more."""
     return problem.params.reward
@@ -261,7 +274,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         columns.add_tree(search.best)
     heap = _heap(problem, paths, search.best)
     problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
-    problem.memo["cg columns"] = columns
+    problem.derived(Held).columns = columns
     model = replace(build(problem), problem=problem)
     x = complete(problem, model, heap)
     if problem.params.mip and termination is None:
@@ -313,3 +326,12 @@ def beside(problem: Problem) -> dict[str, str]:
     depth, tail, encoded = problem.topology.depth, tail_of(problem), problem.encoded
     facts = ColumnPool.from_text(problem.params.columns, depth, tail, encoded).to_json(encoded, depth, tail)
     return {".columns.json": json.dumps(facts, ensure_ascii=False, separators=(",", ":")) + "\n"}
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """None by rows; the least rows of a leaf are its parameter n_min, since the pricing keeps them."""
+    return ()
+
+
+def prices(problem: Problem) -> tuple[float, float]:
+    return 1.0, problem.params.reward

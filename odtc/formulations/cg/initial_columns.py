@@ -51,13 +51,22 @@ def prepared(problem: Problem) -> Problem:
         columns.settle()
         pool = columns.to_pool()
     problem = replace(problem, params=replace(params, columns=pool.to_text()))
-    problem.memo["cg columns"] = columns
+    problem.derived(Held).columns = columns
     return problem
+
+
+class Held:
+    """The columns of one problem, and the tree that the paper starts from, once they are made."""
+
+    def __init__(self, problem: Problem):
+        self.columns: Columns | None = None
+        self.first: HeapTree | None = None
 
 
 def columns_of(problem: Problem) -> Columns:
     """The columns that the parameters name, over their paths."""
-    if "cg columns" not in problem.memo:
+    held = problem.derived(Held)
+    if held.columns is None:
         given = prepared(problem).params.columns
         if given.startswith(MARK):
             pool = ColumnPool.from_text(given, problem.topology.depth, tail_of(problem), problem.encoded)
@@ -65,8 +74,8 @@ def columns_of(problem: Problem) -> Columns:
         else:
             columns = Columns(paths_of(problem, splits_of(problem)))
             columns.add_all()
-        problem.memo["cg columns"] = columns
-    return problem.memo["cg columns"]
+        held.columns = columns
+    return held.columns
 
 
 def is_small(problem: Problem) -> bool:
@@ -100,12 +109,12 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
 
 def first_tree(problem: Problem) -> HeapTree:
     """CART's tree, which the paper starts from."""
-    if "cg first" not in problem.memo:
-        heap = HEURISTICS.get("cart").tree(
+    held = problem.derived(Held)
+    if held.first is None:
+        held.first = HEURISTICS.get("cart").tree(
             problem.encoded, problem.topology, problem.params.reward, max(1, problem.params.n_min)
         )
-        problem.memo["cg first"] = heap
-    return problem.memo["cg first"]
+    return held.first
 
 
 def searched_tree(problem: Problem, paths: Paths) -> np.ndarray:

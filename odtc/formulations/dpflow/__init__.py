@@ -21,10 +21,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.formulations.dpflow import constrained, threshold_search
+from odtc.formulations.dpflow.auto_estimate import estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, states
+from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_ranking  # noqa: F401
 from odtc.formulations.dpflow.resources import kinds
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import branch_price, objective  # noqa: F401
+from odtc.problem.branch_penalty import (  # noqa: F401
+    branch_price,
+    objective,
+    prices,  # noqa: F401
+)
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
@@ -36,6 +43,19 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 
 ANY_COST = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
+FORMS = (
+    {"tail": "0", "fold": "false"},
+    {},
+    {"tail": "1"},
+    {"lambda": 0.25},
+    {"lambda": 0.25, "tail": "2"},
+    {"proof": "true"},
+    {"fix": "false", "tail": "2"},
+    {"fix": "false", "tail": "0", "lambda": 0.25},
+    {"intervals": "true"},
+    {"intervals": "true", "lambda": 0.25, "tail": "2"},
+    {"intervals": "true", "proof": "true"},
+)
 
 
 @dataclass(frozen=True)
@@ -132,3 +152,25 @@ def notes(problem: Problem) -> dict:
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, which the compiler finds; only if no constraint but the least rows of a leaf is given."""
     return form(problem).optimal(problem)
+
+
+def certificate(problem: Problem) -> dict:
+    """The certificate of the best tree."""
+    from odtc.formulations.dpflow import write_certificate
+
+    return write_certificate.certify(problem)
+
+
+def ranking(problem: Problem) -> DpflowRanking:
+    """The trees in the order of their objectives."""
+    return DpflowRanking(problem)
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """Intervals stand for many tests; folded levels know the path or what is summed, not which tests occur."""
+    if params.intervals == "true":
+        return ()
+    if params.proof:
+        return (Subject.LEAF_ROWS,)
+    folded = (Subject.TESTS, Subject.FEATURES) if params.tail in ("1", "2") else ()
+    return tuple(subject for subject in Subject if subject not in folded)

@@ -51,6 +51,20 @@ class Searched:
     fewest: bool = False
 
 
+class Posed:
+    """The search of one problem, made once; None if its numbers are too large."""
+
+    def __init__(self, problem: Problem):
+        self.problem: SearchProblem | None = None
+        self.search: ConstrainedSearch | ThresholdSearch | None = None
+        try:
+            self.problem = posed = search_problem(problem)
+            many = takes(posed.arrays, posed.scale)
+            self.search = ThresholdSearch(posed.arrays, posed.scale) if many else ConstrainedSearch(posed.arrays)
+        except TooLarge:
+            self.search = None
+
+
 def sums(n_tests: int, depth: int) -> float:
     """About how many sums one pass over all roots takes."""
     return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
@@ -62,15 +76,7 @@ def searches(problem: Problem) -> bool:
     plain = params.fix and not params.proof and params.tail == "auto" and params.intervals == "auto"
     if not (problem.constraints and plain and sums(problem.encoded.n_tests, problem.topology.depth) <= MOST_SUMS):
         return False
-    if "constrained search" not in problem.memo:
-        try:
-            posed = search_problem(problem)
-            many = takes(posed.arrays, posed.scale)
-            engine = ThresholdSearch(posed.arrays, posed.scale) if many else ConstrainedSearch(posed.arrays)
-            problem.memo["constrained search"] = engine, posed
-        except TooLarge:
-            problem.memo["constrained search"] = None
-    return problem.memo["constrained search"] is not None
+    return problem.derived(Posed).search is not None
 
 
 def search(
@@ -92,14 +98,14 @@ def search(
     floor : float
         No tree that keeps the constraints has a lower objective.
     """
-    posed: SearchProblem = problem.memo["constrained search"][1]
+    posed = problem.derived(Posed).problem
     left = deadline.seconds_left()
     end = None if left is None else time.monotonic() + left
 
     def told(bound: int, cost: int | None) -> None:
         progress(bound * posed.unit, None if cost is None else cost * posed.unit)
 
-    engine = problem.memo["constrained search"][0]
+    engine = problem.derived(Posed).search
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and start.beyond is None:
         engine.start(start.test, start.label)

@@ -37,7 +37,8 @@ from odtc.base import deadline
 from odtc.formulations.dpflow.extract_tree import tree_along
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
-from odtc.problem.constraints.constraint import CONSTRAINTS, broken, mended, rowed
+from odtc.problem.constraints.constraint import broken, mended, rowed
+from odtc.problem.constraints.kind import CONSTRAINTS, BarsPaths, CountsTests
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
@@ -68,7 +69,7 @@ class ConstrainedProgram:
 
 def barring(kind: str) -> bool:
     """Whether paths alone show if a constraint of this kind is kept."""
-    return hasattr(CONSTRAINTS.get(kind), "bars")
+    return CONSTRAINTS.get(kind).can(BarsPaths)
 
 
 def sight(problem: Problem, graph: Graph, nodes: bool) -> ConstrainedProgram:
@@ -262,7 +263,7 @@ def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) 
 def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | None]) -> None:
     """The columns b of what each node asks, and the rows that make them."""
     node, test = Axis("node", 2**problem.topology.depth - 1, 1), Axis("test", problem.encoded.n_tests)
-    whole = not all(hasattr(given.module, "groups") for _, given in rowed(problem))
+    whole = not all(given.module.can(CountsTests) for _, given in rowed(problem))
     b = m.columns("b", node, test, role=Role.BRANCH, integer=whole)
     asks = m.rows("asks", node, test, lower=0, upper=0)
     m.add(asks.all(), b.all(), -1)
@@ -288,7 +289,7 @@ def budgets(problem: Problem) -> list[tuple[np.ndarray, int]]:
     return [
         (given.module.groups(problem.encoded), int(given.bound))
         for given in problem.constraints
-        if hasattr(given.module, "groups")
+        if given.module.can(CountsTests)
     ]
 
 

@@ -26,7 +26,8 @@ from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.branch_penalty import branch_price
-from odtc.problem.constraints.constraint import CONSTRAINTS, least_rows, mended, most_branch_nodes
+from odtc.problem.constraints.constraint import least_rows, mended, most_branch_nodes
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions
 from odtc.problem.constraints.on_predictions import lines_of
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -43,7 +44,7 @@ def kinds() -> tuple[str, ...]:
 
 def answering() -> tuple[str, ...]:
     """Those whose sums are over what the rows are predicted."""
-    return tuple(name for name in CONSTRAINTS.names() if hasattr(CONSTRAINTS.get(name), "answers"))
+    return CONSTRAINTS.able(OnPredictions)
 
 
 def bounded(problem: Problem) -> bool:

@@ -35,6 +35,7 @@ from odtc.formulations.shared.branch_order import require_parent_branches
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -47,6 +48,7 @@ PAPER = (
 )
 BEYOND = True
 ANY_COST = True
+FORMS = ({}, {"n_min": 2}, {"rho": 3.0, "group": "colour"}, {"rho": 3.0, "group": "colour", "index": "treatment"})
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,10 @@ def prices_answers(problem: Problem) -> bool:
     return problem.params.rho > 0
 
 
+def least_rows(problem: Problem) -> int:
+    return problem.params.n_min
+
+
 def branch_price(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
@@ -267,3 +273,9 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
         problem.encoded, first, np.bincount(kind, problem.encoded.weight), group, index == "treatment"
     )
     return contrast if rho else None
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """Splits are its own, no tests of the encoding."""
+    on_tests = (Subject.TESTS, Subject.FEATURES, Subject.PLACES)
+    return tuple(subject for subject in Subject if subject not in on_tests)

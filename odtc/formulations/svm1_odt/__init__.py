@@ -33,6 +33,7 @@ from odtc.heuristics.separating_hyperplanes import build_tree, drop_unfit_nodes,
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role
@@ -48,6 +49,15 @@ BEYOND = True
 WEIGHS = True
 DEFAULT_CUTS = ("class_sizes",)
 LEAST = 1e-4  # margins below it are near what solvers tell apart
+FORMS = (
+    # A margin of 0.01 is less than what separates the few rows that the laws draw, and α1 is more than any error costs
+    # by it.
+    {},
+    {"labels": "ordinal"},
+    {"categories": "sets"},
+    {"margin": "soft", "alpha1": 1e5},
+    {"literal": True, "alpha1": 1e5, "categories": "sets"},
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,13 @@ class Params:
     literal: bool = parameter(False, "(1a)-(1k) as printed: soft margins, whole labels, one row per leaf")
 
 
+class Searched:
+    """The trees that were found when one problem was prepared; its margin is theirs."""
+
+    def __init__(self, problem: Problem):
+        self.trees: list[HeapTree] = []
+
+
 def prepared(problem: Problem) -> Problem:
     """The problem with ε worked out: half of the least margin of the tree of a quick search, from LEAST to 0.01, so
     that
@@ -81,7 +98,7 @@ def prepared(problem: Problem) -> Problem:
     margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
     least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])
     problem = replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
-    problem.memo["searched"] = [heap]
+    problem.derived(Searched).trees.append(heap)
     return problem
 
 
@@ -187,7 +204,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     kept = drop_unfit_nodes(heap, encoded, fits)
     if kept is heap:
         return heap
-    others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.memo.get("searched", ())]
+    others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.derived(Searched).trees]
     return min([kept, *(drop_unfit_nodes(other, encoded, fits) for other in others)], key=partial(objective, problem))
 
 
@@ -227,3 +244,7 @@ def objective(problem: Problem, heap: HeapTree) -> float:
 def branch_price(problem: Problem) -> float:
     """A branch node costs nothing by itself."""
     return 0.0
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    return (Subject.LEAF_ROWS,)

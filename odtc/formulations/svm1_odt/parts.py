@@ -61,9 +61,7 @@ class Form:
 
     @classmethod
     def of(cls, problem: Problem) -> "Form":
-        if "svm1" not in problem.memo:
-            problem.memo["svm1"] = cls(problem)
-        return problem.memo["svm1"]
+        return problem.derived(cls)
 
     # What is built.
 

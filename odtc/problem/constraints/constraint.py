@@ -1,41 +1,6 @@
-"""What a tree must keep whatever it costs, "NAME[ARGUMENTS] OP NUMBER": one kind per file of `constraints/`.
+"""Hard constraints on the tree, "NAME[ARGUMENTS] OP NUMBER": parsing, rows, checks and repair.
 
-The arguments stand between commas as in CSV, some of them as KEY=VALUE; a kind that forbids something outright
-has no OP and no NUMBER: "forbid_root[age]".
-
-    NAME, SUMMARY            words for `odtc list constraints` and `odtc info`
-    OPS                      the operators it takes, of "<=" and ">="; () for a kind without a number
-    KNOWS                    what its rows must be told of a tree: see odtc.problem.constraints.on_predictions.Knows
-    NEEDS                    alternatives of columns that it speaks of, by role, as of a cut family
-    HINT                     which models offer them
-    knows(encoded, given), needs(encoded, given)    -> the same of one constraint, where it asks for less; optional
-    read(encoded, given)     -> the Constraint with its arguments and number as the data has them;
-                             raises ChoiceError where they fit no tree of this data
-    answers(encoded, given)  -> [(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper, of
-    a kind
-                             that is linear in the answers; all else but `read` and `value` is then that of
-                             odtc.problem.constraints.on_predictions
-    compared(given)          -> the texts of the groups of rows that it compares (odtc.problem.constraints.groups);
-    absent where it compares none
-    early(given)             -> whether a tree that keeps it may have to predict above the last level,
-                             and above the root's children (else every tree can be filled up with
-                             branch nodes that part no rows)
-    value(encoded, given, heap)  -> the exact figure of a settled tree, which `verify` compares; of a kind without a
-                             number how often the tree breaks it
-    rows(problem, model, given, m, suffix)   -> writes rows, and columns where it needs its own, by `m`, the
-                             ModelBuilder on `model`; the names of all its blocks end in `suffix`
-    values(problem, model, given, point)     -> {block without suffix: values of its own columns} at a
-                             point of the formulation's columns; absent where it has none
-    groups(encoded)          -> int (tests,), from 0: what it counts that each test is of; only of kinds that
-                             forbid nothing once it is settled which of these are asked
-    bars(encoded, given)     -> (root, once, below), bool (tests,) each: tests that the root may not ask, and `below`
-                             those that no node may below one that asks a test of `once`; of kinds that say no more
-    mend(encoded, given, heap)               -> a tree that keeps it, made of one that does not; where simple
-
-A formulation knows no kind: it asks what they `know` together, and whether one is `early`, and takes
-the form that can tell. Rows of constraints are rows of the model as any other, never cuts. Only a
-formulation whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its
-own `build` sees to.
+What a kind of constraints defines is said in odtc.problem.constraints.kind.
 """
 
 import csv
@@ -45,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.base.registry import Registry
 from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
@@ -53,41 +17,14 @@ from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.groups import carrying
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.formulation import FORMULATIONS, Compiled
+from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Needs, Role, columns, missing_roles, nodes
 from odtc.trees.heap_tree import HeapTree, settle
 
-CONSTRAINTS = Registry(
-    "constraint",
-    "odtc.problem.constraints.kinds",
-    (
-        "leaf_rows",
-        "branch_nodes",
-        "leaves",
-        "features",
-        "tests",
-        "accuracy",
-        "recall",
-        "precision",
-        "false_positive_rate",
-        "false_negative_rate",
-        "statistical_parity",
-        "equal_opportunity",
-        "predictive_equality",
-        "equalised_odds",
-        "group_accuracy",
-        "balanced_accuracy",
-        "f1",
-        "cost",
-        "forbid_root",
-        "require_root",
-        "not_below",
-        "monotone",
-    ),
-    ("NAME", "SUMMARY", "OPS", "KNOWS", "NEEDS", "HINT", "read", "early", "value", "rows"),
-    group="odtc.constraints",
-)
 GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
 SLACK = 1e-9  # of the bound: sums of weights are rounded
 
@@ -176,13 +113,7 @@ def count_bound(given: Constraint, least: int, what: str) -> Constraint:
 
 def knows(problem: Problem) -> set[Knows]:
     """What the problem's constraints must be told of a tree."""
-    return {_of(problem, given, "knows") for given in problem.constraints}
-
-
-def _of(problem: Problem, given: Constraint, word: str):
-    """What a constraint knows or needs, or its kind where it does not say."""
-    tells = getattr(given.module, word, None)
-    return tells(problem.encoded, given) if tells else getattr(given.module, word.upper())
+    return {given.module.knows(problem.encoded, given) for given in problem.constraints}
 
 
 def early(problem: Problem) -> bool:
@@ -192,7 +123,7 @@ def early(problem: Problem) -> bool:
 
 def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
     """The constraints that need rows beside the formulation's, each with its number."""
-    kept = getattr(problem.module, "keeps", lambda problem: ())(problem)
+    kept = problem.module.keeps(problem)
     return [(number, given) for number, given in enumerate(problem.constraints) if given.name not in kept]
 
 
@@ -202,15 +133,16 @@ def built(problem: Problem) -> Model:
     model = replace(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
-        if why := missing_roles(problem, model, _of(problem, given, "needs")):
-            drop = getattr(problem.module, "hinders", lambda problem, given: "")(problem, given)
-            same = getattr(problem.module, "instead", lambda problem, given: "")(problem, given)
+        if why := missing_roles(problem, model, module.needs(problem.encoded, given)):
+            drop = problem.module.hinders(problem, given)
+            same = problem.module.instead(problem, given)
+            able = able_models(module)
             hint = (
                 f"drop {drop}, with which it is not kept, or the constraint"
                 if drop
-                else f"{same} asks for the same here, and {module.HINT}"
+                else f"{same} asks for the same here, and {able}"
                 if same
-                else module.HINT
+                else able
             )
             raise ChoiceError(f"constraint {str(given)!r} {why}; {hint}")
         m = ModelBuilder.onto(model)
@@ -219,23 +151,33 @@ def built(problem: Problem) -> Model:
     return model
 
 
+def able_models(kind) -> str:
+    """Which formulations take constraints of a kind, as a sentence: by default, or with which parameters."""
+    names = []
+    for name in FORMULATIONS.able(Compiled):
+        module = FORMULATIONS.get(name)
+        forms = [form for form in ({}, *module.FORMS) if kind.SUBJECT in module.subjects(parse_params(name, form))]
+        if forms:
+            how = " ".join(f"-p {key}={str(value).lower()}" for key, value in forms[0].items())
+            names.append(f"{name} with {how}" if how else name)
+    *first, last = names or ["no model"]
+    hint = f"; {kind.HINT}" if kind.HINT else ""
+    return f"{', '.join(first)} and {last} take it{hint}" if first else f"{last} takes it{hint}"
+
+
 def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
     """The complete point of the model that is this tree, with the columns of its constraints; raises
     what the formulation's `start` does."""
     values = problem.module.start(problem, heap)
     for number, given in rowed(problem):
-        own = getattr(given.module, "values", None)
-        values = values | (
-            {f"{stem}{_suffix(number)}": value for stem, value in own(problem, model, given, values).items()}
-            if own
-            else {}
-        )
+        own = given.module.values(problem, model, given, values)
+        values = values | {f"{stem}{_suffix(number)}": value for stem, value in own.items()}
     return model.join(values)
 
 
 def on_answers(problem: Problem) -> list[Constraint]:
     """The constraints that speak of what rows are predicted, so that they can be told of any rows."""
-    return [given for given in problem.constraints if hasattr(given.module, "answers")]
+    return [given for given in problem.constraints if given.module.can(OnPredictions)]
 
 
 def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, float]]:
@@ -251,7 +193,7 @@ def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
         if not wrong:
             return heap
         given = wrong[0][0]
-        if not hasattr(given.module, "mend"):
+        if not given.module.can(Repairs):
             return None
         heap = given.module.mend(problem.encoded, given, heap)
     return None
@@ -309,10 +251,12 @@ def posed(problem: Problem, texts) -> Problem:
     """The problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
     learner, which has no model, cannot keep."""
     given = tuple(parse(text, problem.encoded) for text in texts)
-    compared = [text for one in given for text in getattr(one.module, "compared", lambda given: ())(one)]
+    compared = [text for one in given for text in one.module.compared(one)]
     problem = replace(problem, encoded=carrying(problem.encoded, compared), constraints=given)
-    able = getattr(problem.module, "CONSTRAINTS", ())
-    for given in problem.constraints if not hasattr(problem.module, "build") else ():
+    if problem.module.can(Compiled):
+        return problem
+    able = problem.module.CONSTRAINTS
+    for given in problem.constraints:
         if given.name not in able:
             raise ChoiceError(
                 f"{problem.formulation!r} learns its tree without a model and cannot keep {str(given)!r}; "

@@ -16,7 +16,6 @@ from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle
 
 NEEDS = ASKING
-HINT = "flowoct, bendersoct, oct, binoct and dpflow with -p tail=0 say which node asks what"
 
 
 def single(encoded: Encoded, given: Constraint) -> None:

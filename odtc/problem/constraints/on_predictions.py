@@ -28,6 +28,7 @@ from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes, route_of
 from odtc.trees.heap_tree import HeapTree, settle
@@ -50,7 +51,6 @@ class Knows(StrEnum):
 PREDICTING: Needs = ((Need(Role.PREDICTED),), (Need(Role.ROUTE), Need(Role.LABEL, "leaves")))
 NEEDS: Needs = (*PREDICTING, (Need(Role.CORRECT),), (Need(Role.FLOW),))
 KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
-HINT = "flowoct, oct, binoct, fair and dpflow say which class a row is predicted; bendersoct says which rows are right"
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,9 @@ class Line:
 
 def lines(encoded: Encoded, given) -> list[Line]:
     """The lines of a constraint whose kind has `answers`; [] of another."""
-    answers = getattr(given.module, "answers", None)
-    return [_line(coef, upper, encoded.y) for coef, upper in answers(encoded, given)] if answers else []
+    if not given.module.can(OnPredictions):
+        return []
+    return [_line(coef, upper, encoded.y) for coef, upper in given.module.answers(encoded, given)]
 
 
 def lines_of(problem: Problem) -> list[Line]:

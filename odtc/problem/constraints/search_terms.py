@@ -18,6 +18,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
+from odtc.problem.constraints.kind import BarsPaths, OnPredictions
 from odtc.problem.constraints.on_predictions import lines
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
@@ -31,12 +32,12 @@ MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
 def terms_of(encoded: Encoded, given: Constraint) -> Terms:
     """The terms of one constraint."""
     module = given.module
-    if hasattr(module, "terms"):
-        return module.terms(encoded, given)
-    if hasattr(module, "answers"):
+    if (own := module.terms(encoded, given)) is not None:
+        return own
+    if module.can(OnPredictions):
         found = tuple((line.coef, line.upper) for line in lines(encoded, given))
         return Terms(lines=found) if len(found) <= MOST_LINES else Terms(checked=True)
-    if hasattr(module, "bars"):
+    if module.can(BarsPaths):
         root, once, under = module.bars(encoded, given)
         return Terms(
             levels=lambda depth: np.vstack([~root, *[np.ones((1, len(root)), bool)] * (depth - 1)]),
@@ -135,7 +136,7 @@ def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarr
 
 def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
     """The encoding in which rows of data of different groups are different rows, so that few kinds of rows are left."""
-    texts = [text for given in constraints for text in getattr(given.module, "compared", lambda given: ())(given)]
+    texts = [text for given in constraints for text in given.module.compared(given)]
     if not texts or encoded.dataset is None:
         return encoded
     of = [members(encoded.dataset, text)[0] for text in dict.fromkeys(texts)]

@@ -1,12 +1,4 @@
-"""What a cut family is: rows for every formulation that offers the roles it needs.
-
-    NAME, SUMMARY                  words for `odtc list cuts` and `odtc info`
-    NEEDS                          alternatives, each a tuple of odtc.problem.roles.Need: the columns that it speaks of
-    VALID                          EVERY_TREE, or AN_OPTIMUM where a whole-numbered point may be cut off
-    SEPARATES                      True where it can also be asked for the rows that a point breaks
-    rows(problem, model, point)    -> CutRows to append, a tuple; `point` None asks for the static choice,
-                                   {block: values} for rows that this point breaks, none where it breaks none
-    arrange(problem, model, heap)  only where needed: a tree as good as this one that keeps the rows
+"""What a cut family is (`CutFamily`): rows for every formulation that offers the roles it needs.
 
 Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
 optimum keeps are not, as a solver's own symmetry breaking may keep another one. They hold for
@@ -14,10 +6,13 @@ every settled tree (odtc.trees.heap_tree.settle), once `arranged`; so starts and
 constraint (odtc.problem.constraints.constraint) they are refused: the optimum they keep may not be one that it allows.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
@@ -30,6 +25,28 @@ from odtc.trees.heap_tree import HeapTree, settle
 ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
 
 EVERY_TREE, AN_OPTIMUM = "every tree", "an optimum"
+
+
+class CutFamily(Protocol):
+    """What a cut family defines."""
+
+    NAME: str
+    SUMMARY: str  # for `odtc list cuts`
+    NEEDS: tuple  # alternatives, each a tuple of odtc.problem.roles.Need: the columns that its rows are over
+    VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
+    SEPARATES: bool = False  # whether it can also give the rows that a point violates
+    HINT: str = ""  # what to do if the model has not these columns
+
+    @abstractmethod
+    def rows(self, problem: Problem, model: Model, point: dict | None) -> "tuple[CutRows, ...]":
+        """The rows to append: its static choice if `point` is None, else those that this point, {block: values},
+        violates."""
+        ...
+
+    def arrange(self, problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
+        """A tree as good as this one that satisfies the rows."""
+        return heap
+
 
 CUTS = Registry(
     "cut family",
@@ -44,8 +61,8 @@ CUTS = Registry(
         "class_sizes",
         "one_per_class",
     ),
-    ("NAME", "SUMMARY", "NEEDS", "VALID", "rows"),
-    group="odtc.cuts",
+    Contract(always=(CutFamily,)),
+    "odtc.cuts",
 )
 
 
@@ -79,8 +96,8 @@ def family(word: str) -> tuple[object, int]:
     key, _, value = (part.strip() for part in rest.partition("="))
     if key != ROUNDS or not value.isdecimal() or not 1 <= int(value) <= 10_000:
         raise ChoiceError(f"expected {name}:{ROUNDS}=N with N from 1 to 10000 in --cuts, got {word!r}")
-    if not getattr(module, "SEPARATES", False):
-        able = ", ".join(name for name in CUTS.names() if getattr(CUTS.get(name), "SEPARATES", False))
+    if not module.SEPARATES:
+        able = ", ".join(name for name in CUTS.names() if CUTS.get(name).SEPARATES)
         raise ChoiceError(
             f"cut family {name!r} gives all its rows at once, so there is nothing to separate in {word!r}; "
             f"families that separate: {able}"
@@ -91,13 +108,13 @@ def family(word: str) -> tuple[object, int]:
 def why_unfit(name: str, problem: Problem, model: Model) -> str:
     """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
     module, _ = family(name)
-    name = module.NAME
+    name = module.name
     if module.VALID == AN_OPTIMUM and problem.constraints:
         return (
             f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
             f"{str(problem.constraints[0])!r}; leave out one of the two"
         )
-    why, hint = missing_roles(problem, model, module.NEEDS), getattr(module, "HINT", "")
+    why, hint = missing_roles(problem, model, module.NEEDS), module.HINT
     return f"cut family {name!r} {why}{'; ' + hint if hint else ''}" if why else ""
 
 
@@ -106,14 +123,14 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
     with "all", every one that fits; with None the formulation's own. Raises ChoiceError where one that
     is named does not fit."""
     if names is None:
-        names = getattr(problem.module, "DEFAULT_CUTS", ())
+        names = problem.module.DEFAULT_CUTS
     if names == "all":
         return tuple(name for name in CUTS.names() if not why_unfit(name, problem, model))
     for name in names:
         if why := why_unfit(name, problem, model):
             raise ChoiceError(why)
     words = {
-        (module.NAME, rounds): f"{module.NAME}:{ROUNDS}={rounds}" if rounds else module.NAME
+        (module.name, rounds): f"{module.name}:{ROUNDS}={rounds}" if rounds else module.name
         for module, rounds in map(family, names)
     }
     return tuple(words[key] for name in CUTS.names() for key in sorted(words) if key[0] == name)
@@ -151,7 +168,6 @@ def arrange_tree(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
         before = heap
         heap = settle(heap.test, problem.encoded, heap.label, heap.beyond)
         for module in modules:
-            if hasattr(module, "arrange"):
-                heap = module.arrange(problem, model, heap)
+            heap = module.arrange(problem, model, heap)
         if np.array_equal(before.test, heap.test) and np.array_equal(before.label, heap.label):
             return heap

@@ -3,26 +3,21 @@
 Zhu, Murali, Phan, Nguyen & Kalagnanam 2020 ("A scalable MIP-based method for learning optimal multivariate
 decision trees", §3 and supplement B). The rows of one class in one leaf of a first tree are a cluster; of
 each cluster a selection keeps some. What is dropped from a convex hull stays on its side of any hyperplane
-that has the kept rows on one side. A module of `selections/` defines
-
-    NAME, SUMMARY
-    OPTIONS                     name -> (type, help), as of an encoding
-    SPLITS_RIGHT                True where clusters hold only the rows that the first tree has right; the
-                                others are then all kept
-    select(cluster, **options)  -> Kept; clusters are independent, and come to it side by side
-    expect(dimensions, **options)   optional: raises ChoiceError for options that fit no cluster
-    rounds(**options)           optional: how often at most a fit selects anew, by its last tree
+that has the kept rows on one side. What a selection defines is said by the protocol `Selection`.
 
 Rows with a missing number have no place among the others, so they are always kept.
 """
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 
 from odtc.base import deadline
+from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.base.text import show_number
 from odtc.data.dataset import NUMERIC, Dataset, Selected
@@ -34,12 +29,35 @@ from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.tree import Branch, Leaf, Tree
 
+
+class Selection(Protocol):
+    """What a selection of rows defines."""
+
+    NAME: str
+    SUMMARY: str
+    OPTIONS: dict  # name -> (type, help), of `--select NAME:KEY=VALUE`
+    # Whether clusters hold only the rows that the first tree has right; the others are then all kept.
+    SPLITS_RIGHT: bool = False
+
+    @abstractmethod
+    def select(self, cluster: "Cluster", **options) -> "KeptRows":
+        """The rows of a cluster that are kept; clusters are independent, and may be asked for side by side."""
+        ...
+
+    def expect(self, dimensions: int, **options) -> None:
+        """Raises ChoiceError for options that fit no cluster."""
+
+    def rounds(self, **options) -> int:
+        """How often at most a fit selects anew, by its last tree."""
+        return 1
+
+
 SELECTIONS = Registry(
     "selection",
     "odtc.workflow.row_selection",
     ("convex_hull", "balanced", "iterative"),
-    ("NAME", "SUMMARY", "OPTIONS", "select"),
-    group="odtc.selections",
+    Contract(always=(Selection,)),
+    "odtc.selections",
 )
 FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the best, only apart
 
@@ -78,14 +96,10 @@ def select_rows(
 
     module, options = SELECTIONS.parse(scheme)
     tree = tree or first_tree(dataset, depth)
-    right = (
-        tree.predict(dataset.X) == dataset.y
-        if getattr(module, "SPLITS_RIGHT", False)
-        else np.ones(dataset.n_rows, bool)
-    )
+    right = tree.predict(dataset.X) == dataset.y if module.SPLITS_RIGHT else np.ones(dataset.n_rows, bool)
     placed = right & ~_unplaced(dataset)
     Z = coordinates(dataset)
-    getattr(module, "expect", lambda dimensions: None)(Z.shape[1], **options)
+    module.expect(Z.shape[1], **options)
     clusters = clusters_of(dataset, tree, Z, placed)
     jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
     kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
@@ -110,7 +124,7 @@ def rounds_of(scheme: str | None) -> int:
     if scheme is None:
         return 1
     module, options = SELECTIONS.parse(scheme)
-    return module.rounds(**options) if hasattr(module, "rounds") else 1
+    return module.rounds(**options)
 
 
 def select_in_rounds(
@@ -177,7 +191,7 @@ def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
     for few. Where answers are constrained, or those of several leaves priced together, it predicts what it did."""
     K = len(tree.classes)
-    together = tree.n_leaves > 1 and getattr(problem.module, "prices_answers", lambda problem: False)(problem)
+    together = tree.n_leaves > 1 and problem.module.prices_answers(problem)
     relabel = not together and not on_answers(problem)
     at = tree.apply(whole.X) * K + whole.y
     counts, rows = (np.bincount(at, weight, tree.n_leaves * K).reshape(-1, K) for weight in (whole.weight, None))

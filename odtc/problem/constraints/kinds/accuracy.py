@@ -6,9 +6,10 @@ By weight, as errors are counted; what an error costs does not matter.
 import numpy as np
 
 from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import judged_rate, tried_shares
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -25,6 +26,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "accuracy"
 SUMMARY = "accuracy >= R: at least this share of the rows is right"
 OPS = (">=",)
+SUBJECT = Subject.RIGHT
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -40,3 +42,10 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
     return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]
+
+
+def tries(encoded) -> list[str]:
+    return tried_shares(NAME, OPS[0])
+
+
+judged = judged_rate

@@ -5,9 +5,10 @@ from math import lcm
 import numpy as np
 
 from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import judged_rate, tried_shares
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -24,6 +25,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "balanced_accuracy"
 SUMMARY = "balanced_accuracy >= R: the mean recall of the classes is at least R"
 OPS = (">=",)
+SUBJECT = Subject.RIGHT
 MOST_SCALE = 1e9  # weights of classes with a smaller common multiple give whole coefficients
 
 
@@ -52,3 +54,10 @@ def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
 def _totals(encoded) -> np.ndarray:
     """float64 (classes,): the weight of the rows of each class."""
     return np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+
+
+def tries(encoded) -> list[str]:
+    return tried_shares(NAME, OPS[0])
+
+
+judged = judged_rate

@@ -4,7 +4,9 @@ What stands below a node that predicts has no branch node unless the formulation
 in which all nodes branch takes its other form.
 """
 
+from odtc.problem.constraints.by_definition import Judge, tried_counts
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
@@ -12,9 +14,9 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "branch_nodes"
 SUMMARY = "branch_nodes <= N: at most N branch nodes"
 OPS = ("<=",)
+SUBJECT = Subject.BRANCHES
 KNOWS = Knows.TESTS
 NEEDS = BRANCHING
-HINT = "flowoct, bendersoct, oct, binoct, fair and dpflow say which nodes branch"
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -39,3 +41,11 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 def terms(encoded, given: Constraint) -> Terms:
     return Terms(nodes=int(given.bound))
+
+
+def tries(encoded) -> list[str]:
+    return tried_counts(NAME)
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(counts=lambda n, tests: n <= given.bound)

@@ -7,9 +7,10 @@ objective, this is a limit beside it.
 import numpy as np
 
 from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import SLACK, Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -25,6 +26,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "cost"
 SUMMARY = "cost <= C: what the wrong predictions cost together is at most C"
 OPS = ("<=",)
+SUBJECT = Subject.RIGHT_OF_TWO
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -41,3 +43,17 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     return [(encoded.loss, given.bound + SLACK * max(1.0, given.bound))]
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME} <= {bound}" for bound in range(7)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    data, price = encoded.dataset, encoded.cost.tolist()
+    truth, weight = data.y.tolist(), data.weight.tolist()
+
+    def holds(predicted) -> bool:
+        return sum(w * price[t][p] for w, t, p in zip(weight, truth, predicted)) <= given.bound + 1e-9
+
+    return Judge(predictions=holds)

@@ -5,10 +5,20 @@ is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEV
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
-from odtc.problem.constraints.on_predictions import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values  # noqa: F401
+from odtc.problem.constraints.by_definition import judged_rate, tried_groups
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values  # noqa: F401
 from odtc.problem.constraints.rates import answers, compared, read, value  # noqa: F401
 
 NAME = "equal_opportunity"
 SUMMARY = "equal_opportunity[group=G,positive=CLASS] <= D: groups have the same recall of the class, up to a share D"
 OPS = ("<=",)
+SUBJECT = Subject.PREDICTIONS
 AMONG = (True,)  # rows of the positive class
+
+
+def tries(encoded) -> list[str]:
+    return tried_groups(encoded, NAME)
+
+
+judged = judged_rate

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -27,6 +28,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "f1"
 SUMMARY = "f1[CLASS] >= R: the F1 score of a class, 2 TP / (2 TP + FP + FN), is at least R"
 OPS = (">=",)
+SUBJECT = Subject.RIGHT_OF_TWO
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -46,3 +48,10 @@ def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     coef = encoded.weight * np.where(mine, a - 2 * b, a)
     slack = (given.bound - given.limit) * b * encoded.weight.sum()
     return [(counting(encoded, coef, klass(encoded, given.args[0])), -a * float(encoded.weight[mine].sum()) + slack)]
+
+
+def tries(encoded) -> list[str]:
+    return tried_classes(encoded, NAME, OPS[0])
+
+
+judged = judged_rate

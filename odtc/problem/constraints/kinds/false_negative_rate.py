@@ -3,9 +3,10 @@ r W_c."""
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -22,6 +23,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "false_negative_rate"
 SUMMARY = "false_negative_rate[CLASS] <= R: of the rows of a class at most this share is predicted as another"
 OPS = ("<=",)
+SUBJECT = Subject.RIGHT
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -35,3 +37,10 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = encoded.weight * of_class(encoded, given.args[0])
     return [(counting(encoded, -mine, klass(encoded, given.args[0])), (given.limit - 1) * mine.sum())]
+
+
+def tries(encoded) -> list[str]:
+    return tried_classes(encoded, NAME, OPS[0])
+
+
+judged = judged_rate

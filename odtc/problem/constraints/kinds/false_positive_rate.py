@@ -3,9 +3,10 @@ c] ≤ r (W - W_c)."""
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -22,6 +23,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "false_positive_rate"
 SUMMARY = "false_positive_rate[CLASS] <= R: of the rows of other classes at most this share is predicted as the class"
 OPS = ("<=",)
+SUBJECT = Subject.RIGHT_OF_TWO
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -35,3 +37,10 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     other = encoded.weight * ~of_class(encoded, given.args[0])
     return [(counting(encoded, other, klass(encoded, given.args[0])), given.limit * other.sum())]
+
+
+def tries(encoded) -> list[str]:
+    return tried_classes(encoded, NAME, OPS[0])
+
+
+judged = judged_rate

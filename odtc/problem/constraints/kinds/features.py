@@ -5,8 +5,10 @@ Of tests of two columns that part the rows alike, the encoding keeps one, and th
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import Judge, feature_name, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
-from odtc.problem.constraints.on_features import HINT, NEEDS, asked, of_label, single  # noqa: F401
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import NEEDS, asked, of_label, single  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
@@ -14,6 +16,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "features"
 SUMMARY = "features <= N: at most N columns of the data are asked"
 OPS = ("<=",)
+SUBJECT = Subject.FEATURES
 KNOWS = Knows.TESTS
 
 
@@ -57,3 +60,11 @@ def _group(problem, model) -> np.ndarray:
 
 def terms(encoded, given: Constraint) -> Terms:
     return Terms(groups=(groups(encoded), int(given.bound)))
+
+
+def tries(encoded) -> list[str]:
+    return tried_counts(NAME)
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(counts=lambda n, tests: len({feature_name(encoded, test) for test in tests}) <= given.bound)

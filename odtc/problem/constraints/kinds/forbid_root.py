@@ -1,15 +1,20 @@
 """The root asks none of these columns of the data: Σ_f b_1f ≤ 0 over their tests. A tree of one leaf keeps it."""
 
+from itertools import product
+
 import numpy as np
 
+from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.on_features import HINT, NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "forbid_root"
 SUMMARY = "forbid_root[FEATURE,…]: the root asks none of these columns of the data"
 OPS = ()
+SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS
 
 
@@ -38,3 +43,12 @@ def bars(encoded, given: Constraint):
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With the best other test at the root."""
     return with_root(encoded, heap, ~np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))
+
+
+def tries(encoded) -> list[str]:
+    names = [feature.name for feature in encoded.features]
+    return [f"{NAME}[{name}]" for name in names] + [f"{NAME}[{','.join(pair)}]" for pair in product(names, names)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(allowed=lambda test, above: bool(above) or feature_name(encoded, test) not in given.args)

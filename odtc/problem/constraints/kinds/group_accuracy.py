@@ -6,10 +6,11 @@ w_ig is the weight of what row i stands for of group g, W_g the sum of these. Ho
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import BOUNDS, group_texts, judged_rate
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.groups import groups
+from odtc.problem.constraints.groups import groups as groups_of
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -26,6 +27,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "group_accuracy"
 SUMMARY = "group_accuracy[group=G] >= R: in every group at least this share of the rows is right"
 OPS = (">=",)
+SUBJECT = Subject.RIGHT
 
 
 def compared(given: Constraint) -> tuple[str, ...]:
@@ -34,17 +36,24 @@ def compared(given: Constraint) -> tuple[str, ...]:
 
 
 def read(encoded, given: Constraint) -> Constraint:
-    groups(encoded, given.keyed("group")[0])
+    groups_of(encoded, given.keyed("group")[0])
     return share(given)
 
 
 def value(encoded, given: Constraint, heap: HeapTree) -> float:
-    mass = groups(encoded, given.keyed("group")[0]).weight
+    mass = groups_of(encoded, given.keyed("group")[0]).weight
     right = predicted(encoded, heap) == encoded.y
     return float((right @ mass / mass.sum(axis=0)).min())
 
 
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    mass = groups(encoded, given.keyed("group")[0]).weight
+    mass = groups_of(encoded, given.keyed("group")[0]).weight
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
     return [(-one[:, None] * right, -given.limit * float(one.sum())) for one in mass.T]
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME}[group={text}] >= {bound}" for text in group_texts(encoded) for bound in BOUNDS]
+
+
+judged = judged_rate

@@ -11,7 +11,9 @@ import numpy as np
 
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
+from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint, count_bound
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.roles import Need, Role, columns, node_axis, nodes, route_of
@@ -20,9 +22,9 @@ from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 NAME = "leaf_rows"
 SUMMARY = "leaf_rows >= N: at least N rows of the data in every leaf"
 OPS = (">=",)
+SUBJECT = Subject.LEAF_ROWS
 KNOWS = Knows.LEAF
 NEEDS = ((Need(Role.ROUTE),), (Need(Role.PREDICTED, "leaves"),))
-HINT = "flowoct, oct, binoct, fair and dpflow know where every row ends"
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -88,3 +90,12 @@ def _add(m, cells, z, i, t, coef) -> None:
 def terms(encoded, given: Constraint) -> Terms:
     least = np.full(len(encoded.classes), given.bound)
     return Terms(measures=((encoded.copies, least),)) if given.bound > 1 else Terms()
+
+
+def tries(encoded) -> list[str]:
+    rows = int(encoded.copies.sum())
+    return [f"{NAME} >= {least}" for most in (rows, rows // 2, rows // 3) for least in range(most + 1)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(least_rows=int(given.bound))

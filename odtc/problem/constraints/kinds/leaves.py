@@ -1,6 +1,8 @@
 """At most N leaves, so at most N - 1 branch nodes: Σ_{t,f} b_tf ≤ N - 1."""
 
+from odtc.problem.constraints.by_definition import Judge, tried_counts
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
@@ -8,9 +10,9 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "leaves"
 SUMMARY = "leaves <= N: at most N leaves"
 OPS = ("<=",)
+SUBJECT = Subject.BRANCHES
 KNOWS = Knows.TESTS
 NEEDS = BRANCHING
-HINT = "flowoct, bendersoct, oct, binoct, fair and dpflow say which nodes branch"
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -35,3 +37,11 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 def terms(encoded, given: Constraint) -> Terms:
     return Terms(nodes=int(given.bound) - 1)
+
+
+def tries(encoded) -> list[str]:
+    return tried_counts(NAME, 1)
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(counts=lambda n, tests: n + 1 <= given.bound)

@@ -11,10 +11,11 @@ import numpy as np
 
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import feature_of
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -35,6 +36,7 @@ SUMMARY = (
     "the class if the other is"
 )
 OPS = ()
+SUBJECT = Subject.PREDICTIONS
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -94,3 +96,23 @@ def _neighbours(encoded, given: Constraint) -> np.ndarray:
 def terms(encoded, given: Constraint) -> Terms:
     """There is a line for each two neighbours: too many for multipliers."""
     return Terms(checked=True)
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    data, klass = encoded.dataset, encoded.classes.index(given.args[1].partition("=")[2])
+    place = [feature.name for feature in data.features].index(given.args[0])
+    numbers, others = data.X[:, place].tolist(), np.delete(data.X, place, axis=1).tolist()
+
+    def rises(predicted) -> bool:
+        told = list(zip(numbers, others, predicted))
+        return not any(
+            low < high and alike == other and one == klass != two
+            for low, alike, one in told
+            for high, other, two in told
+        )
+
+    return Judge(predictions=rises)

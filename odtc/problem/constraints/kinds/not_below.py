@@ -6,14 +6,17 @@ For every node s and every ancestor t of s. not_below[f,f] lets no path ask f tw
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint, asking, least_missed
-from odtc.problem.constraints.on_features import HINT, NEEDS, asked, named, of_columns, of_label  # noqa: F401
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import NEEDS, asked, named, of_columns, of_label  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "not_below"
 SUMMARY = "not_below[F,G]: no node that asks column F of the data stands below one that asks column G"
 OPS = ()
+SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS
 
 
@@ -63,3 +66,17 @@ def _wrong(encoded, given: Constraint, heap: HeapTree) -> list[int]:
         for t in np.flatnonzero(feature == low).tolist()
         if any(feature[t >> up] == high for up in range(1, t.bit_length()))
     ]
+
+
+def tries(encoded) -> list[str]:
+    names = [feature.name for feature in encoded.features]
+    return [f"{NAME}[{low},{high}]" for low in names for high in names]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    low, high = given.args
+
+    def allowed(test, above) -> bool:
+        return feature_name(encoded, test) != low or high not in (feature_name(encoded, other) for other in above)
+
+    return Judge(allowed=allowed)

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import SLACK, Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -27,6 +28,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "precision"
 SUMMARY = "precision[CLASS] >= R: of the rows predicted as a class at least this share is of it, if there are any"
 OPS = (">=",)
+SUBJECT = Subject.RIGHT_OF_TWO
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -46,3 +48,10 @@ def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     if part.denominator > 10_000:
         lacks /= float(part.denominator)
     return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]
+
+
+def tries(encoded) -> list[str]:
+    return tried_classes(encoded, NAME, OPS[0])
+
+
+judged = judged_rate

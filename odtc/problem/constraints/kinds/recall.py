@@ -5,9 +5,10 @@ W_c is the weight of the rows of c. The same as a false negative rate of at most
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
-    HINT,
     KNOWS,
     NEEDS,
     early,
@@ -24,6 +25,7 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "recall"
 SUMMARY = "recall[CLASS] >= R: of the rows of a class at least this share is predicted as it"
 OPS = (">=",)
+SUBJECT = Subject.RIGHT
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -37,3 +39,10 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = encoded.weight * of_class(encoded, given.args[0])
     return [(counting(encoded, -mine, klass(encoded, given.args[0])), -given.limit * mine.sum())]
+
+
+def tries(encoded) -> list[str]:
+    return tried_classes(encoded, NAME, OPS[0])
+
+
+judged = judged_rate

@@ -1,17 +1,22 @@
 """The root asks one of these columns of the data: Σ_f b_1f ≤ 0 over the tests of all others. A tree of one leaf,
 which has no branch node at its root, keeps it."""
 
+from itertools import product
+
 import numpy as np
 
 from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.on_features import HINT, NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "require_root"
 SUMMARY = "require_root[FEATURE,…]: the root asks one of these columns of the data, if it asks anything"
 OPS = ()
+SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS
 
 
@@ -44,3 +49,12 @@ def bars(encoded, given: Constraint):
 def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With the best test of these columns at the root."""
     return with_root(encoded, heap, np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))
+
+
+def tries(encoded) -> list[str]:
+    names = [feature.name for feature in encoded.features]
+    return [f"{NAME}[{name}]" for name in names] + [f"{NAME}[{','.join(pair)}]" for pair in product(names, names)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(allowed=lambda test, above: bool(above) or feature_name(encoded, test) in given.args)

@@ -6,10 +6,20 @@ is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEV
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
-from odtc.problem.constraints.on_predictions import HINT, KNOWS, NEEDS, early, knows, mend, needs, rows, values
+from odtc.problem.constraints.by_definition import judged_rate, tried_groups
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values
 from odtc.problem.constraints.rates import answers, compared, read, value  # noqa: F401
 
 NAME = "statistical_parity"
 SUMMARY = "statistical_parity[group=G,positive=CLASS] <= D: groups are predicted positive alike, up to a share D"
 OPS = ("<=",)
+SUBJECT = Subject.PREDICTIONS
 AMONG = (None,)  # all rows
+
+
+def tries(encoded) -> list[str]:
+    return tried_groups(encoded, NAME)
+
+
+judged = judged_rate

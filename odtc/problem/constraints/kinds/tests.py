@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from odtc.problem.constraints.by_definition import Judge, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.roles import Need, Role
@@ -11,12 +13,9 @@ from odtc.trees.heap_tree import HeapTree
 NAME = "tests"
 SUMMARY = "tests <= N: at most N different tests of the encoding are asked"
 OPS = ("<=",)
+SUBJECT = Subject.TESTS
 KNOWS = Knows.TESTS
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
-HINT = (
-    "flowoct, bendersoct and dpflow with -p tail=0 have a column for each test, oct with -p binary=true, binoct "
-    "where each feature has one test"
-)
 
 
 def read(encoded, given: Constraint) -> Constraint:
@@ -54,3 +53,11 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
 
 def terms(encoded, given: Constraint) -> Terms:
     return Terms(groups=(groups(encoded), int(given.bound)))
+
+
+def tries(encoded) -> list[str]:
+    return tried_counts(NAME)
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    return Judge(counts=lambda n, tests: len(tests) <= given.bound)

@@ -1,0 +1,109 @@
+"""All that authors of plug-ins import, in one public place: `from odtc.extend import Problem, ModelBuilder, parameter`.
+
+What a member of each kind defines is said by its protocol, which stands here, too: Formulation, Kind (of constraints),
+CutFamily, Encoding, Reader, Exporter, Heuristic, ModelFormat, PointFormat, Selection, Solver. Other modules of odtc may
+move; the names here stay, and one that must go warns for a release. docs/extending.md has an example of each.
+"""
+
+# Loaded when first used, so that an encoding does not import solvers.
+_HOMES = {
+    # protocols of members, one for each ability
+    **dict.fromkeys(
+        (
+            "Formulation",
+            "Compiled",
+            "Learner",
+            "Iterative",
+            "Pricing",
+            "Estimates",
+            "NearOptimal",
+            "Ranking",
+            "Certifies",
+        ),
+        "odtc.problem.formulation",
+    ),
+    **dict.fromkeys(("Kind", "OnPredictions", "CountsTests", "BarsPaths", "Repairs"), "odtc.problem.constraints.kind"),
+    **dict.fromkeys(("Solver", "ProgramSolver", "PackageSolver"), "odtc.solvers.protocols"),
+    "Encoding": "odtc.data.encoding",
+    "Reader": "odtc.data.reading",
+    "Exporter": "odtc.trees.exporting",
+    "Heuristic": "odtc.heuristics.heuristic",
+    "ModelFormat": "odtc.fileformats.model_files",
+    **dict.fromkeys(("PointFormat", "ReadPoints", "WrittenPoints"), "odtc.fileformats.solution_files"),
+    "Selection": "odtc.workflow.row_selection.selection",
+    # errors: one sentence each, exit code 1
+    **dict.fromkeys(
+        (
+            "OdtcError",
+            "ChoiceError",
+            "DataError",
+            "ModelError",
+            "OutputError",
+            "SolutionError",
+            "SolverError",
+            "TreeError",
+        ),
+        "odtc.errors",
+    ),
+    # data
+    **dict.fromkeys(("BOOLEAN", "CATEGORICAL", "NUMERIC", "Dataset", "Feature"), "odtc.data.dataset"),
+    **dict.fromkeys(("BINS", "Encoded", "encode", "level_tests"), "odtc.data.encoding"),
+    **dict.fromkeys(("Missing", "Oblique", "Split", "Subset", "Term", "Threshold"), "odtc.data.splits"),
+    **dict.fromkeys(("Cluster", "KeptRows"), "odtc.workflow.row_selection.selection"),
+    # trees
+    **dict.fromkeys(("Beyond", "HeapTree", "blank", "settle"), "odtc.trees.heap_tree"),
+    **dict.fromkeys(("Branch", "Leaf", "Tree"), "odtc.trees.tree"),
+    "CompleteTree": "odtc.trees.complete_tree",
+    "grow": "odtc.heuristics.heuristic",
+    # models
+    **dict.fromkeys(("Axis", "Block", "Cells"), "odtc.model.blocks"),
+    "ModelBuilder": "odtc.model.builder",
+    "Model": "odtc.model.milp",
+    "name_list": "odtc.model.points",
+    **dict.fromkeys(("Options", "Round", "Solution", "Termination"), "odtc.model.solution"),
+    **dict.fromkeys(("read_model", "write_model"), "odtc.fileformats.model_files"),
+    **dict.fromkeys(("RawPoint", "read_point", "write_point"), "odtc.fileformats.solution_files"),
+    # problems and formulations
+    **dict.fromkeys(("Problem", "price_of_errors"), "odtc.problem.problem"),
+    "parameter": "odtc.problem.parameters",
+    **dict.fromkeys(("Need", "Role", "columns", "fresh_name", "node_axis", "nodes"), "odtc.problem.roles"),
+    **dict.fromkeys(("branch_price", "objective"), "odtc.problem.branch_penalty"),
+    **dict.fromkeys(("Estimate", "Sizes"), "odtc.problem.estimates"),
+    # constraints and cuts
+    **dict.fromkeys(
+        (
+            "ASKING",
+            "BRANCHING",
+            "Constraint",
+            "asking",
+            "built",
+            "cap_branch_nodes",
+            "cap_distinct",
+            "count_bound",
+            "held",
+            "least_missed",
+            "with_at_most",
+        ),
+        "odtc.problem.constraints.constraint",
+    ),
+    **dict.fromkeys(("Knows", "predicted"), "odtc.problem.constraints.on_predictions"),
+    **dict.fromkeys(("AN_OPTIMUM", "EVERY_TREE", "CutRows"), "odtc.problem.cuts.cut"),
+    # solvers
+    "Dialect": "odtc.solvers.capabilities",
+    "Program": "odtc.solvers.executables",
+    **dict.fromkeys(("Incumbent", "Job", "Log", "Outcome"), "odtc.solvers.messages"),
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'odtc.extend' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__():
+    return __all__

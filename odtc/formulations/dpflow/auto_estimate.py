@@ -1,0 +1,91 @@
+"""The greatest sizes that dpflow can have on a problem, for `--model auto`.
+
+It needs no integers and any LP solver proves its tree, but its states grow with F^(depth-1), where F is the number of
+tests; over many ordered thresholds the search over intervals of them counts.
+"""
+
+from contextlib import suppress
+from math import comb
+
+from odtc.data.threshold_scales import Scales
+from odtc.errors import TimeLimitReached
+from odtc.formulations.dpflow import (
+    constrained,
+    interval_model,
+    path_constraints,
+    paths_and_resources,
+    resources,
+    size_estimate,
+)
+from odtc.formulations.dpflow.forms import states
+from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.estimates import Estimate, Sizes, rough
+
+MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
+MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
+MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of which it leaves out
+MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
+
+
+def estimate(sizes: Sizes) -> Estimate:
+    """By the form that is meant for the constraints, or by intervals if features have many thresholds. If a tree is
+    fitted, its own search counts: always without constraints, as it has a tree and a bound at every moment, and under
+    constraints if it is not too long."""
+    if sizes.fitting and not sizes.constraints:
+        words = f"searches all trees of depth {sizes.depth} over {sizes.n_tests:,} tests, and has the best tree so far"
+        return Estimate(True, f"{words} and a bound at every moment", 0.0)
+    if sizes.fitting and sizes.constraints:
+        sums = constrained.sums(sizes.n_tests, sizes.depth)
+        if sums <= constrained.MOST_SUMS:
+            over = f"at depth {sizes.depth} over {sizes.n_tests} tests"
+            words = f"searches for the tree under constraints itself, with about {rough(sums)} sums a pass {over}"
+            return Estimate(True, words, sums)
+    kept = (*states.ROWS, *resources.kinds())
+    on_tests = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
+    remembers = bool(on_tests - set(kept))
+    if others := [name for name in sizes.constraints if name not in kept and name not in on_tests]:
+        return Estimate(False, f"does not take {others[0]!r}")
+    if sizes.encoded is not None and sizes.depth > 1 and not sizes.constraints and interval_model.worth(sizes.encoded):
+        return _by_intervals(sizes)
+    n_tests, depth = sizes.n_tests, sizes.depth
+    columns, what, most = _columns(sizes, remembers)
+    sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
+    size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
+    if columns <= most and sums <= MOST_SUMS:
+        return Estimate(True, f"is {what} of {size}", sums)
+    return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
+
+
+def _by_intervals(sizes: Sizes) -> Estimate:
+    scales, depth = Scales.of(sizes.encoded), sizes.depth
+    sums = interval_model.work(scales, depth)
+    size = f"about {rough(sums)} sums at depth {depth} over {sizes.n_tests} thresholds"
+    if sums <= MOST_CELLS:
+        return Estimate(True, f"is a linear program of intervals, found by {size}", sums)
+    with suppress(TimeLimitReached):
+        if interval_model.ends_at_once(sizes.encoded, scales, depth):
+            why = f"as a tree of less than depth {depth} errs only where every tree does"
+            return Estimate(True, f"over intervals ends at once, {why}", 0.0)
+    return Estimate(False, f"over intervals would take {size}, more than half a minute: {_less('shorten it')}")
+
+
+def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
+    """(the most columns of the model, what it is, how many can be held)."""
+    n_tests, depth, names = sizes.n_tests, sizes.depth, set(sizes.constraints)
+    if remembers and names & set(resources.answering()):
+        return paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests", MOST_COLUMNS
+    if remembers:
+        return path_constraints.most_columns(n_tests, depth), "a flow over the nodes", MOST_COLUMNS
+    if not names <= set(states.ROWS):
+        return size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
+    tail, folded = size_estimate.short_tail(n_tests, depth), 0
+    if names and depth > 1:
+        # odtc.formulations.dpflow.resources folds one level if depth is above 2; the states there have columns, too.
+        tail = min(1, depth - 2)
+        folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if tail else 0
+    return size_estimate.most_columns(n_tests, depth - tail) + folded, "a linear program", MOST_COLUMNS
+
+
+def _less(would: str) -> str:
+    return f"fewer tests (--encoding auto:bins=8) or a smaller --depth would {would}"

@@ -1,0 +1,149 @@
+"""Constraints by their definition, row by row in plain Python: the judge of the laws (tests/laws).
+
+It shares nothing with the rows of the models and with `value`, so that a mistake there is seen. What a kind says of
+itself here is a Judge: which trees satisfy a constraint, told by the tests, the counts or the predictions of a tree.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from odtc.data.dataset import Dataset
+
+BOUNDS = ("0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1")  # of shares, that are tried
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Which trees satisfy a constraint; all that is given must hold.
+
+    Attributes
+    ----------
+    allowed : Callable or None
+        allowed(test, above): whether a node may have this test below the tests `above`, the root's first.
+    counts : Callable or None
+        counts(branch nodes, tests): whether a tree may have so many branch nodes, with these different tests; a kind
+        that does not heed the tests is given None for them.
+    predictions : Callable or None
+        predictions(predicted): whether the rows of the data may be predicted as these classes, a sequence of int.
+    least_rows : int
+        The rows of the data that each leaf must have.
+    """
+
+    allowed: Callable[[int, tuple], bool] | None = None
+    counts: Callable[[int, object], bool] | None = None
+    predictions: Callable[[tuple], bool] | None = None
+    least_rows: int = 0
+
+
+def share(weight, counted, among) -> float | None:
+    """The weight of the rows that are counted and among these, as a share of these; None of nothing."""
+    total = sum(w for w, a in zip(weight, among) if a)
+    return sum(w for w, c, a in zip(weight, counted, among) if c and a) / total if total else None
+
+
+def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
+    """The figure of a kind of constraint on predictions, for class and group of each row of the data."""
+    every = [True] * len(truth)
+    is_class, said = [t == klass for t in truth], [p == klass for p in predicted]
+    others = [not t for t in is_class]
+    if kind == "accuracy":
+        return share(weight, [t == p for t, p in zip(truth, predicted)], every)
+    if kind in ("recall", "false_negative_rate"):
+        recall = share(weight, said, is_class)
+        return recall if kind == "recall" else 1 - recall
+    if kind == "precision":
+        precise = share(weight, is_class, said)
+        return 1.0 if precise is None else precise
+    if kind == "false_positive_rate":
+        return share(weight, said, others)
+    if kind == "f1":
+        counted = 2 * sum(w for w, c, s in zip(weight, is_class, said) if c and s)
+        return counted / sum(w * (c + s) for w, c, s in zip(weight, is_class, said))
+    right = [t == p for t, p in zip(truth, predicted)]
+    if kind == "balanced_accuracy":
+        recalls = [share(weight, right, [t == one for t in truth]) for one in set(truth)]
+        recalls = [recall for recall in recalls if recall is not None]
+        return sum(recalls) / len(recalls)
+    if kind == "group_accuracy":
+        shares = [share(weight, right, [g == one for g in group]) for one in set(group)]
+        return min(value for value in shares if value is not None)
+    gaps = []
+    for among in {
+        "statistical_parity": (every,),
+        "equal_opportunity": (is_class,),
+        "predictive_equality": (others,),
+        "equalised_odds": (is_class, others),
+    }[kind]:
+        rates = [share(weight, said, [a and g == one for a, g in zip(among, group)]) for one in set(group)]
+        gaps += [a - b for a in rates for b in rates if None not in (a, b)]
+    return max(gaps)
+
+
+def judged_rate(encoded, given) -> Judge:
+    """The judge of a rate of all rows, of a class, or between groups."""
+    data, klass, group = encoded.dataset, None, None
+    if given.args and "=" in given.args[0]:
+        group = _groups(data, given.args[0].partition("=")[2])
+        klass = data.classes.index(given.args[1].partition("=")[2]) if len(given.args) > 1 else None
+    elif given.args:
+        klass = data.classes.index(given.args[0])
+    truth, weight = data.y.tolist(), data.weight.tolist()
+
+    def holds(predicted) -> bool:  # a figure is rounded by as much as a division is
+        figure = rate(given.name, truth, predicted, weight, klass, group)
+        return figure >= given.bound - 1e-9 if given.op == ">=" else figure <= given.bound + 1e-9
+
+    return Judge(predictions=holds)
+
+
+def tried_shares(name: str, op: str) -> list[str]:
+    """Constraints of a kind without arguments."""
+    return [f"{name} {op} {bound}" for bound in BOUNDS]
+
+
+def tried_classes(encoded, name: str, op: str) -> list[str]:
+    """Constraints of a kind of one class."""
+    return [f"{name}[{klass}] {op} {bound}" for klass in encoded.classes for bound in BOUNDS]
+
+
+def tried_groups(encoded, name: str) -> list[str]:
+    """Constraints of a kind that compares groups: by each column of the data, and some levels against the others."""
+    return [
+        f"{name}[group={column},positive={klass}] <= {bound}"
+        for column in group_texts(encoded)
+        for klass in encoded.classes
+        for bound in BOUNDS
+    ]
+
+
+def group_texts(encoded) -> list[str]:
+    """The groups of rows by each column of the data, and by some of its levels against the others."""
+    data = encoded.dataset
+    return [column for feature in (*data.aside, *data.features) for column in (feature.name, *_parts(feature))]
+
+
+def tried_counts(name: str, least: int = 0) -> list[str]:
+    """Constraints of a kind that bounds a count."""
+    return [f"{name} <= {bound}" for bound in range(least, 4)]
+
+
+def feature_name(encoded, test: int) -> str:
+    """The column that a test is of."""
+    return encoded.features[encoded.tests[test].feature].name
+
+
+def _parts(feature) -> list[str]:
+    levels = feature.levels
+    return [f"{feature.name}:{levels[0]}", f"{feature.name}:{'|'.join(levels[1:])}"] if len(levels) > 2 else []
+
+
+def _groups(data: Dataset, text: str) -> list:
+    """The group of each row of the data."""
+    name, _, levels = text.partition(":")
+    for features, cells in ((data.features, data.X), (data.aside, data.aside_X)):
+        for place, feature in enumerate(features):
+            if feature.name == name:
+                values = cells[:, place].tolist()
+                chosen = [feature.levels.index(level) for level in levels.split("|")] if levels else []
+                return [value in chosen for value in values] if levels else values
+    raise KeyError(name)

@@ -1,0 +1,171 @@
+"""What a kind of constraints defines: protocols, one for each ability, and the registry of the kinds.
+
+A text is "NAME[ARGUMENTS] OP NUMBER"; the arguments stand between commas as in CSV, some of them as KEY=VALUE, and a
+kind that forbids something outright has no OP and no NUMBER: "forbid_root[age]" (odtc.problem.constraints.constraint).
+
+A formulation knows no kind: it asks what the constraints of a problem `know` together, and whether one is `early`, and
+takes the form that can tell. Rows of constraints are rows of the model as any other, never cuts. Only a formulation
+whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its own `build` sees to.
+"""
+
+from abc import abstractmethod
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+
+from odtc.base.contract import Contract
+from odtc.base.registry import Registry
+from odtc.problem.constraints.by_definition import Judge
+
+
+class Subject(StrEnum):
+    """What a kind speaks of. A formulation says which of these its models can satisfy (Compiled.subjects), so that
+    neither knows the other by name."""
+
+    BRANCHES = "which nodes branch"
+    TESTS = "which tests occur"
+    FEATURES = "which columns of the data occur"
+    PLACES = "which node tests which column"
+    LEAF_ROWS = "where each row ends"
+    RIGHT = "which rows are right"
+    RIGHT_OF_TWO = "which rows are right, if there are two classes"
+    PREDICTIONS = "which class each row is predicted"
+
+
+class Kind(Protocol):
+    """What every kind of constraints defines; `given` is a Constraint of the kind."""
+
+    NAME: str
+    SUMMARY: str  # for `odtc list constraints`
+    OPS: tuple  # the operators it takes, of "<=" and ">="; () for a kind without a number
+    KNOWS: str  # what its rows must know of a tree: one of odtc.problem.constraints.on_predictions.Knows
+    NEEDS: tuple  # alternatives of columns that its rows are over, by role, as of a cut family
+    SUBJECT: str = ""  # what it speaks of, a Subject; which models take it is told by that
+    HINT: str = ""  # what else to do if a model does not take it
+    # Of a kind that compares groups (odtc.problem.constraints.rates): among which rows.
+    AMONG: tuple = ()
+
+    @abstractmethod
+    def read(self, encoded, given):
+        """The Constraint with its arguments and number as the data has them. Raises ChoiceError if they fit no tree of
+        this data."""
+        ...
+
+    @abstractmethod
+    def early(self, given) -> bool:
+        """Whether a tree that satisfies it may have to predict above the last level, and above the root's children;
+        else every tree can be filled up with branch nodes that separate no rows."""
+        ...
+
+    @abstractmethod
+    def value(self, encoded, given, heap) -> float:
+        """The exact figure of a settled tree, which `verify` compares; of a kind without a number how often the tree
+        violates it."""
+        ...
+
+    @abstractmethod
+    def rows(self, problem, model, given, m, suffix: str) -> None:
+        """Writes rows, and columns if it needs its own, by `m`, the ModelBuilder on `model`; the names of all its
+        blocks end in `suffix`."""
+        ...
+
+    def tries(self, encoded) -> list[str]:
+        """Constraints of this kind on some data, as texts, from which the laws draw; some may be refused by `read`."""
+        return []
+
+    def judged(self, encoded, given) -> Judge:
+        """Which trees satisfy it, by definition: row by row, without what `value` and `rows` use. For the laws, which
+        try every tree."""
+        return Judge()
+
+    def values(self, problem, model, given, point) -> dict[str, np.ndarray]:
+        """{block without suffix: values of its own columns} at a point of the formulation's columns."""
+        return {}
+
+    def knows(self, encoded, given) -> str:
+        """What this constraint must know, if that is less than KNOWS."""
+        return self.KNOWS
+
+    def needs(self, encoded, given) -> tuple:
+        """The columns that this constraint needs, if they are fewer than NEEDS."""
+        return self.NEEDS
+
+    def terms(self, encoded, given):
+        """How the constrained search heeds it (odtc.problem.constraints.terms.Terms); None if its `answers` or `bars`
+        tell, or if it is to be checked at every tree."""
+        return None
+
+    def compared(self, given) -> tuple[str, ...]:
+        """The texts of the groups of rows that it compares (odtc.problem.constraints.groups)."""
+        return ()
+
+
+class OnPredictions(Protocol):
+    """A kind that is linear in the predictions; all else but `read` and `value` is then that of
+    odtc.problem.constraints.on_predictions."""
+
+    @abstractmethod
+    def answers(self, encoded, given) -> list:
+        """[(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper."""
+        ...
+
+
+class CountsTests(Protocol):
+    """A kind that counts which tests occur, and forbids nothing once it is settled which do."""
+
+    @abstractmethod
+    def groups(self, encoded) -> np.ndarray:
+        """int (tests,), from 0: what it counts that each test is of."""
+        ...
+
+
+class BarsPaths(Protocol):
+    """A kind that says no more than which tests the root may not have, and which may not follow upon others."""
+
+    @abstractmethod
+    def bars(self, encoded, given) -> tuple:
+        """(root, once, below), bool (tests,) each: tests that the root may not have, and `below` those that no node may
+        have below one with a test of `once`."""
+        ...
+
+
+class Repairs(Protocol):
+    """A kind that can repair a tree."""
+
+    @abstractmethod
+    def mend(self, encoded, given, heap):
+        """A HeapTree that satisfies it, made of one that does not."""
+        ...
+
+
+CONSTRAINTS = Registry(
+    "constraint",
+    "odtc.problem.constraints.kinds",
+    (
+        "leaf_rows",
+        "branch_nodes",
+        "leaves",
+        "features",
+        "tests",
+        "accuracy",
+        "recall",
+        "precision",
+        "false_positive_rate",
+        "false_negative_rate",
+        "statistical_parity",
+        "equal_opportunity",
+        "predictive_equality",
+        "equalised_odds",
+        "group_accuracy",
+        "balanced_accuracy",
+        "f1",
+        "cost",
+        "forbid_root",
+        "require_root",
+        "not_below",
+        "monotone",
+    ),
+    Contract(always=(Kind,), may=(OnPredictions, CountsTests, BarsPaths, Repairs)),
+    "odtc.constraints",
+)

@@ -1,0 +1,55 @@
+"""What a formulation can say of its size before anything is built, for `--model auto` (odtc.formulations.auto)."""
+
+from dataclasses import dataclass
+from math import inf
+
+from odtc.data.encoding import Encoded
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is known of a problem before its formulation is chosen.
+
+    Attributes
+    ----------
+    n_tests : int
+        The tests of the encoding.
+    depth : int
+        The greatest depth of the tree.
+    constraints : tuple of str
+        The kinds of its constraints, by name.
+    encoded : Encoded or None
+        The rows; None if only the numbers above are to be heeded.
+    fitting : bool
+        Whether a tree is wanted, not a model file.
+    """
+
+    n_tests: int
+    depth: int
+    constraints: tuple[str, ...] = ()
+    encoded: Encoded | None = None
+    fitting: bool = False
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a formulation says of a problem of these sizes.
+
+    Attributes
+    ----------
+    fits : bool
+        Whether it takes the problem, and its model can be built.
+    words : str
+        Why, as what is said of the formulation: "grows with the rows".
+    sums : float
+        About how many sums its proof takes; infinite if only a search can tell.
+    """
+
+    fits: bool
+    words: str
+    sums: float = inf
+
+
+def rough(number: float) -> str:
+    """Two figures of a number, in words that people read: 780, 24,000, 3.1e+12."""
+    return f"{float(f'{number:.2g}'):,.0f}" if number < 1e9 else f"{number:.2g}"

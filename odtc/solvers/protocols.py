@@ -1,0 +1,94 @@
+"""What a solver defines, by how it is run: as a program, or inside a Python package; and the registry of solvers."""
+
+import re
+from abc import abstractmethod
+from typing import Protocol
+
+from odtc.base.contract import Contract
+from odtc.base.registry import Registry
+from odtc.model.solution import Termination
+from odtc.solvers.capabilities import Dialect
+
+
+class Solver(Protocol):
+    """What every solver defines. The patterns are of its log; their last match holds."""
+
+    NAME: str  # as people write it
+    SUMMARY: str
+    DIALECT: Dialect  # the files that it reads
+    ELSEWHERE: str = ""  # the solver that a script for another machine calls instead
+
+    BOUND: re.Pattern | None = None  # its lower bound
+    BOUND_ERROR: float = 0.0  # how far the bound may lie below the number that it prints, if that is rounded
+    NODES: re.Pattern | None = None  # its number of nodes
+    WITHIN_GAP: re.Pattern | None = None  # an "optimal" that means: as good as was wanted, and no more
+    STARTED: re.Pattern | None = None  # that the MIP start was taken
+    LIVE: re.Pattern | None = None  # a line of its table: "incumbent" (or "found") and "bound", as rounded there
+
+    @abstractmethod
+    def read_log(self, text: str) -> Termination | None:
+        """How the run ended; None if the log is not this solver's, or leaves it open."""
+        ...
+
+    def has_point(self, text: str) -> bool | None:
+        """Whether the log says that there is a solution; None if its file tells."""
+        return None
+
+
+class ProgramSolver(Protocol):
+    """A solver that is a program (odtc.solvers.external); it may also be found in a Python package."""
+
+    PROGRAMS: tuple  # names to look for on PATH and beside this Python
+    COMMAND: str  # its template in templates/command: one argument a line, blank lines left out
+    SOLUTION: str  # "file", or "stdout" if it only prints its solution
+    VERSION: tuple | None = None  # (arguments, pattern) that make it say its version
+    PACKAGE: str | None = None  # the Python package that brings it
+    DRIVER: str | None = None  # the module of odtc.solvers.drivers that runs the package
+    DRIVER_COMMAND: str = "driver"  # the template of the driver's arguments
+    OPTIONS: bool = False  # whether it has a file of options, by a template in templates/options
+    STDIN_OPTIONS: bool = False  # whether that file is its input
+    # Of a solver that a TOML file describes: its arguments, the folder of the file, and the lines of its solution.
+    ARGUMENTS: list | None = None
+    FOLDER: str = ""
+    PATTERN: re.Pattern | None = None
+
+    def bundled(self):
+        """The Program inside the package, if no driver runs that; None if there is none."""
+        return None
+
+
+class PackageSolver(Protocol):
+    """A solver that runs inside a Python package, in a process of its own."""
+
+    @abstractmethod
+    def run(self, job, emit, cancelled):
+        """The Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop (odtc.solvers.messages)."""
+        ...
+
+    @abstractmethod
+    def version(self) -> str | None:
+        """Its version, None if it is not installed."""
+        ...
+
+
+SOLVERS = Registry(
+    "solver",
+    "odtc.solvers.adapters",
+    (
+        "highs",
+        "highs-cli",
+        "cbc",
+        "scip",
+        "glpk",
+        "lp_solve",
+        "symphony",
+        "ortools",
+        "gurobi",
+        "cplex",
+        "xpress",
+        "copt",
+        "cuopt",
+    ),
+    Contract(always=(Solver,), one_of=(ProgramSolver, PackageSolver)),
+    "odtc.solvers",
+)
