@@ -51,7 +51,7 @@ _HOMES = {
     **dict.fromkeys(("Missing", "Oblique", "Split", "Subset", "Term", "Threshold"), "odtc.data.splits"),
     **dict.fromkeys(("Cluster", "KeptRows"), "odtc.workflow.row_selection.selection"),
     # trees
-    **dict.fromkeys(("Beyond", "HeapTree", "blank", "settle"), "odtc.trees.heap_tree"),
+    **dict.fromkeys(("Beyond", "HeapTree", "blank_arrays", "settle"), "odtc.trees.heap_tree"),
     **dict.fromkeys(("Branch", "Leaf", "Tree"), "odtc.trees.tree"),
     "CompleteTree": "odtc.trees.complete_tree",
     "grow": "odtc.heuristics.heuristic",
