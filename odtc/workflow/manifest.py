@@ -98,6 +98,8 @@ SHAPE = {
     },
 }
 
+# Bytes that a character of packed text can stand for: base64 holds 3/4 of one, and zlib packs to a thousandth at best.
+PACKED_MOST = 1032
 FIXED_NAME = re.compile(r"C\d{7}$")
 
 
@@ -372,7 +374,7 @@ def find_manifest(solution_path, raw: RawPoint) -> Manifest:
 def _expect_sizes(facts: dict) -> None:
     """Raises ValueError if the sizes that a manifest states contradict each other, before anything is made of them."""
     model, rows, tests = facts["model"], facts["rows"], facts["encoding"]["tests"]
-    depth, n, sizes = model["depth"], rows["n"], []
+    depth, n, sizes, picked = model["depth"], rows["n"], [], 0
     if not 1 <= depth <= DEEPEST:
         raise ValueError(f"its depth is {depth}")
     for block in model["columns"]:
@@ -380,14 +382,17 @@ def _expect_sizes(facts: dict) -> None:
         for axis in block["axes"]:
             size *= axis["size"]
         sizes.append(size)
+        if "members" in block:  # a part of the grid, as packed bits
+            picked += size
+            if size > PACKED_MOST * 8 * len(block["members"]):
+                raise ValueError(f"its block {block['name']!r} has {size} places, for which its members are too short")
     nodes = any(axis["name"] == "node" for block in model["columns"] for axis in block["axes"])
     if nodes and sum(sizes) < 2 ** (depth - 2):  # some formulations have columns of the upper nodes only
         raise ValueError(f"its depth is {depth}, but its nodes have {sum(sizes)} columns in all")
-    if sum(sizes) != model["n_cols"]:
+    if not sum(sizes) - picked <= model["n_cols"] <= sum(sizes):
         raise ValueError(f"it records n_cols = {model['n_cols']}, but its blocks hold {sum(sizes)} columns")
-    # A base64 text of k characters holds 3k/4 bytes at most, and zlib packs to a thousandth at best.
     for key, item in (("X", -(-len(tests) // 8)), ("y", 4), ("weight", 8), ("copies", 8)):
-        if n * item > 1032 * len(rows[key]):
+        if n * item > PACKED_MOST * len(rows[key]):
             raise ValueError(f"its rows are {n}, for which {key!r} is too short")
 
 

@@ -32,7 +32,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     """What is to be known of a problem before it is solved: which formulation "auto" chose, what its parameters are no
     good for, a target of many numbers; and with `read_here` which rows of the data file are not in it."""
     notes = []
-    if problem.choice is not None:
+    if problem.choice is not None and (problem.constraints or not spec.searching):  # a search is what fit does anyway
         notes.append(f"--model auto: {problem.choice.why}")
     notes += problem.module.advice(problem)
     dataset = problem.encoded.dataset

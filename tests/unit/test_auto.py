@@ -76,7 +76,8 @@ def test_a_search_over_intervals_that_ends_at_once_is_chosen_whatever_its_size()
 
 
 def test_command_line(tmp_path):
-    said = command("fit", MONKS / "monks-1.csv", "--model", "auto", "--depth", 3, "--json", folder=tmp_path)
+    words = ("--model", "auto", "--solver", "highs", "--depth", 3, "--json")
+    said = command("fit", MONKS / "monks-1.csv", *words, folder=tmp_path)
     assert said.code == 0 and said.facts["model"] == "dpflow" and "--model auto: dpflow" in said.err
     bad = command("fit", MONKS / "monks-1.csv", "--model", "auto", "-p", "speed=1", folder=tmp_path)
     assert bad.code == 1 and "speed" in bad.err
