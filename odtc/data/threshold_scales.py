@@ -54,7 +54,8 @@ class Scales:
             if len(tests) > 1:
                 tests.sort(key=lambda j: encoded.tests[j].cut)
             scale[tests], place[tests] = number, np.arange(len(tests))
-        rank = np.stack([_sum(encoded.X, np.array(tests)) for tests in members.values()], axis=1)
+        ranks = [_sum(encoded.X, np.array(tests)) for tests in members.values()]
+        rank = np.stack(ranks, axis=1) if ranks else np.zeros((encoded.n_rows, 0), np.int64)
         return cls(scale, place, np.bincount(scale), rank)
 
 

@@ -118,8 +118,8 @@ class FileSink(Sink):
         loops = loop_of(problem)
         if self.keep and not (loops or separates(cuts)):
             raise ChoiceError(
-                f"--keep keeps the rounds of a loop, and {model} is solved once; --format {self.format or 'mps'} keeps "
-                f"its model"
+                f"--keep keeps the rounds of a loop, and {problem.module.name} is solved once; "
+                f"--format {self.format or 'mps'} keeps its model"
             )
         if self.keep and grows(problem):
             raise ChoiceError(

@@ -85,7 +85,7 @@ def test_a_folder_that_is_not_there_is_said_before_the_work(work, monkeypatch, w
         (write_certificate, "certify"),
         (pipeline, "compile_model"),
         (pipeline, "solve"),
-        (selection, "selected"),
+        (selection, "select_rows"),
         (plots, "save"),
     ):
         monkeypatch.setattr(module, name, worked)

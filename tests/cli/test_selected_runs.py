@@ -40,11 +40,13 @@ def of_rows(folder, tree, cost=((0, 1), (1, 0)), weights="w"):
 
 
 def test_the_rounds_end_under_the_stem_and_no_older_run_is_left(noisy):
-    assert run("fit", "d.csv", *BINS, "--weights", "w", "-o", "it", folder=noisy).code == 0
+    assert run("fit", "d.csv", *BINS, "--solver", "highs", "--weights", "w", "-o", "it", folder=noisy).code == 0
     said = run(
         "fit",
         "d.csv",
         *BINS,
+        "--solver",
+        "highs",
         "--weights",
         "w",
         "--cost",
@@ -148,7 +150,9 @@ def test_one_object_is_printed_whatever_becomes_of_later_rounds(noisy, monkeypat
 
     whole = workflow_run.solve_or_loop
     monkeypatch.setattr(workflow_run, "solve_or_loop", first_alone)
-    said = run("fit", "d.csv", *BINS, "--select", "iterative:rounds=3", "-o", "it", "--json", folder=noisy)
+    said = run(
+        "fit", "d.csv", *BINS, "--solver", "highs", "--select", "iterative:rounds=3", "-o", "it", "--json", folder=noisy
+    )
     assert (
         said.code == 0
         and len(solved) == 2

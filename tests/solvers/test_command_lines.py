@@ -103,7 +103,7 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
     class Stop(Exception):
         pass
 
-    def child(argv, listen, cwd, env, stdin, merge_stderr):
+    def child(argv, listen, cwd, env, stdin, merge_stderr, *more):
         texts = {file.name: file.read_text() for file in cwd.iterdir()}
         started.append(
             (argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode())

@@ -372,7 +372,7 @@ def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):
 
 def test_what_no_loop_can_keep_is_refused(tmp_path):
     data = MONKS / "monks-3.csv"
-    once = command("fit", data, "--keep", folder=tmp_path)
+    once = command("fit", data, "--model", "flowoct", "--keep", folder=tmp_path)
     assert once.code == 1 and "flowoct is solved once" in once.err
     assert command("fit", data, "--model", "bendersoct", "-p", "cuts=path", "--keep", folder=tmp_path).code == 1
     many = command("fit", data, "--model", "bendersoct", "--format", "mps", folder=tmp_path)

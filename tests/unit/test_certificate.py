@@ -387,7 +387,7 @@ def test_classes_in_another_order_are_refused():
 
 
 def test_a_test_of_two_levels_with_missing_cells_that_is_left_out_is_seen(mixed):
-    facts, dataset = certificate_of(mixed, target="y", missing="separate")
+    facts, dataset = certificate_of(mixed, target="y", missing="separate", weights="w")
     assert check(facts, dataset).left_out == {} and facts["of"]["all_tests"]
     at = next(i for i, test in enumerate(facts["tests"]) if test["feature"] == "on" and test["kind"] == "subset")
     kept = [test for i, test in enumerate(facts["tests"]) if i != at]

@@ -144,8 +144,7 @@ def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkey
 def test_a_start_is_cut_to_the_margin_without_the_fewest_terms(monkeypatch):
     problem = posed(small(5, n=7), 1, alpha=0.1)
     monkeypatch.setattr(
-        problem.module,
-        "fewest_terms",
+        "odtc.formulations.oct_h.fewest_terms",
         lambda *_: pytest.fail("a MIP of each node was solved to see that it has the gap"),
     )
     heap = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)

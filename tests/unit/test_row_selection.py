@@ -131,10 +131,10 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
     """Class A at 0, 1, 1, 1, 2 and B at 1, with weights that make the second tree of the rounds the worse one: the
     claim that each round's tree is at least as good (Proposition 2) is false, so the better of both is kept."""
     dataset = data([[0.0], [1.0], [1.0], [1.0], [2.0], [1.0]], [0, 0, 0, 0, 0, 1])
-    one = odtc.fit(dataset, "dpflow", 2, encoding="thresholds")
+    one = odtc.fit(dataset, "dpflow", 2, encoding="thresholds", solver="highs")
     part = select_rows(dataset, "iterative", 2, one.tree)
     # The rows at 1 of class A are mixtures of those at 0 and 2, and these may be right in different leaves.
-    alone = odtc.fit(part, "dpflow", 2, encoding="thresholds")
+    alone = odtc.fit(part, "dpflow", 2, encoding="thresholds", solver="highs")
     of_all = lambda tree: int((tree.predict(dataset.X) != dataset.y).sum())
     as_stated = alone.decoded.heap.to_tree(alone.model.problem.encoded)
     assert of_all(one.tree) == 1 and alone.facts["train_correct"] == alone.facts["n_rows"] and of_all(as_stated) == 3
@@ -144,7 +144,9 @@ def test_the_rounds_keep_the_better_tree_where_proposition_2_fails():
     told = []
     trees = iter(
         [
-            SimpleNamespace(tree=tree, facts={"cost": None, "all_rows": {"loss": of_all(tree), "breaks": []}})
+            SimpleNamespace(
+                tree=tree, size=SimpleNamespace(cost=None), all_rows=SimpleNamespace(loss=of_all(tree), breaks=[])
+            )
             for tree in (one.tree, as_stated)
         ]
     )
@@ -258,8 +260,9 @@ def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
 @given(dataset=datasets(), depth=st.integers(1, 2), cost=st.booleans())
 @settings(max_examples=40, **SLOW)
 def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, depth, cost):
+    price = {("0", "1"): 3.0} if cost else None
     fitted = odtc.fit(
-        dataset, "dpflow", depth, encoding="auto:bins=4", select="convex_hull", cost={("0", "1"): 3.0} if cost else None
+        dataset, "dpflow", depth, encoding="auto:bins=4", select="convex_hull", cost=price, solver="highs"
     )
     trained, tree = fitted.decoded.heap.to_tree(fitted.model.problem.encoded), fitted.tree
     price = {(0, 1): 3.0 if cost else 1.0, (1, 0): 1.0, (0, 0): 0.0, (1, 1): 0.0}
@@ -387,7 +390,7 @@ def test_the_rounds_share_the_time_limit_and_what_comes_too_late_is_not_lost():
     given, late = [], TimeLimitReached("too late")
     bad, good = (odtc.fit(dataset, "cart", depth) for depth in (1, 2))
     for done in (bad, good):
-        done.facts["all_rows"] = {"loss": done.facts["loss"], "breaks": []}
+        vars(done)["all_rows"] = SimpleNamespace(loss=done.facts["loss"], breaks=[])
     assert bad.facts["train_correct"] < good.facts["train_correct"]
     trees = iter([bad, good, late])
 

@@ -168,7 +168,8 @@ def test_the_commands_separate_show_it_and_write_the_same_bytes(tmp_path):
     assert "USERCUTS" in text and "USERCUTS" in built.err
     odtc("build", *words, "--dialect", "gurobi", "-o", "m", folder=tmp_path)
     assert (tmp_path / "m.mps").read_text() == text
-    fitted = odtc("fit", *words, "--threads", "1", "--keep", "--format", "mps", "--json", "-o", "f", folder=tmp_path)
+    by = ("--model", "flowoct", "--threads", "1", "--keep", "--format", "mps", "--json", "-o", "f")
+    fitted = odtc("fit", *words, *by, folder=tmp_path)
     encoded = encode(read(MONKS / "monks-1.csv"), "onehot")
     best = grow("optimal", encoded, CompleteTree(1)).errors(encoded)
     assert fitted.facts["objective"] == best and fitted.facts["termination"] == "optimal" and fitted.facts["verified"]

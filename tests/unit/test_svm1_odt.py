@@ -419,10 +419,10 @@ def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(mon
     def refuse(problem, heap):
         raise TreeError("no hyperplane with a margin of epsilon parts these rows so")
 
-    monkeypatch.setattr(problem.module, "start", refuse)
+    monkeypatch.setattr(problem.module.module, "start", refuse)
     costs = problem.module.objective
     monkeypatch.setattr(
-        problem.module,
+        problem.module.module,
         "objective",
         lambda problem, heap: refuse(problem, heap) if heap.n_branch_nodes else costs(problem, heap),
     )

@@ -107,7 +107,7 @@ def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kinds, of = np.unique(table // divisor[:, None], axis=0, return_inverse=True)
     columns, where = np.unique(table, axis=1, return_inverse=True)
     used = columns.any(axis=0)
-    if len(kinds) <= used.sum():
+    if len(kinds) <= max(1, used.sum()):  # one kind of all zeros, if nothing is used
         factor = np.zeros((len(table), len(kinds)), np.int64)
         factor[np.arange(len(table)), of.reshape(-1)] = divisor
         return factor, kinds
