@@ -84,6 +84,8 @@ def test_a_tree_that_keeps_what_it_answers_or_asks_is_a_complete_point(case, dat
 def expect_point(case, data):
     problem = data.draw(constrained(*case, depths=(1, 2, 3)))
     heap = data.draw(heaps(problem))
+    ends = np.bincount(heap.reach(problem.encoded.X), problem.encoded.copies)
+    assume(ends[ends > 0].min() >= getattr(problem.params, "n_min", 0))  # trees that this form has
     model = built(problem)
     x = complete(problem, model, heap)
     assert_point_of(problem, model, heap, x)
