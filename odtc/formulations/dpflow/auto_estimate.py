@@ -22,10 +22,8 @@ from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.estimates import Estimate, Sizes, rough
 
-MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
 MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of which it leaves out
-MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
 
 
 def estimate(sizes: Sizes) -> Estimate:
@@ -50,9 +48,9 @@ def estimate(sizes: Sizes) -> Estimate:
         return _by_intervals(sizes)
     n_tests, depth = sizes.n_tests, sizes.depth
     columns, what, most = _columns(sizes, remembers)
-    sums = 2 ** (depth - 2) * comb(n_tests, depth - 2) * n_tests**2 if depth > 1 else n_tests
+    sums = size_estimate.sums(n_tests, depth)
     size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
-    if columns <= most and sums <= MOST_SUMS:
+    if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Estimate(True, f"is {what} of {size}", sums)
     return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
 
@@ -73,10 +71,11 @@ def _by_intervals(sizes: Sizes) -> Estimate:
 def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
     """(the most columns of the model, what it is, how many can be held)."""
     n_tests, depth, names = sizes.n_tests, sizes.depth, set(sizes.constraints)
+    most = size_estimate.MOST_COLUMNS
     if remembers and names & set(resources.answering()):
-        return paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests", MOST_COLUMNS
+        return paths_and_resources.most_columns(n_tests, depth), "a flow of labels and tests", most
     if remembers:
-        return path_constraints.most_columns(n_tests, depth), "a flow over the nodes", MOST_COLUMNS
+        return path_constraints.most_columns(n_tests, depth), "a flow over the nodes", most
     if not names <= set(states.ROWS):
         return size_estimate.most_points(n_tests, depth), "a flow of subtrees", MOST_POINTS
     tail, folded = size_estimate.short_tail(n_tests, depth), 0
@@ -84,7 +83,7 @@ def _columns(sizes: Sizes, remembers: bool) -> tuple[int, str, int]:
         # odtc.formulations.dpflow.resources folds one level if depth is above 2; the states there have columns, too.
         tail = min(1, depth - 2)
         folded = 2 ** (depth - tail) * comb(n_tests, depth - tail) if tail else 0
-    return size_estimate.most_columns(n_tests, depth - tail) + folded, "a linear program", MOST_COLUMNS
+    return size_estimate.most_columns(n_tests, depth - tail) + folded, "a linear program", most
 
 
 def _less(would: str) -> str:

@@ -102,10 +102,15 @@ def parse(text: str, encoded: Encoded) -> Constraint:
     return module.read(encoded, Constraint(name, cells, found["op"] or "", bound))
 
 
-def count_bound(given: Constraint, least: int, what: str) -> Constraint:
-    """The constraint, for kinds without arguments that compare a count; raises ChoiceError."""
+def expect_no_arguments(given: Constraint) -> None:
+    """Raises ChoiceError for a constraint with arguments, of a kind that has none."""
     if given.args:
         raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+
+
+def count_bound(given: Constraint, least: int, what: str) -> Constraint:
+    """The constraint, for kinds without arguments that compare a count; raises ChoiceError."""
+    expect_no_arguments(given)
     if given.bound != int(given.bound) or given.bound < least:
         raise ChoiceError(f"expected a whole number of {what}, {least} or more, got {str(given)!r}")
     return given

@@ -4,9 +4,8 @@ from math import lcm
 
 import numpy as np
 
-from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import judged_rate, tried_shares
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
     KNOWS,
@@ -30,8 +29,7 @@ MOST_SCALE = 1e9  # weights of classes with a smaller common multiple give whole
 
 
 def read(encoded, given: Constraint) -> Constraint:
-    if given.args:
-        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    expect_no_arguments(given)
     return share(given)
 
 

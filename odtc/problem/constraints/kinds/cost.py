@@ -8,7 +8,7 @@ import numpy as np
 
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Judge
-from odtc.problem.constraints.constraint import SLACK, Constraint
+from odtc.problem.constraints.constraint import SLACK, Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
     KNOWS,
@@ -30,8 +30,7 @@ SUBJECT = Subject.RIGHT_OF_TWO
 
 
 def read(encoded, given: Constraint) -> Constraint:
-    if given.args:
-        raise ChoiceError(f"constraint {given.name!r} has no arguments, got {str(given)!r}")
+    expect_no_arguments(given)
     if given.bound < 0:
         raise ChoiceError(f"expected a cost of 0 or more, got {str(given)!r}")
     return given
