@@ -180,7 +180,7 @@ def test_a_model_too_large_for_memory_is_refused_before_it_is_laid_out(tmp_path,
         "\n".join([",".join(f"x{j}" for j in range(15)) + ",y", *(",".join(map(str, row)) for row in bits)])
     )
     for depth in (18, 20):
-        assert "--depth" in refused_untouched(name, "a.csv", "--depth", depth, folder=tmp_path)
+        assert "--depth" in refused_untouched(name, "--model", "flowoct", "a.csv", "--depth", depth, folder=tmp_path)
 
 
 def test_out_of_memory_is_a_sentence(tmp_path, monkeypatch):

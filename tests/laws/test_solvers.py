@@ -22,7 +22,7 @@ from odtc.fileformats.portable_subset import ModelFile
 from odtc.model.solution import Options
 from odtc.solvers import child_process, external
 from odtc.solvers.protocols import PackageSolver
-from odtc.solvers.solve import solve
+from odtc.solvers.solve import solve, solve_until
 from odtc.solvers.solver import SOLVERS, find_solver, version
 from odtc.workflow import pipeline
 from tests.solvers.test_solver import model
@@ -174,7 +174,7 @@ TELLS = {
     "highs": r"^ [A-Za-z] +\d+ ",
     "gurobi": r"heuristic solution",
     "cplex": r"^Found incumbent",
-    "xpress": r"^ +\d+ +\d*\.\d+ +\S+ +[1-9]",
+    "xpress": r"^[A-Za-z*] +\d*\.\d+ +\d*\.\d+ +[1-9]",
     "copt": r"^H ",
 }
 
@@ -190,12 +190,12 @@ def test_interrupted_it_hands_in_its_incumbent(name):
         if re.search(TELLS[name], text, re.M):
             seen.append(text)
 
-    found = solve(
+    found = solve_until(
+        lambda: 30 if seen or time.monotonic() - began > 60 else None,
         hard,
         name,
         Options(threads=1),
         log=listen,
-        ends_in=lambda: 30 if seen or time.monotonic() - began > 60 else None,
     )
     assert seen and (found.termination, found.has_solution) == ("interrupted", True), found.message
 

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 
 import odtc
 from odtc.data.reading import from_frame, read
+from odtc.data.reading_spec import ReadingSpec
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import TreeError
 from odtc.trees.importing import import_tree, last_left, read_foreign
@@ -154,7 +155,7 @@ def test_missing_cells_go_where_scikit_learn_sends_them(seed):
     X[draw.random((60, 2)) < 0.2] = np.nan
     frame, y = pl.DataFrame(X, schema=["a", "b"]), draw.choice(["u", "v"], 60)
     fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame, y)
-    dataset = from_frame(frame.fill_nan(None).with_columns(y=y), "gaps", missing="separate")
+    dataset = from_frame(frame.fill_nan(None).with_columns(y=y), "gaps", ReadingSpec(missing="separate"))
     tree = import_tree(fitted, dataset)
     assert (classes_of(tree, dataset) == fitted.predict(frame)).all()
     assert_counted(tree, dataset)

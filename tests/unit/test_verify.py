@@ -78,7 +78,7 @@ def test_fit_states_no_senseless_bound(tmp_path):
     (tmp_path / "noise.csv").write_text(
         "".join(",".join(map(str, row)) + "\n" for row in [[f"c{at}" for at in range(12)], *rows.tolist()])
     )
-    said = odtc("fit", "noise.csv", "--depth", "4", "--time-limit", "0.3", "--json", folder=tmp_path)
+    said = odtc("fit", "noise.csv", "--depth", "8", "--time-limit", "0.3", "--json", folder=tmp_path)
     assert said.code in (0, 3), said.err
     assert said.facts["termination"] == "time_limit" and said.facts["bound"] >= 0
 
