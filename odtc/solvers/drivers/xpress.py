@@ -10,9 +10,9 @@ import threading
 
 
 def solve(job):
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also in the threads that it makes, from its import on
     import xpress
 
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also in the threads that it makes
     xpress.init()
     model = xpress.problem()
 
