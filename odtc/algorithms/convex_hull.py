@@ -1,7 +1,7 @@
 """Which of many points are extreme, and how the others mix these: convex hulls in any dimension.
 
-A point p is within the hull of E where some λ ≥ 0 with Σ_e λ_e = 1 has |Σ_e λ_e e - p| ≤ tolerance in every
-coordinate, and without where some w has w·p - max_e w·e > tolerance · |w|_1. One of the two holds
+A point p is within the hull of E if some λ ≥ 0 with Σ_e λ_e = 1 has |Σ_e λ_e e - p| ≤ tolerance in every
+coordinate, and without if some w has w·p - max_e w·e > tolerance · |w|_1. One of the two holds
 always (they are a linear program and its dual), and no point is called either without its λ or its
 w. λ comes from Wolfe's algorithm for the nearest point of a polytope (Wolfe 1976, Mathematical
 Programming 11), for many points at once; what it leaves open is a linear program for HiGHS.
@@ -87,7 +87,7 @@ def _distinct(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _faces(points: np.ndarray):
     """(places, columns): the groups of points that may be mixtures of each other, and the coordinates in which
-    these differ. Where a coordinate has two values, as an indicator has, a mixture that has one of them is of
+    these differ. If a coordinate has two values, as an indicator has, a mixture that has one of them is of
     points that have it; so points that agree in all such coordinates are a matter of their own."""
     two = ((points == 0.0) | (points == 1.0)).all(axis=0)
     number = np.unique(points[:, two], axis=0, return_inverse=True)[1].reshape(-1)
@@ -176,7 +176,7 @@ class _Search:
         self.of[done], self.weight[done], self.open[done] = known[slots[inside]], weight[inside], False
         if not inside.all():
             # At least one of the points that are not known becomes an extreme point, so this ends. The farthest of
-            # all in direction w; a little noise where several are equally far, less than
+            # all in direction w; a little noise if several are equally far, less than
             # what parts p from the hull.
             w = w[~inside]
             gap = (w * self.points[part[~inside]]).sum(axis=1) - (w @ self.points[known].T).max(axis=1)
@@ -189,7 +189,7 @@ def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
     """The hull of E (points, d) and each of P (targets, d): (state, slots, weight, w).
 
     state (targets,): INSIDE, with Σ weight E[slots] as far from the target as the tolerance allows, OUTSIDE,
-    with w (targets, d) that parts it from the hull by more than that, or OPEN, where rounding let neither be shown.
+    with w (targets, d) that parts it from the hull by more than that, or OPEN, if rounding let neither be shown.
     """
     n, d = P.shape
     k = d + 2
@@ -229,8 +229,8 @@ def nearest_points(E: np.ndarray, P: np.ndarray, tolerance: float):
 
 
 def _settle(V: np.ndarray, lam: np.ndarray, used: np.ndarray) -> None:
-    """The mixtures of the used V (targets, slots, d) that are nearest to 0, in place: where the nearest point
-    of their affine hull has weights below 0, as far towards it as they allow, without the slot that ends it."""
+    """The mixtures of the used V (targets, slots, d) that are nearest to 0, in place. If the nearest point
+    of their affine hull has weights below 0: as far towards it as they allow, without the slot that ends it."""
     k = V.shape[1]
     at = np.arange(len(V))
     for _ in range(2 * k):

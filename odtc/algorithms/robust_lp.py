@@ -14,7 +14,7 @@ WAYS = (
 
 
 def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
-    """float64 (columns,): the least cost·x with A x <= b within the bounds, None where there is none, or none is
+    """float64 (columns,): the least cost·x with A x <= b within the bounds, None if there is none, or none is
     found in
     so many seconds. Of many rows few hold with equality, so those that a point of some of them breaks most are added
     until it breaks none."""
@@ -36,7 +36,7 @@ def solve_lp(cost, A, b, bounds, seconds: float = np.inf) -> np.ndarray | None:
 
 
 def _ended(cost, A, b, bounds, end: float):
-    """scipy's result of a program. Where columns nearly depend on each other HiGHS may end without an answer, the more
+    """scipy's result of a program. If columns nearly depend on each other HiGHS may end without an answer, the more
     often the less it is to tolerate; and with presolve it may take for the best what is far from it."""
     from scipy.optimize import linprog
 

@@ -31,7 +31,7 @@ def min_cuts(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> tuple[np.n
     for t in forks[::-1]:
         children = slice(2 * t, 2 * t + 2)
         c[:, t] += np.minimum(cap[:, children], c[:, children]).sum(axis=1)
-    S = c < cap  # a child joins its parent's side where that is cheaper
+    S = c < cap  # a child joins its parent's side if that is cheaper
     S[:, 0], S[:, 1] = False, True
     for t in forks:
         S[:, 2 * t : 2 * t + 2] &= S[:, t, None]
@@ -40,7 +40,7 @@ def min_cuts(sink: np.ndarray, cap: np.ndarray, forks: np.ndarray) -> tuple[np.n
 
 def walks(test: np.ndarray, X: np.ndarray) -> np.ndarray:
     """The node where each row ends in the tree that asks `test` (-1: none). At an integer point the
-    walk there is a minimum cut of 0 where the row is not classified right (Proposition 1): every arc
+    walk there is a minimum cut of 0 if the row is not classified right (Proposition 1): every arc
     that leaves it has capacity 0."""
     node, rows = np.ones(len(X), int), np.arange(len(X))
     for _ in range(len(test).bit_length()):

@@ -24,7 +24,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def of_this_stem(path: str | PathLike[str], *endings: str) -> str:
-    """ " (did you mean 'm.sol'?)" where `path` is no file, but is one with one of the endings: a stem was given."""
+    """ " (did you mean 'm.sol'?)" if `path` is no file, but is one with one of the endings: a stem was given."""
     near = (
         [f"{path}{ending}" for ending in endings if Path(f"{path}{ending}").is_file()]
         if not Path(path).is_file()

@@ -192,7 +192,7 @@ def print_score(facts: dict) -> None:
 
 
 def print_race(facts: dict) -> None:
-    """A line for each solver of a race, where there was one: how it ended, with what."""
+    """A line for each solver of a race, if there was one: how it ended, with what."""
     racers = facts.get("race", ())
     width = max((len(racer["name"]) for racer in racers), default=0)
     for at, racer in enumerate(racers):
@@ -210,7 +210,7 @@ def print_race(facts: dict) -> None:
 
 @contextmanager
 def counted(total: int, what: str):
-    """A function to call with a word for each of `total` pieces that is done: a bar on stderr where that is
+    """A function to call with a word for each of `total` pieces that is done: a bar on stderr if that is
     a terminal, else a line for every tenth of them."""
     if sys.stderr.isatty():
         from rich.console import Console

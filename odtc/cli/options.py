@@ -35,7 +35,7 @@ def completing(kind: str):
 
 
 def among(*words: str):
-    """What a shell completes to, where only these words can stand."""
+    """What a shell completes to, if only these words can stand."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]
 
 
@@ -66,7 +66,7 @@ ManifestFile = Annotated[
 ]
 MovedData = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DATA", help="The data file, where it is no longer where the manifest says."),
+    typer.Option("--data", metavar="DATA", help="The data file, if it is no longer where the manifest says."),
 ]
 Templates = Annotated[
     Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")
@@ -77,7 +77,7 @@ TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 @dataclass(frozen=True)
 class Part:
     """The options of a specification's fields that a command has: those of `only`, by default all but `leave`. With
-    `short` also the short options for constraints; `changed` is the default or the help of a field, where the command
+    `short` also the short options for constraints; `changed` is the default or the help of a field, if the command
     has its own: {"time_limit": {"default": 60.0}}."""
 
     of: type
@@ -198,7 +198,7 @@ def stem_of(problem, o: str | None, suffix: str = "") -> str:
 
 def stem_named(o: str | None, usual: str, suffix: str = "") -> str:
     """The stem that -o names, without the suffix of a model file; in a folder, or without -o, the usual one.
-    Raises OutputError where its folder is not there."""
+    Raises OutputError if its folder is not there."""
     from odtc.base.atomic_write import require_writable
 
     inside = o and (o.endswith(("/", os.sep)) or Path(o).is_dir())

@@ -60,7 +60,7 @@ def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: b
 
 
 def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it") -> np.ndarray:
-    """float64 of shape (rows,), NaN where missing; raises DataError for a cell that is no finite number.
+    """float64 of shape (rows,), NaN if missing; raises DataError for a cell that is no finite number.
 
     `advice` ends that message.
     """
@@ -78,7 +78,7 @@ def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it"
 
 
 def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -> None:
-    """Raises DataError where two different whole numbers of a column are the same double in `values`,
+    """Raises DataError if two different whole numbers of a column are the same double in `values`,
     as from 2^53 on neighbours are: they would be one value to every test."""
     large = np.flatnonzero(np.abs(values) >= EXACT)
     first: dict[float, object] = {}
@@ -94,7 +94,7 @@ def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -
 
 
 def weights(column: pl.Series, name: str, place: str) -> np.ndarray:
-    """float64 of shape (rows,), NaN where missing; raises DataError below 0 and where all are 0."""
+    """float64 of shape (rows,), NaN if missing; raises DataError below 0 and if all are 0."""
     values = numbers(column, name, place)
     if (values < 0).any():
         row = (values < 0).argmax()
@@ -121,7 +121,7 @@ def levels_of(text: pl.Series) -> tuple[str, ...]:
 def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarray:
     """The place of each cell in `levels`: float64 of shape (rows,), NaN missing, -1 no such level.
 
-    A number is found however it is written (1.0 as 1) where all levels are numbers.
+    A number is found however it is written (1.0 as 1) if all levels are numbers.
     """
     if kind == BOOLEAN:
         text = text.str.to_lowercase()
@@ -143,13 +143,13 @@ def level_codes(text: pl.Series, levels: tuple[str, ...], kind: str) -> np.ndarr
 
 
 def numbers_of(words) -> list[float] | None:
-    """The words as finite numbers, or None where one of them is not."""
+    """The words as finite numbers, or None if one of them is not."""
     values = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False)
     return values.to_list() if values.is_finite().fill_null(False).all() else None
 
 
 def _whole(text: str) -> int | None:
-    """The whole number that a text is exactly, None where it is none."""
+    """The whole number that a text is exactly, None if it is none."""
     exact = Decimal(text) if isinstance(text, str) else Decimal(repr(text))
     return int(exact) if exact == exact.to_integral_value() else None
 

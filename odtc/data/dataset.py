@@ -49,7 +49,7 @@ class Dataset:
 
     `X` is float64 of shape (rows, features): a number, or the code of a level (its place in
     `Feature.levels`); NaN is a missing cell, -1 a level never seen in training. `y` is int32
-    of shape (rows,), an index into `classes`, -1 where the label is not known. `weight` is
+    of shape (rows,), an index into `classes`, -1 if the label is not known. `weight` is
     float64 of shape (rows,), 1 without a weight column.
     """
 
@@ -67,7 +67,7 @@ class Dataset:
     # Columns that no test asks, but constraints may name: float64 (rows, aside), as in X.
     aside: tuple[Feature, ...] = ()
     aside_X: np.ndarray | None = None
-    selected: "Selected | None" = None  # where these are only some of the rows
+    selected: "Selected | None" = None  # if these are only some of the rows
 
     def __post_init__(self):
         if self.aside_X is None:

@@ -62,7 +62,7 @@ class Encoded:
     copies: np.ndarray  # int64, (rows,)
     row_of: np.ndarray  # int64, (data rows,): the merged row of each data row
     tests: tuple[Split, ...]
-    ones_left: np.ndarray  # bool, (tests,): the column is 1 where the split goes left
+    ones_left: np.ndarray  # bool, (tests,): the column is 1 if the split goes left
     features: tuple[Feature, ...]
     classes: tuple[str, ...]
     target: str
@@ -74,7 +74,7 @@ class Encoded:
     # float64, (classes, classes): the price, per unit of weight, of predicting column for row (odtc.data.cost_matrix);
     # None for 1 off the diagonal. Weights, counts and accuracy are apart from it.
     cost: np.ndarray | None = None
-    # float64, (rows, features): the cells of each row where there is no dataset (a manifest), see `values`.
+    # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
 
@@ -90,7 +90,7 @@ class Encoded:
 
     @cached_property
     def values(self) -> np.ndarray | None:
-        """float64 (rows, features): the cells of each row, as of Dataset.X; None where rows of data that are one
+        """float64 (rows, features): the cells of each row, as of Dataset.X; None if rows of data that are one
         row here differ in them, or nothing is known of them."""
         if self.dataset is None:
             return self.cells
@@ -111,7 +111,7 @@ class Encoded:
     @cached_property
     def class_price(self) -> np.ndarray | None:
         """float64 (classes,): what a unit of weight costs that is predicted wrong, whatever it is predicted
-        as; None where that depends on the class predicted."""
+        as; None if that depends on the class predicted."""
         off = ~np.eye(len(self.cost), dtype=bool)
         highest, lowest = self.cost.max(axis=1), self.cost.min(axis=1, where=off, initial=np.inf)
         return highest if np.minimum(lowest, highest).tolist() == highest.tolist() else None
@@ -129,7 +129,7 @@ class Encoded:
     def find(self, split: Split) -> tuple[int, bool] | None:
         """(test, left_is_zero) of the test that parts the data rows as this split does, else None.
 
-        `left_is_zero` is True where the column is 0 on the split's left side, False where it is
+        `left_is_zero` is True if the column is 0 on the split's left side, False if it is
         1 there. Raises DataError for an Encoded without its dataset.
         """
         left = self.left(split)
@@ -137,7 +137,7 @@ class Encoded:
         return None if place is None else (place[0], not place[1])
 
     def left(self, split: Split) -> np.ndarray | None:
-        """bool (rows,): who goes left, None where the split parts data rows that are one row here.
+        """bool (rows,): who goes left, None if the split parts data rows that are one row here.
         Raises DataError for an Encoded without its dataset."""
         if self.dataset is None:
             raise DataError(f"expected the data of {self.name!r} to look up a split, got an encoding without data")
@@ -146,8 +146,8 @@ class Encoded:
         return merged if np.array_equal(left, merged[self.row_of]) else None
 
     def place(self, column: np.ndarray) -> tuple[int, bool] | None:
-        """(test, same): the test that answers this column (bool (rows,)), or its complement where `same`
-        is False; None where no test does."""
+        """(test, same): the test that answers this column (bool (rows,)), or its complement if `same`
+        is False; None if no test does."""
         if isinstance(self.X, RankedAnswers):
             place = self.X.find(column)
         else:
@@ -176,8 +176,8 @@ class Encoded:
 def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
     """The Encoded of a dataset by a scheme: "name", or "name:key=value,key=value".
 
-    Raises ChoiceError for an unknown encoding or option, DataError where no test tells two
-    rows apart, or where an encoding does not fit a column.
+    Raises ChoiceError for an unknown encoding or option, DataError if no test tells two
+    rows apart, or if an encoding does not fit a column.
     """
     module, options = ENCODINGS.parse(scheme)
     asked = module.tests(dataset, **options)
@@ -241,7 +241,7 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
 
 
 def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> list[tuple[Split, bool]]:
-    """The thresholds between neighbouring distinct numbers of a feature, and `Missing` where needed.
+    """The thresholds between neighbouring distinct numbers of a feature, and `Missing` if needed.
 
     With `bins`, of all thresholds the nearest to each of the bins - 1 quantiles of the rows.
     Raises ChoiceError for bins below 2.
@@ -262,7 +262,7 @@ def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> 
 
 
 def midpoints(values: np.ndarray) -> np.ndarray:
-    """A double t with a <= t < b between each two neighbours a < b of sorted numbers: their mean, of 12 digits where
+    """A double t with a <= t < b between each two neighbours a < b of sorted numbers: their mean, of 12 digits if
     that is still between them."""
     low, high = values[:-1], values[1:]
     with np.errstate(over="ignore"):

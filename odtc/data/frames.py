@@ -95,7 +95,7 @@ def _coded(known: pl.Series, feature: Feature) -> np.ndarray:
 
 
 def _of_cells(values: np.ndarray, declared: bool, place: str) -> pl.Series:
-    """Text where some cell is text, booleans where all are, else numbers; `declared`: a categorical dtype."""
+    """Text if some cell is text, booleans if all are, else numbers; `declared`: a categorical dtype."""
     known = [None if _is_missing(value) else value for value in values]
     there = [value for value in known if value is not None]
     if declared or any(isinstance(value, str) for value in there):

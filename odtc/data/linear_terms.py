@@ -1,7 +1,7 @@
 """What hyperplanes weigh: numbers scaled to [0, 1] and indicators of levels; and hyperplanes in original units.
 
 A model finds h·z <= g over scaled columns z. `LinearTerms.split` turns that into a split of the data's own units,
-with as few digits as the rows allow: a coefficient is rounded, or left out, only where each row that matters
+with as few digits as the rows allow: a coefficient is rounded, or left out, only if each row that matters
 stays on its side and half of the gap between the sides is kept; the bound is the shortest number in the
 middle of the gap. So what is shown is what the tree holds, and routes by.
 """
@@ -87,7 +87,7 @@ class LinearTerms:
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> Split | None:
         """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)
-        says; None where none along h does, or a side is empty."""
+        says; None if none along h does, or a side is empty."""
         return self.splits(h, rows, [left])[0]
 
     def splits(self, h: np.ndarray, rows: np.ndarray, lefts: list[np.ndarray]) -> list[Split | None]:
@@ -109,7 +109,7 @@ class LinearTerms:
         return [cut and self._simple(cut[0], X, left) for cut, left in zip(exact, lefts)]
 
     def _cut(self, weight: np.ndarray, X: np.ndarray, left: np.ndarray) -> tuple[Oblique, float] | None:
-        """(split, gap between the sides relative to the spread of the sums) with these weights; None where
+        """(split, gap between the sides relative to the spread of the sums) with these weights; None if
         they do not part the rows so."""
         if left.all() or not left.any():
             return None
@@ -123,7 +123,7 @@ class LinearTerms:
         return Oblique(terms, shortest_between(low, high)), (high - low) / float(np.ptp(total))
 
     def _simple(self, split: Oblique, X: np.ndarray, left: np.ndarray) -> Split:
-        """A threshold where only one number is weighed, a set of levels where only one category is."""
+        """A threshold if only one number is weighed, a set of levels if only one category is."""
         if len(split.features) > 1:
             return split
         place = split.features[0]
@@ -136,7 +136,7 @@ class LinearTerms:
 
 
 def raw_values(encoded: Encoded) -> np.ndarray:
-    """float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError where rows of
+    """float64 (rows, features): the cells of each encoded row, as of Dataset.X. Raises ChoiceError if rows of
     data that differ are one row here."""
     found = encoded.values
     if found is None:
@@ -148,7 +148,7 @@ def raw_values(encoded: Encoded) -> np.ndarray:
 
 
 def shortest_between(low: float, high: float) -> float:
-    """The shortest double b with low <= b < high, from the middle half where that has one."""
+    """The shortest double b with low <= b < high, from the middle half if that has one."""
     width = high - low
     middle = float(midpoints(np.array([low, high]))[0])
     for digits in range(1, 17):
@@ -160,7 +160,7 @@ def shortest_between(low: float, high: float) -> float:
 
 def sparsest_hyperplane(Z: np.ndarray, left: np.ndarray, most: int = 300_000) -> np.ndarray | None:
     """float64 (terms,): of the hyperplanes h·z <= g that part the rows so, one of least |h|_1 for a gap of 2, and so
-    of few terms; None where none does, or where there are more than `most` cells to look at.
+    of few terms; None if none does, or if there are more than `most` cells to look at.
 
         min Σ_j |h_j|   s.t.   g - h·z_i >= 1  (i left),   h·z_i - g >= 1  (i right)
     """

@@ -64,7 +64,7 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
 
 
 def fingerprint(path) -> str:
-    """The SHA-256 of a data file; raises DataError where it cannot be read."""
+    """The SHA-256 of a data file; raises DataError if it cannot be read."""
     try:
         with Path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -143,7 +143,7 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
 
     Columns are found by name, others ignored. `used` holds the places of the features that are asked
     for (None: all); the others need not be there, and are NaN. In `X` a missing cell is NaN and an
-    unseen level -1; `y` is -1 where the label is absent, missing or no known class. Raises DataError
+    unseen level -1; `y` is -1 if the label is absent, missing or no known class. Raises DataError
     for an absent feature column (or target, with `require_labels`) and for text in a numeric column.
     """
     path = Path(path)
@@ -204,7 +204,7 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
 
 
 def read_text(path) -> str:
-    """The text of a file, unzipped where its name ends in .gz, without a byte order mark.
+    """The text of a file, unzipped if its name ends in .gz, without a byte order mark.
 
     Raises DataError for broken gzip, an empty file and text that is not UTF-8. For readers.
     """
@@ -333,7 +333,7 @@ def _check_classes(classes: tuple[str, ...], n_rows: int, target: str, place: st
 
 
 def _kept_rows(columns: dict, names, target, weights, missing: str, place: str) -> np.ndarray:
-    """Which rows stay: bool of shape (rows,); raises DataError by policy, or where none stays."""
+    """Which rows stay: bool of shape (rows,); raises DataError by policy, or if none stays."""
     needed = ([] if missing == "separate" else list(names)) + [target] + ([weights] if weights else [])
     absent = _incomplete(columns, needed)
     incomplete = absent.any(axis=1)

@@ -108,7 +108,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Term:
-    """weight · x[feature]; or the weight alone, where x[feature] is `level`, the code of a level."""
+    """weight · x[feature]; or the weight alone, if x[feature] is `level`, the code of a level."""
 
     feature: int
     weight: float
@@ -199,7 +199,7 @@ def split_shape(value, place: str) -> dict:
 
 
 def split_from_json(facts: dict, features: tuple[Feature, ...]) -> Split:
-    """A split from its JSON form; raises TreeError where a kind, feature or level is unknown."""
+    """A split from its JSON form; raises TreeError if a kind, feature or level is unknown."""
     try:
         validate(facts, split_shape)
         return KINDS[facts["kind"]].from_json(facts, features)

@@ -68,7 +68,7 @@ def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 def whole_weights(weight: np.ndarray, total: float | None = None) -> tuple[np.ndarray, float, bool]:
     """(weight / unit, unit, True) with the largest unit of which each weight is a whole multiple, so that every
-    sum of weights is one, too; (weight, 1.0, False) where their `total` (by default of all) is more than MOST of it."""
+    sum of weights is one, too; (weight, 1.0, False) if their `total` (by default of all) is more than MOST of it."""
     parts = [Fraction(w) for w in np.unique(weight[weight > 0]).tolist()]
     denominator = max((part.denominator for part in parts), default=1)  # all are powers of 2
     unit = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)

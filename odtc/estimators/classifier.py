@@ -39,7 +39,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".
     min_weight_fraction_leaf : float, default 0.0
         Least share of the weight (sample and class weights) in a leaf. The best tree without this limit is
-        cut back until it keeps it: then `bound_` still holds, and `is_optimal_` is only true where nothing was lost.
+        cut back until it keeps it: then `bound_` still holds, and `is_optimal_` is only true if nothing was lost.
     model : str, default "auto"
         A formulation of `odtc list models`; "auto" chooses by the size of the data (odtc.formulations.auto).
     solver : str or None, default None; without one, models that prove their trees do so, and HiGHS solves the others
@@ -68,9 +68,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     ----------
     tree_ : odtc.Tree, with counts and rows in its leaves
     status_ : "optimal", "time_limit", … (odtc.model.solution.Termination); "unknown" for CART, which proves nothing
-    objective_, bound_, gap_ : float; `bound_` and `gap_` None where nothing is proved
+    objective_, bound_, gap_ : float; `bound_` and `gap_` None if nothing is proved
     is_optimal_ : bool, whether the bound proves that no tree costs less
-    model_ : str, the formulation that `model` came to; None where a leaf alone was the only tree
+    model_ : str, the formulation that `model` came to; None if a leaf alone was the only tree
     leaf_rows_ : int64 (leaves, classes), training rows; leaf_weights_ : float64, weighted by sample and class
     feature_importances_ : float64 (features,), shares of the Gini impurity that goes
     classes_, n_classes_, n_features_in_, feature_names_in_, features_ (odtc.data.dataset.Feature)
@@ -123,7 +123,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X, y, sample_weight=None):
         """X (rows, columns), y (rows,), weights (rows,); rows of weight 0 count as absent.
 
-        Raises ValueError for data or parameters that do not fit, NoSolutionError where no tree keeps the
+        Raises ValueError for data or parameters that do not fit, NoSolutionError if no tree keeps the
         constraints, SolverError for a solver that cannot run.
         """
         parameters.expect(self)
@@ -326,9 +326,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
             return given
         known = set(self.classes_.tolist())
         strange = [label for label in given if label not in known]
-        if strange and not known <= set(
-            given
-        ):  # as in scikit-learn: where all classes have a weight, a fold may lack one
+        if strange and not known <= set(given):  # as in scikit-learn: if all classes have a weight, a fold may lack one
             raise ValueError(
                 f"expected class_weight of the classes {', '.join(map(repr, self.classes_.tolist()))}, got one of "
                 f"{strange[0]!r}"
@@ -405,7 +403,7 @@ def _leaf_alone(dataset: Dataset, cost: np.ndarray) -> tuple[Tree, Solution]:
 
 def _cut_back(node, of_class: np.ndarray, cost: np.ndarray, least: float):
     """The node without the branch nodes, from the bottom up, that have a leaf of less weight; the same
-    object where there are none."""
+    object if there are none."""
     if isinstance(node, Leaf):
         return node
     left, right = (_cut_back(child, of_class, cost, least) for child in (node.left, node.right))

@@ -123,7 +123,7 @@ class Settings:
 
 def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
     """Data files by path, or by name in $ODTC_DATA (else ../shared/data); by default those of the ten sets
-    that are there. Raises ChoiceError for a name that is not found, or where none is."""
+    that are there. Raises ChoiceError for a name that is not found, or if none is."""
     folder = Path(os.environ.get("ODTC_DATA") or "../shared/data")
     if not wanted:
         files = [path for name in STUDY if (path := folder / f"{name}.csv").is_file()]
@@ -144,7 +144,7 @@ def find_data(wanted: tuple[str, ...] = ()) -> list[Path]:
 
 def find_peers(pattern: str, data: list[Path]) -> dict[tuple[Path, int], list[Path]]:
     """Model files …NAME_dDEPTH.lp (.mps, .gz) by the data set and depth that their names say; those of
-    other data are left out. Raises ChoiceError where the pattern fits no file, or a name says nothing."""
+    other data are left out. Raises ChoiceError if the pattern fits no file, or a name says nothing."""
     files = sorted(map(Path, glob(os.path.expanduser(pattern))))
     if not files:
         raise ChoiceError(f"--peer-files: expected model files, found none for {pattern!r}")
@@ -200,7 +200,7 @@ def key(cell: Cell, settings: Settings) -> dict:
 
 @lru_cache
 def code_version() -> str:
-    """The version of odtc, with the commit where it runs from a checkout."""
+    """The version of odtc, with the commit if it runs from a checkout."""
     said = (
         quick_output(["git", "-C", str(CHECKOUT), "describe", "--always", "--dirty"], None)
         if (CHECKOUT / ".git").exists()
@@ -210,7 +210,7 @@ def code_version() -> str:
 
 
 def read_results(path) -> list[dict]:
-    """The finished cells of a results file, none where there is no file. A last line that was cut off is
+    """The finished cells of a results file, none if there is no file. A last line that was cut off is
     no result. Raises DataError for a file of other content."""
     path = Path(path)
     if not path.exists():
@@ -344,7 +344,7 @@ def _encoded(path: Path, reading: ReadingSpec, scheme: str) -> Encoded:
 
 
 def _solved(cell, model, settings: Settings, start):
-    """(last model, solution, CPU seconds): those of the solver itself where it says so, else of all its
+    """(last model, solution, CPU seconds): those of the solver itself if it says so, else of all its
     processes; for a loop, of its own work too."""
     solving = settings.spec.solving
     before, own = _children(), time.process_time()

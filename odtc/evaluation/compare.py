@@ -45,7 +45,7 @@ class Comparison:
 
 
 def compare(given, data=None) -> Comparison:
-    """Runs or trees by their stems or files, with the rows of a file `data` where it is named.
+    """Runs or trees by their stems or files, with the rows of a file `data` if it is named.
 
     Raises ChoiceError for fewer than two, and what `open_run` and the reader do.
     """
@@ -105,6 +105,6 @@ def _labels(run: Run, data) -> list[str | None]:
 
 
 def _names(given: list[str], runs: list[Run]) -> list[str]:
-    """The names of the runs, with their folders where two would be the same."""
+    """The names of the runs, with their folders if two would be the same."""
     plain = [run.name for run in runs]
     return plain if len(set(plain)) == len(plain) else [str(Path(text)) for text in given]

@@ -46,7 +46,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Fold:
-    """What one fit came to on the rows that it did not see; scores are None where the solver found no tree."""
+    """What one fit came to on the rows that it did not see; scores are None if the solver found no tree."""
 
     setting: int
     fold: int
@@ -59,7 +59,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class Result:
-    """A setting over all folds: means and standard deviations (with n - 1), None where a fold has no tree."""
+    """A setting over all folds: means and standard deviations (with n - 1), None if a fold has no tree."""
 
     setting: Setting
     score: float | None
@@ -174,7 +174,7 @@ def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> lis
 
 def best_setting(results: list[Result], rule: str = "best") -> int:
     """The place of the best setting: the highest score, or by "1se" the smallest tree whose score is within
-    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also where no
+    one standard error of it; then the smaller tree, then the first. Raises ChoiceError, also if no
     setting has a tree in every fold."""
     if rule not in RULES:
         raise ChoiceError(f"unknown rule {rule!r}; known: {', '.join(RULES)}")

@@ -27,7 +27,7 @@ LIMIT = 30.0  # wall seconds that a solver has for the tiny model
 
 @dataclass(frozen=True)
 class Package:
-    """`version` is None where it is not installed; `extra` is "" for what every install has."""
+    """`version` is None if it is not installed; `extra` is "" for what every install has."""
 
     name: str
     extra: str

@@ -35,7 +35,7 @@ WIDTH, HEIGHT, MARGIN = 640, 240, 46  # of the plot of bound and incumbent, in p
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a run: its tree always; the rest where the manifest and the solution are there."""
+    """What is known of a run: its tree always; the rest if the manifest and the solution are there."""
 
     name: str
     tree: Tree
@@ -43,7 +43,7 @@ class Run:
     manifest: dict = field(default_factory=dict)
     solving: SolvingSpec = SolvingSpec()
     start: str = "cart"
-    note: str = ""  # why the data file was not read, where it was not
+    note: str = ""  # why the data file was not read, if it was not
     data_path: str = ""  # from the current folder
 
     @property
@@ -57,8 +57,8 @@ class Run:
 
 
 def open_run(given, data=None) -> Run:
-    """The run of a stem, or of one of its files; `data` is the data file, where it moved. Raises what
-    `odtc verify` does, TreeError where there is no run."""
+    """The run of a stem, or of one of its files; `data` is the data file, if it moved. Raises what
+    `odtc verify` does, TreeError if there is no run."""
     text = str(given)
     stem = next((text[: -len(ending)] for ending in ENDINGS if text.endswith(ending)), text)
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
@@ -194,7 +194,7 @@ def families(model) -> tuple[list, list]:
 
 
 def _features(run: Run) -> list[tuple[str, str, str, int]]:
-    """(name, kind, levels, tests) of each column of the data; -1 tests where the encoding is not known."""
+    """(name, kind, levels, tests) of each column of the data; -1 tests if the encoding is not known."""
     encoded = run.fit.model.problem.encoded if run.fit else None
     counted = [0] * len(run.tree.features)
     for split in encoded.tests if encoded else ():

@@ -16,7 +16,7 @@ from odtc.trees.exporting import need
 from odtc.trees.tree import Branch, Tree
 
 FORMATS = ("png", "svg", "pdf")
-STEPS = 300  # of a picture's side, where its regions are asked for
+STEPS = 300  # of a picture's side, if its regions are asked for
 
 
 def expect_format(format: str) -> None:
@@ -42,7 +42,7 @@ def save(draw: Callable, format: str = "png") -> bytes:
 
 
 def progress(history, ax, title: str = "") -> None:
-    """Incumbent and bound over time, from `Solution.history`. Raises ChoiceError where nothing was told."""
+    """Incumbent and bound over time, from `Solution.history`. Raises ChoiceError if nothing was told."""
     best = [(seconds, value) for seconds, value, _ in history if value is not None]
     bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
     if not best and not bounds:

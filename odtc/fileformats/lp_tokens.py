@@ -165,7 +165,7 @@ def _join_exponents(codes, kinds):
 
 
 def _split_coefficients(text, starts, lengths, kinds):
-    """3x is 3 times x, as where blanks stand between."""
+    """3x is 3 times x, as when blanks stand between."""
     long = np.flatnonzero((kinds == NUMBER) & (lengths > 1))
     # A decimal ends in a digit or a point, and nearly every name behind a coefficient holds other letters.
     odd = np.zeros(len(long), bool)

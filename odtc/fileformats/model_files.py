@@ -100,7 +100,7 @@ def write_model(model, path, format: str = "mps", cuts: bool = False, digest=Non
 
     With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
     some solvers know (docs/background/file-formats.md); without, they are rows like all others. Raises ModelError for
-    what the format cannot say, a constant of the objective among it, OutputError where the file
+    what the format cannot say, a constant of the objective among it, OutputError if the file
     cannot be written. `digest`, an object of hashlib, is given the bytes before they are packed.
     """
     module = FORMATS.get(format)
@@ -183,7 +183,7 @@ def form_of(data: bytes, name: str) -> str:
 
 
 def _kind(data: bytes, name: str) -> str:
-    """ "mps" or "lp", by the first word; by the suffix where that word says nothing."""
+    """ "mps" or "lp", by the first word; by the suffix if that word says nothing."""
     found = FIRST_WORD.match(data, 0, 1 << 20)
     word = found[1] if found else b""
     if word.upper() in MPS_WORDS:

@@ -12,7 +12,7 @@ import numpy as np
 
 CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
 
-# Number of words on a free card -> their fields, from 0. The set may be left out where counting tells.
+# Number of words on a free card -> their fields, from 0. The set may be left out if counting tells.
 _PAIRS = {3: (1, 2, 3), 5: (1, 2, 3, 4, 5)}
 SHAPES = {
     "ROWS": {2: (0, 1)},
@@ -72,7 +72,7 @@ def title(text, found) -> str:
 
 # OBJSENSE MAX, or MAX on the next card; likewise OBJNAME row
 def section_word(text, found, section) -> tuple[str, int] | None:
-    """(the one word of this section, its place), None where there is no such section."""
+    """(the one word of this section, its place), None if there is no such section."""
     if section not in found:
         return None
     begin, end, words = found[section]
@@ -92,7 +92,7 @@ def sense(text, found) -> int:
 
 
 def cards(text, section: str, begin: int, end: int, fixed: bool):
-    """Yields, for some cards at a time, six fields, each (starts, lengths) or None where no card
+    """Yields, for some cards at a time, six fields, each (starts, lengths) or None if no card
     has it; a field that one card lacks has length 0. Raises ModelError."""
     shapes, at = SHAPES.get(section, SHAPES["ROWS"]), begin  # USERCUTS and LAZYCONS hold rows
     while at < end:
@@ -220,7 +220,7 @@ def _either(shapes) -> str:
 
 
 def interleaved(twice, one, two):
-    """The words of the first and, where `twice` is 2, the second pair of each card, in order."""
+    """The words of the first and, if `twice` is 2, the second pair of each card, in order."""
     if two is None:
         return one
     second = np.cumsum(twice)[twice == 2] - 1

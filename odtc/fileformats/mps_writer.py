@@ -1,6 +1,6 @@
 """MPS as tables of bytes: the sections in file order, for the free and the fixed form.
 
-Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wider where names
+Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wider if names
 are longer, so that readers that guess the form guess right (docs/background/file-formats.md).
 """
 

@@ -142,7 +142,7 @@ def _named(blocks) -> bool:
 @dataclass(frozen=True)
 class ModelFile:
     """What a model's file is: its form ("mps", "lp", "fixed-mps"), whether it is gzip, whether it has
-    sections for cuts, and what in it is not as odtc writes it, in words ("" where there is nothing)."""
+    sections for cuts, and what in it is not as odtc writes it, in words ("" if there is nothing)."""
 
     form: str
     packed: bool
@@ -151,8 +151,8 @@ class ModelFile:
 
 
 def compare(path, model: Model) -> ModelFile:
-    """A model's file against what odtc would write for the model, blanks aside: where nothing differs,
-    all solvers read it alike. Nothing is written. Raises OSError where the file cannot be read."""
+    """A model's file against what odtc would write for the model, blanks aside: if nothing differs,
+    all solvers read it alike. Nothing is written. Raises OSError if the file cannot be read."""
     data = Path(path).read_bytes()
     packed = data.startswith(b"\x1f\x8b")
     data = gunzip(data) if packed else data
@@ -176,7 +176,7 @@ class _Differs(Exception):
 
 
 class _Compared:
-    """A stream that takes a text and stops the writer where it is not that of a file, but for what
+    """A stream that takes a text and stops the writer if it is not that of a file, but for what
     `squeezed` takes from both."""
 
     def __init__(self, data: bytes, squeezed):

@@ -83,9 +83,9 @@ NO_SOLUTION = {*NO_POINT, Termination.ERROR}
 
 @dataclass(frozen=True)
 class RawPoint:
-    """What a file says: `values` is float64 of shape (names,), or None where it holds no point;
-    `names` is None where the file has none: the values are then in the order of the model's columns.
-    `n_columns` is the number of columns the file announces, where it does, `termination` None where
+    """What a file says: `values` is float64 of shape (names,), or None if it holds no point;
+    `names` is None if the file has none: the values are then in the order of the model's columns.
+    `n_columns` is the number of columns the file announces, if it does, `termination` None if
     the file does not say how the solver ended; with `within_gap` it calls optimal what it did not
     prove to be."""
 
@@ -104,8 +104,8 @@ class RawPoint:
             object.__setattr__(self, "names", Words.of(self.names))
 
     def on(self, blocks) -> np.ndarray | None:
-        """The point in the order of the columns of these blocks, float64 of shape (columns,); None where
-        the file holds none. Raises SolutionError where it speaks of other columns, or of another number."""
+        """The point in the order of the columns of these blocks, float64 of shape (columns,); None if
+        the file holds none. Raises SolutionError if it speaks of other columns, or of another number."""
         if self.values is None:
             return None
         size = blocks[-1].stop if blocks else 0
@@ -192,7 +192,7 @@ def write_point(model, x: np.ndarray, path, format: str, termination=Termination
 
 
 def number(word: str | bytes) -> float:
-    """The objective that a file states; raises SolutionError where it is no finite number."""
+    """The objective that a file states; raises SolutionError if it is no finite number."""
     word = word.decode("utf-8", "replace") if isinstance(word, bytes) else word
     try:
         value = float(word)

@@ -78,7 +78,7 @@ class Text:
     def numbers(self, starts, lengths, infinite: bool = False) -> np.ndarray:
         """The words as decimal numbers, correctly rounded: float64 per word.
 
-        [+-] digits [. digits] [e|E [+-] digits], as Python reads it; where `infinite`, also [+-] inf
+        [+-] digits [. digits] [e|E [+-] digits], as Python reads it; if `infinite`, also [+-] inf
         or infinity. Raises ModelError at the first word that is none, or too large for a double.
         """
         values, bad = self._numbers(starts, lengths, infinite)
@@ -148,7 +148,7 @@ class Names:
         return len(self.starts)
 
     def find(self, starts, lengths, hashes=None) -> np.ndarray:
-        """The place of each word among the names, int32; -1 where it is none."""
+        """The place of each word among the names, int32; -1 if it is none."""
         h = self.text.hashes(starts, lengths) if hashes is None else hashes
         slots = (h >> np.uint64(64 - self._bits)).astype(np.int64)
         found = self._table[slots]

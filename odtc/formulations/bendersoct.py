@@ -260,7 +260,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
 
 def _for_whole(problem: Problem, pool: CutPool, others: bool) -> CutPool:
     """The cuts for the first round of whole numbers: all walks, in the order of `cuts=path`, and behind
-    them the `others`, where these raise the bound. Where all walks are many times what the relaxation
+    them the `others`, if these raise the bound. If all walks are many times what the relaxation
     asked for, its cuts must do: the rounds will ask for more."""
     n, paths = problem.encoded.n_rows, walk_sets(Graph.of(problem).ends, pool.S.shape[1])
     if n * len(paths) > MANY * len(pool.rows):
@@ -287,7 +287,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTree | None:
-    """The cheapest of these trees, None where none keeps the constraints: what a relaxation asks most
+    """The cheapest of these trees, None if none keeps the constraints: what a relaxation asks most
     need not, nor the best labels of a tree."""
     for tree in trees:
         if not broken(problem, tree) and (best is None or objective(problem, tree) < objective(problem, best)):

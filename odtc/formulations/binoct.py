@@ -16,13 +16,13 @@ so that the row goes left iff ρ ≤ s. Write low(c) for the lowest one-bit of c
   last threshold, T - 1, which no code exceeds, covers ρ = T: none goes left.
 Hence for whole f and tau each row of data has one leaf left to go to, and l may be continuous.
 
-Constraints. Where one may ask a tree to predict early (odtc.problem.constraints.constraint), a node may choose no
+Constraints. If one may ask a tree to predict early (odtc.problem.constraints.constraint), a node may choose no
 feature
 (d = 0) and sends its rows right then, as in OCT.
 
 Costs. The prices of errors on class k rise in steps, from 0 to its lowest, to its next, and so on; a
 leaf pays a step for all its rows of class k if its label is one priced that high. There is one step
-for each class, and the model is the paper's, where the price does not depend on the class predicted.
+for each class, and the model is the paper's, if the price does not depend on the class predicted.
 """
 
 import itertools

@@ -47,7 +47,7 @@ def tree(problem: Problem) -> HeapTree:
     # Merged rows are rows again, or a fold would hold all copies of a row or none.
     rows = np.repeat(np.arange(encoded.n_rows), encoded.copies)
     X, y = encoded.X[rows].astype(np.float32), encoded.y[rows]
-    # A row weighs what an error on it costs on average; where errors are not alike, a fold is scored by its loss.
+    # A row weighs what an error on it costs on average; if errors are not alike, a fold is scored by its loss.
     mean = encoded.cost.sum(axis=1) / (len(encoded.classes) - 1)
     weight = (encoded.weight * mean[encoded.y] / np.maximum(encoded.copies, 1))[rows]
     alike = (encoded.cost == unit_cost(len(encoded.classes))).all()

@@ -1,4 +1,4 @@
-"""FlowOCT: every row is a unit of flow that reaches the sink where it is classified right.
+"""FlowOCT: every row is a unit of flow that reaches the sink if it is classified right.
 
 Aghaei, Gomez & Vayanos 2020, "Learning Optimal Classification Trees: Strong Max-Flow
 Formulations", equations (1.1)-(1.13); the numbers below are theirs. `literal=true` is the
@@ -14,10 +14,10 @@ printed model. The default is the same model with what an optimum does not need 
   one choice from a simplex. So only the b of inner nodes are integer (exact while no side
   constraint ties choices at the bottom).
 
-Where only rows that are right flow, flows say nothing of the others, and may be withheld. `rows=all`
+If only rows that are right flow, flows say nothing of the others, and may be withheld. `rows=all`
 is a form that routes every row: its flow is 1, and at the node where it ends goes to the sink of the
 class predicted there; with `bottom=stump` the rows of stumps stand beside it, as they bound how many
-rows are right. It is taken where a price depends on the class predicted, or a constraint must know
+rows are right. It is taken if a price depends on the class predicted, or a constraint must know
 where rows end (odtc.problem.constraints.constraint). A constraint that may ask nodes above the last level to
 predict takes the form with labels there, as lambda > 0 does.
 """
@@ -73,7 +73,7 @@ class Params:
     bottom: str = parameter("stump", "how the last branch level is written", choices=("stump", "flow"))
     rows: str = parameter(
         "auto",
-        "all: every row flows, to the class it is predicted; auto: where costs or constraints need it",
+        "all: every row flows, to the class it is predicted; auto: if costs or constraints need it",
         choices=("auto", "all"),
     )
     sums: str = parameter(
@@ -114,7 +114,7 @@ class Shape:
         if params.bottom == "stump":
             flow = B[1:] if tree.depth > 1 else B
             # A model without integers is another kind of problem to GLPK and its like: not at depth 1. Nor is a
-            # bottom node free to mix its choices where a constraint ties them to those of other nodes.
+            # bottom node free to mix its choices if a constraint ties them to those of other nodes.
             whole = tree.inner if tree.depth > 1 and not problem.constraints else B
             return cls(
                 True, full, whole, False, False, flow, none if full else B, none if full else tree.inner, tree.bottom
@@ -168,7 +168,7 @@ def build(problem: Problem) -> Model:
     choice_rows(m, tree, b, w, shape.full, shape.stump)  # (1.2), (1.3)
 
     def ends(rows, at, t, coef=1.0):
-        """coef · z_{t,sink} in rows[i, at], over the sinks of all classes where there are such."""
+        """coef · z_{t,sink} in rows[i, at], over the sinks of all classes if there are such."""
         if shape.every:
             m.add(rows[i[:, None], at[:, None]], zs[i[:, None], t[:, None], k], coef)
         else:

@@ -27,7 +27,7 @@ class Params:
     seconds: float = parameter(10.0, "how long it may search", least=0)
     restarts: int = parameter(RESTARTS, "how many trees it settles, if there is time", least=0)
     seed: int = parameter(
-        0, "of all draws: where the time limit does not come first, the same seed and jobs give the same tree", least=0
+        0, "of all draws: if the time limit does not come first, the same seed and jobs give the same tree", least=0
     )
     jobs: int = parameter(1, "processes side by side, which share the restarts", least=1)
 

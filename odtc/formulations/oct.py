@@ -8,14 +8,14 @@ from the paper loses no tree:
 
 * a numeric feature is the rank of its value among the thresholds of the encoding, divided by
   their number: the trees are the same, and no ε is smaller than 1 / thresholds;
-* errors are priced, L_t by the cost of each class where the label of t is predicted, and L̂ with them;
+* errors are priced, L_t by the cost of each class if the label of t is predicted, and L̂ with them;
 * the big M of a loss is the most that it can be, that of all rows predicted so;
 * `L_t ≤ N_t - N_kt + n c_kt` is left out: it asks a label to be that of a majority, which
   minimising the loss does by itself;
 * a split has b at or above the lowest cut (it cannot send every row right), and losses are whole
-  numbers of units, where the prices have a unit.
+  numbers of units, if the prices have a unit.
 
-Where a feature has one test, `b` has nothing to say and is d (`binary`, FlowOCT §2.2): the row
+If a feature has one test, `b` has nothing to say and is d (`binary`, FlowOCT §2.2): the row
 `turn` is then (3) of that paper for all tests at once, and z may be continuous: a row is barred
 from each leaf but one by an ancestor whose a is whole. `binary=printed` has one row per test.
 """
@@ -62,7 +62,7 @@ class Params:
     n_min: int = parameter(0, "least number of data rows in a leaf that is not empty", least=0)
     binary: str = parameter(
         "auto",
-        "each test as a feature of its own; auto: where each feature has one test; printed: with one row per test",
+        "each test as a feature of its own; auto: if each feature has one test; printed: with one row per test",
         choices=("auto", "true", "false", "printed"),
     )
 
@@ -204,8 +204,8 @@ def _numeric(problem: Problem) -> Scales | None:
 def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
     """z_it ≤ 1 - a_jm   for x_ij = 1, m ∈ A_L(t), mirrored for x_ij = 0, m ∈ A_R(t)      (3)
 
-    For a row, a test and a level these are half of the leaves: those on that side of their ancestor
-    where the test does not send the row.
+    For a row, a test and a level these are half of the leaves: those on the side of their ancestor to
+    which the test does not send the row.
     """
     D, half = tree.depth, len(tree.leaves) // 2
     turn = m.rows(

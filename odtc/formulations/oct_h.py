@@ -4,13 +4,13 @@
 
 over a_t·x + μ <= b_t left and a_t·x >= b_t right, on features scaled to [0, 1] (docs/background/printed-models.md). A
 node either splits (d = 1) or sends every row right, and only a child of a node that splits may split. Every tree
-is represented whose leaves hold n_min rows and whose nodes part theirs by μ, where Σ_j |a_jt| <= 1. What differs from
+is represented whose leaves hold n_min rows and whose nodes part theirs by μ, with Σ_j |a_jt| <= 1. What differs from
 the paper loses none of them:
 
 * v_it = a_t·x_i - b_t, in [-2, 2], is a column, and one row for all leaves on a side of a node says what the paper
   says leaf by leaf: of z_it over these leaves one is 1 at most;
 * |a_jt| is a⁺ + a⁻, so that s_jt bounds their sum, and without α there is no s;
-* errors are priced and counted as in `oct`, where the rest is said.
+* errors are priced and counted as in `oct`, which explains the rest.
 
 Decoding reads a, b and d alone; b lies μ above the values that go left, so the cut is in the middle of that gap,
 and each leaf takes the label that costs least.
@@ -194,7 +194,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """The tree without the branch nodes that part their rows by less than μ, or leave a leaf fewer than n_min; or,
-    where that costs more, CART's without them, or the better of two greedy trees of cuts that leave μ."""
+    if that costs more, CART's without them, or the better of two greedy trees of cuts that leave μ."""
     encoded, weighed = problem.encoded, _weighed(problem)
 
     def fits(rows, left):
@@ -254,7 +254,7 @@ def _weighed(problem: Problem) -> LinearTerms:
 
 
 def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]:
-    """`_parting` of the rows of node t, as the tree parts them; raises TreeError where there is none."""
+    """`_parting` of the rows of node t, as the tree parts them; raises TreeError if there is none."""
     split = heap.split(t, problem.encoded)[0]
     asked = {(term.feature, term.level) for term in split.terms} if isinstance(split, Oblique) else None
     own = [
@@ -274,9 +274,9 @@ def _plane(problem: Problem, heap: HeapTree, t: int) -> tuple[np.ndarray, float]
 
 
 def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """(a, b) that part these rows so: with a price of the fewest features, or of `own` where fewer are known of
+    """(a, b) that part these rows so: with a price of the fewest features, or of `own` if fewer are known of
     these, else
-    of the widest gap; None where that is less than μ. The fewest are sought once, as that may take its time."""
+    of the widest gap; None if that is less than μ. The fewest are sought once, as that may take its time."""
     Z = _weighed(problem).Z
     if not branch_price(problem):
         return _wide(problem, rows, left, np.arange(Z.shape[1]))
@@ -288,7 +288,7 @@ def _parting(problem: Problem, rows: np.ndarray, left: np.ndarray, own: np.ndarr
 
 
 def _wide(problem: Problem, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """(a, b) of the widest gap over the terms `of`, sought once; None where that is less than μ."""
+    """(a, b) of the widest gap over the terms `of`, sought once; None if that is less than μ."""
     a, b, width = cached_hyperplane(
         problem, rows, left, lambda: widest_gap(_weighed(problem).Z, rows, left, of), of.tobytes()
     )

@@ -42,7 +42,7 @@ HEURISTICS = Registry(
 
 def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0, **limits) -> HeapTree:
     """The tree of a heuristic by "name", or "name:key=value,key=value"; raises ChoiceError for an
-    unknown one, or where the heuristic gives up. `limits` are heeded by those that can."""
+    unknown one, or if the heuristic gives up. `limits` are heeded by those that can."""
     name, colon, rest = text.partition(":")
     module, given = HEURISTICS.get(name.strip()), {}
     options = module.OPTIONS
@@ -70,7 +70,7 @@ def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0
 
 
 def tests_of(model, topology: CompleteTree, scales: Scales | None = None) -> np.ndarray:
-    """The test of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 where it does not
+    """The test of each branch node of a fitted DecisionTreeClassifier, int32 in heap order, -1 if it does not
     branch; of one on 0/1 columns, or on the ranks of `scales`."""
     fitted = model.tree_
     test, _ = blank_arrays(topology)

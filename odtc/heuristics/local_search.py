@@ -13,7 +13,7 @@ and one product per side counts that for all pairs of tests. Every node, also on
 though it need not, is tried with the best tree of up to LEVELS levels in its place (odtc.algorithms.dp.shallow_trees).
 Deterministic, as work is counted and not timed; a step is only taken when it saves weight, so it
 ends, never worse than CART; at a deadline (odtc.base.deadline) with the best so far. Up to depth LEVELS the result
-is the best tree of all. Where sets of tests
+is the best tree of all. If sets of tests
 are too many to count (thousands of thresholds), smaller subtrees are chosen.
 """
 

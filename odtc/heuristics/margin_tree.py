@@ -23,7 +23,7 @@ def grow_margin_tree(
 ) -> HeapTree:
     """The tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with the
     least
-    Gini impurity, or else the least loss, of both sides, and none where it lessens nothing. Raises TimeLimitReached."""
+    Gini impurity, or else the least loss, of both sides, and none if it lessens nothing. Raises TimeLimitReached."""
     Z = weighed.Z
     price = np.eye(len(encoded.classes))[encoded.y] * encoded.loss.sum(axis=1)[:, None] if gini else encoded.loss
 
@@ -48,7 +48,7 @@ def grow_margin_tree(
 
 
 def directions(weighed: LinearTerms, heap: HeapTree, encoded: Encoded) -> np.ndarray:
-    """Those of the single terms, of what the tree weighs, and of sums and differences of two terms where these are
+    """Those of the single terms, of what the tree weighs, and of sums and differences of two terms if these are
     few."""
     one = np.eye(weighed.n)
     place = {(term.feature, term.level): j for j, term in enumerate(weighed.terms)}

@@ -2,7 +2,7 @@
 worse than CART.
 
 Each hyperplane found is then the one of least 1-norm that parts the rows of its node so, and its
-coefficients are rounded where no row of the node moves (odtc.data.linear_terms).
+coefficients are rounded as long as no row of the node moves (odtc.data.linear_terms).
 """
 
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS, search_hyperplanes
@@ -37,8 +37,8 @@ def tree(
     jobs: int = 1,
     part: float = 0.5,
 ) -> HeapTree:
-    """The best tree found, or CART's where that costs no more; a branch node costs `price`. Where there is a time limit
-    it searches for this part of what is left at most. Raises ChoiceError where the encoding holds rows for one
+    """The best tree found, or CART's if that costs no more; a branch node costs `price`. If there is a time limit
+    it searches for this part of what is left at most. Raises ChoiceError if the encoding holds rows for one
     whose numbers differ."""
     if min(restarts, seed) < 0 or jobs < 1 or not seconds >= 0:
         raise ChoiceError(

@@ -1,4 +1,4 @@
-"""The best tree of all, by a search over sets of rows (odtc.algorithms.dp.shallow_trees), where it ends in time.
+"""The best tree of all, by a search over sets of rows (odtc.algorithms.dp.shallow_trees), if it ends in time.
 
 Depth h on F tests costs about n F^h multiplications, less what the memo and the bound of equal
 rows save: up to depth 3 a moment, depth 4 seconds on tens of tests. The start is then an optimum,

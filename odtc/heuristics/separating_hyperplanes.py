@@ -116,7 +116,7 @@ def cheapest_plane(
         min Σ_i slack_i m_i + norm Σ_j |h_j|   s.t.   s_i (g - h·z_i) + m_i >= margin,   s_i (g - h·z_i) >= off
 
     over the rows i with s_i = 1 left and -1 right; without `slack` (float64 (rows,)) every m_i is 0; `most` as
-    above. With `off` 0 rows may stand on it, whichever side they go to. None where there is none.
+    above. With `off` 0 rows may stand on it, whichever side they go to. None if there is none.
     """
     from scipy.sparse import csr_array, eye_array, hstack, vstack
 
@@ -142,7 +142,7 @@ def cheapest_plane(
 def widest_gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, float, float]:
     """(a, b, gap): the widest gap of a·z + gap <= b (left), a·z >= b (right) with |a|_1 <= 1, over the terms `of`;
     the gap
-    is 0 where there is none. Where all rows go one way, a hyperplane that sends them there."""
+    is 0 if there is none. If all rows go one way, a hyperplane that sends them there."""
     d = Z.shape[1]
     a = np.zeros(d)
     if left.all() or not left.any():
@@ -168,7 +168,7 @@ def widest_gap(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, of: np.ndarray
 def fewest_terms(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float) -> np.ndarray | None:
     """The fewest terms (indices) that part these rows by a gap of `width`, by a MIP of one node, or the fewest that
     it finds
-    in MOMENT seconds, less where a deadline is near; None where all do not.
+    in MOMENT seconds, less if a deadline is near; None if all do not.
 
         min Σ_j s_j   s.t.   |a_j| <= s_j,   a·z + width <= b (left),   a·z >= b (right),   |a|_1 <= 1
     """
@@ -197,7 +197,7 @@ def fewest_terms(Z: np.ndarray, rows: np.ndarray, left: np.ndarray, width: float
 def drop_unfit_nodes(heap: HeapTree, encoded: Encoded, fits: Callable[[np.ndarray, np.ndarray], bool]) -> HeapTree:
     """The tree with those branch nodes alone whose rows (indices) `fits(rows, left)` lets part so; in place of
     another stands what loses least of what is below it on either side, for all its rows, or a leaf. The tree itself
-    where all fit."""
+    if all fit."""
     test, whole = np.full(len(heap.test), -1, np.int32), True
 
     def best(t, rows):

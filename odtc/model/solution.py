@@ -56,7 +56,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a running solver last said; None where it said nothing. Seconds are wall time. `round` is
+    """What a running solver last said; None if it said nothing. Seconds are wall time. `round` is
     that of a loop, when it has just ended; what is `rounded` is for eyes only; `phase` says what is done, in words."""
 
     seconds: float
@@ -126,7 +126,7 @@ class Solution:
     history: tuple[tuple[float, float | None, float | None], ...] = field(default=(), repr=False)
     message: str = ""  # what is to be known besides: a complaint of the solver, a doubt about what it says
     cpu_seconds: float | None = None
-    race: tuple[Racer, ...] = ()  # one of each solver, where several ran side by side
+    race: tuple[Racer, ...] = ()  # one of each solver, if several ran side by side
     model: str = ""  # the identity of the model that was solved (Model.identity), "" if it is not known
     content: str = ""  # the content of the model file that was solved (Model.content), "" if it was none
     scope: str = ""  # what the bound is of, if it is not of the problem as stated: "the edited model"
@@ -141,7 +141,7 @@ class Solution:
 
 
 def gap(objective: float | None, bound: float | None) -> float | None:
-    """|objective - bound| / max(1, |objective|); None where either is unknown."""
+    """|objective - bound| / max(1, |objective|); None if either is unknown."""
     if objective is None or bound is None:
         return None
     return abs(objective - bound) / max(1.0, abs(objective))

@@ -24,7 +24,7 @@ no rows are written for them (odtc.problem.constraints.constraint), and all its 
 
 A formulation whose compiler proves some trees by itself says of a problem `searches(problem) -> bool`, and then
 `search(problem, start, progress, floor)` is the tree, its bound and whether there is none at all; `fit` takes that
-where nothing asks for a solver or a model file.
+if nothing asks for a solver or a model file.
 
 `notes(problem) -> {name: value}`, optional, is what else the manifest says of the model, as JSON.
 

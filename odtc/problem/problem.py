@@ -57,7 +57,7 @@ class Problem:
 
 
 def price_of_errors(problem: Problem) -> np.ndarray:
-    """float64 (rows,): what an error on each row costs. Raises ChoiceError where that depends on the class
+    """float64 (rows,): what an error on each row costs. Raises ChoiceError if that depends on the class
     predicted, which a formulation that counts a row only as right or wrong cannot say."""
     price = problem.encoded.price
     if price is None:

@@ -27,7 +27,7 @@ class Role(StrEnum):
     FLOW = "flow"  # [row, node] 1: the row passes through the edge into this node, and is classified right
     SINK = "sink"  # [row, node] 1: the row ends at this node, classified right
     CORRECT = "correct"  # [row] 1: the row is classified right
-    WRONG = "wrong"  # [row] at least 1 where the row is classified wrong
+    WRONG = "wrong"  # [row] at least 1 if the row is classified wrong
     SPLIT = "split"  # [node] 1: this node branches
     FEATURE = "feature"  # [node, scale] 1: this node asks a threshold of this scale (odtc.data.threshold_scales)
     ROUTE = "route"  # [row, node] 1: the row ends at this node, right or wrong; of every row exactly one
@@ -59,7 +59,7 @@ Needs = tuple[tuple[Need, ...], ...]  # alternatives, in each of which all are n
 
 
 def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
-    """The block of columns of this role (with these nodes), None where the model has none."""
+    """The block of columns of this role (with these nodes), None if the model has none."""
     for block in model.columns:
         if block.role != role:
             continue
@@ -89,7 +89,7 @@ def route_of(problem: Problem) -> np.ndarray:
 
 
 def missing_roles(problem: Problem, model: Model, needs: Needs) -> str:
-    """What is wanted of the model that it has not, as a part of a sentence; "" where one of the alternatives is
+    """What is wanted of the model that it has not, as a part of a sentence; "" if one of the alternatives is
     there."""
     if any(all(columns(problem, model, need.role, need.at) is not None for need in each) for each in needs):
         return ""
@@ -108,7 +108,7 @@ def words(needs: Needs) -> str:
 
 
 def fresh_name(model: Model, stem: str) -> str:
-    """`stem`, with a number where the model has rows of this name already."""
+    """`stem`, with a number if the model has rows of this name already."""
     taken = {block.name for block in model.rows}
     return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
 

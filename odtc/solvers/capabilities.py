@@ -1,4 +1,4 @@
-"""What one solver reads and writes, where that differs: each flag with the reason it exists.
+"""What one solver reads and writes, as far as solvers differ: each flag with the reason it exists.
 
 Files stay in the subset that all read alike (docs/background/file-formats.md), so most solvers need no flag but the
 form of their starts. What a dialect cannot say is said by the command, never dropped.

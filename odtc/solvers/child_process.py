@@ -26,7 +26,7 @@ POLL = 0.1
 
 class Child:
     """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
-    output, at most HELD at once, and None when the output ends. Raises OSError where it cannot be
+    output, at most HELD at once, and None when the output ends. Raises OSError if it cannot be
     started. If this process is killed, a watcher ends the group, and removes the `folder` that it ran in."""
 
     def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False, folder=None):
@@ -104,11 +104,11 @@ def attend(
 ) -> str | None:
     """Hands every event to `take` until it returns True or the child's output ends.
 
-    `limit` seconds after the start (of the process, or the event "started" where `started` is
+    `limit` seconds after the start (of the process, or the event "started" if `started` is
     False) and NUDGE more, `tell` is called; `grace` seconds (None: GRACE) later, or at a second Ctrl-C, this returns.
-    `ends_in()`, where it is given, is the seconds that the process still has, None while it may go
+    `ends_in()`, if it is given, is the seconds that the process still has, None while it may go
     on: at its first number `tell` is called, at the end of the seconds this returns.
-    Returns "time_limit" or "interrupted" where we stopped it, else None.
+    Returns "time_limit" or "interrupted" if we stopped it, else None.
     """
     stopped, deadline = None, float("inf")
     if started and limit is not None:
@@ -127,7 +127,7 @@ def attend(
                     ask("interrupted", left)
                 deadline = min(deadline, time.monotonic() + left)
             wait = deadline - time.monotonic()
-            if wait <= 0:  # also where it never stops talking
+            if wait <= 0:  # also if it never stops talking
                 if stopped is not None:
                     return stopped
                 ask("time_limit", GRACE if grace is None else grace)
@@ -158,7 +158,7 @@ def python_environment() -> dict[str, str]:
 
 def quick_output(argv, env) -> str:
     """What a short command prints, on either stream, at most WORDS bytes; what it has printed by the
-    end of PATIENCE where it hangs, an empty text where it cannot be run."""
+    end of PATIENCE if it hangs, an empty text if it cannot be run."""
     heard = bytearray()
 
     def listen(stream, put):

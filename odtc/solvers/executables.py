@@ -27,16 +27,16 @@ class Program:
 
 
 def locate(module, program: str | None = None) -> Program | None:
-    """The program of a solver, None where it is not on this machine.
+    """The program of a solver, None if it is not on this machine.
 
-    `program` names an executable that is taken instead; raises SolverError where it is none.
+    `program` names an executable that is taken instead; raises SolverError if it is none.
     """
     if program is not None:
         path = shutil.which(program)
         if path is None:
             raise SolverError(f"expected an executable with --program, got {program!r}, which is none")
         return _program(module, path)
-    # The scripts of a virtual environment are not on PATH where it is not activated.
+    # The scripts of a virtual environment are not on PATH if it is not activated.
     search = os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)])
     for name in module.PROGRAMS:
         if path := shutil.which(name, path=search):
@@ -70,7 +70,7 @@ def what_to_install(module, program: str | None = None) -> str:
 
 
 def version(module, program: str | None = None) -> str | None:
-    """What the program says its version is ("found" where it says none), None where it is not here."""
+    """What the program says its version is ("found" if it says none), None if it is not here."""
     found = locate(module, program)
     if found is None:
         return None

@@ -75,8 +75,8 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
     """Runs the solver on a model; events and the Outcome go to `take`. Returns why we stopped it, if
     we did: "time_limit" or "interrupted".
 
-    `path` is the model's file where there is one already; `ends_in` as in `odtc.solvers.child_process.attend`.
-    Raises SolverError where the program cannot be started.
+    `path` is the model's file if there is one already; `ends_in` as in `odtc.solvers.child_process.attend`.
+    Raises SolverError if the program cannot be started.
     """
     program = locate(module, program_name)
     with run_folder() as folder:
@@ -117,7 +117,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
 
 def lay_out(module, model, start, path, folder: Path, stem: str = "", write: bool = True) -> tuple[dict, object, str]:
     """(names, model, note): the files of a run in `folder`, the model under the names that it has there,
-    and why it was written anew where it was, in words.
+    and why it was written anew if it was, in words.
 
     With a `stem`, `folder` is that of the model's file `path`, which is used as it lies there; what must
     be written has names of its own beside it. With `write` False nothing is.
@@ -182,7 +182,7 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
         message = "" if stopped else str(problem).replace(str(solution.parent) + os.sep, "")
     termination = said.termination
     if raw is not None:
-        # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+        # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
         raw = raw.under(said.termination, said.has_point)
         if raw.termination not in (None, Termination.UNKNOWN):
             termination = raw.termination
@@ -222,7 +222,7 @@ def _by_pattern(module, solution: Path) -> RawPoint | None:
 
 
 def _progress(module, text: str, seconds: float, last: Progress) -> Progress | None:
-    """What a line of the log says of incumbent and bound, where the module knows such lines; what it
+    """What a line of the log says of incumbent and bound, if the module knows such lines; what it
     leaves out is as it was."""
     if (bound := logs.bound(module, text)) is not None:
         return Progress(seconds, last.incumbent, bound, None)

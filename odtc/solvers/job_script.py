@@ -32,7 +32,7 @@ def plan_beside(
     `target`; and what is to be said of it.
 
     With `write`, the files that it needs beside the model's are written, in the forms of the solver,
-    and a program that is not here is taken to be on PATH there. Raises SolverError where it is not here.
+    and a program that is not here is taken to be on PATH there. Raises SolverError if it is not here.
     """
     program = locate(module, program_name)
     if program is None and write and module.PROGRAMS:
@@ -78,7 +78,7 @@ def write_script(kind: str, module, planned: Plan, path, options: Options) -> st
     lines, log = shell_lines(planned), shlex.quote(f"{stem}.log")
     program = planned.argv[0]
     if program != module.COMMAND and program.rpartition("/")[2] in module.PROGRAMS:
-        # Where it is not at this place, it may be on PATH.
+        # If it is not at this place, it may be on PATH.
         lines[-1] = '"$program"' + lines[-1].removeprefix(shlex.quote(program))
         lines.insert(
             -1, f'program={shlex.quote(program)}; [ -x "$program" ] || program={shlex.quote(Path(program).name)}'

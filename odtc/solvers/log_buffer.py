@@ -8,7 +8,7 @@ SHEET = 1 << 30  # bytes that are kept of an output that is the solution itself
 
 
 class Transcript:
-    """The output of one run. Where `path` is given, the output is the solution: it goes to that file
+    """The output of one run. If `path` is given, the output is the solution: it goes to that file
     whole. Else only its first and last TALK characters are kept: what a log says of the end of a run
     stands at its end, what it says of a start at its beginning."""
 

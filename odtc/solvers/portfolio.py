@@ -1,8 +1,8 @@
 """Several solvers on one model, side by side; the first proof ends it.
 
 One rule judges them: no bound lies above a point. A point is a fact, for `solve` has checked it; a
-bound is a word, and counts only from a solver that ended in order. Where a bound meets a point, that
-is a proof, whoever they are from; where they cross, somebody is wrong, and there is no result.
+bound is a word, and counts only from a solver that ended in order. If a bound meets a point, that
+is a proof, whoever they are from; if they cross, somebody is wrong, and there is no result.
 """
 
 import threading
@@ -81,8 +81,8 @@ def run(
     `progress` hears of the best incumbent and the best bound that any of them has said; `logs` is
     called with a solver's name and a piece of its log, from a thread of its own; `log` gets the whole
     log of the winner at the end. The rest as in `odtc.solvers.solve.solve`. Ctrl-C gives all of them the time
-    to hand in what they have, a second one does not. Raises ContradictionError where a bound and a
-    point cross, SolverError where no solver is found, ChoiceError for an unknown one.
+    to hand in what they have, a second one does not. Raises ContradictionError if a bound and a
+    point cross, SolverError if no solver is found, ChoiceError for an unknown one.
     """
     options = options or Options()
     lineup = line_up(solver, options.threads)
@@ -182,7 +182,7 @@ class _Heat:
 
 
 def _refuse_crossed(entrants: list[_Entrant], maximised: bool) -> None:
-    """Raises ContradictionError where one solver's word is against another's point."""
+    """Raises ContradictionError if one solver's word is against another's point."""
     own = lambda value: f"{-value if maximised else value:.10g}"  # noqa: E731 - as the model's file has it
     beyond = "above" if maximised else "below"
     pointed = [entrant for entrant in entrants if entrant.objective is not None]
@@ -215,7 +215,7 @@ def _within(tolerance: float, value: float) -> float:
 
 
 def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Options) -> Solution:
-    """What they found together: the prover's, where there is one, and the best of all."""
+    """What they found together: the prover's, if there is one, and the best of all."""
     entrants = sorted(heat.entrants, key=lambda entrant: (not entrant.proves, entrant.seconds))
     prover = entrants[0] if entrants[0].proves else None
     # Of equal ones the prover's, then the quickest's.
@@ -290,7 +290,7 @@ def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
         )
     message = "" if found.termination == Termination.INTERRUPTED else found.message  # a stopped one need not speak
     objective, bound = found.objective, found.bound
-    if found.termination == Termination.INTERRUPTED:  # what it said last, where it handed in nothing
+    if found.termination == Termination.INTERRUPTED:  # what it said last, if it handed in nothing
         objective = entrant.said.incumbent if objective is None else objective
         bound = entrant.said.bound if bound is None else bound
     return Racer(entrant.name, found.solver, found.termination, objective, bound, entrant.seconds, gave, message)

@@ -45,7 +45,7 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
     """The solvers of `highs,scip,my.toml`, among which `threads` (by default the cores this process may
     use) are shared out, at least one to each.
 
-    Raises ChoiceError for a solver that is unknown or stands there twice, SolverError where none of
+    Raises ChoiceError for a solver that is unknown or stands there twice, SolverError if none of
     them is on this machine.
     """
     given = solver_names(solver)

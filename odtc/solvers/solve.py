@@ -1,8 +1,8 @@
 """What a solver is, and how a model is solved by one: nothing that it says is believed.
 
     NAME, SUMMARY, DIALECT
-    version()                      text, or None where the solver is not on this machine
-    read_log(text)                 -> Termination, or None where the log is not this solver's
+    version()                      text, or None if the solver is not on this machine
+    read_log(text)                 -> Termination, or None if the log is not this solver's
 
 A solver inside Python (HiGHS) has `run(job, emit, cancelled)`, which hands Progress, Incumbent
 and Log events to `emit` and asks `cancelled()` often. Without a time limit, or with a
@@ -56,9 +56,9 @@ def solve(
 
     `start` is a point of shape (columns,), given as a MIP start; `progress` is called with a
     Progress, `log` with pieces of the solver's log. For a solver that is a program, `path` is
-    the model's file where it is written already, and `program` names another executable.
-    The objective is recomputed from the point, and the point is checked: where it breaks the model
-    there is none, and the termination is `error`. Raises SolverError where the solver cannot be
+    the model's file if it is written already, and `program` names another executable.
+    The objective is recomputed from the point, and the point is checked: if it breaks the model
+    there is none, and the termination is `error`. Raises SolverError if the solver cannot be
     run, ChoiceError for an unknown one.
     """
     return _solve(_Run(model, progress, log, start), solver, options or Options(), path, program)

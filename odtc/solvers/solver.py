@@ -18,12 +18,12 @@ def find_solver(name: str):
 
 
 def version(module, program: str | None = None) -> str | None:
-    """What is on this machine of this solver: its version, or None where it is not there."""
+    """What is on this machine of this solver: its version, or None if it is not there."""
     return module.version() if module.can(PackageSolver) else program_version(module, program)
 
 
 def installed(solver: str, program: str | None = None):
-    """(module, version) of a solver on this machine; raises SolverError where it is not there,
+    """(module, version) of a solver on this machine; raises SolverError if it is not there,
     ChoiceError for an unknown one."""
     module = find_solver(solver)
     found = version(module, program)

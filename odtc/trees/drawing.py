@@ -16,7 +16,7 @@ WIDTH = 26  # signs of a question in a line
 def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=None, ax=None) -> list:
     """Draws a `Tree`, or the tree of a fitted OptimalTreeClassifier; returns the annotations, one per node.
 
-    `max_depth` is the last level drawn; `filled` colours leaves by class, stronger where they are purer;
+    `max_depth` is the last level drawn; `filled` colours leaves by class, stronger if they are purer;
     `proportion` tells shares instead of numbers of rows. Needs matplotlib (extra "plot").
     """
     need("matplotlib", "plot", "plot_tree")

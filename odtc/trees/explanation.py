@@ -38,7 +38,7 @@ class Path:
 
 def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
     """The path of a row, float64 (features,), coded like `Dataset.X`; raises DataError, which calls the row by its
-    number, where the tree refuses it."""
+    number, if the tree refuses it."""
     row = np.asarray(row, dtype=np.float64)
     tree.apply(row[None, :], number)
     node, steps = tree.root, []

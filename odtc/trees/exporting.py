@@ -38,7 +38,7 @@ EXPORTERS = Registry(
 
 
 def summaries(templates=None) -> dict[str, str]:
-    """What each exporter makes, by its name; raises ChoiceError where `templates` is no folder."""
+    """What each exporter makes, by its name; raises ChoiceError if `templates` is no folder."""
     return dict(
         sorted(
             (templates_by_name(templates) | {name: EXPORTERS.get(name).SUMMARY for name in EXPORTERS.names()}).items()

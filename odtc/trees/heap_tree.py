@@ -2,7 +2,7 @@
 
 This is what formulations write and read. Left in a heap tree means "the test's column is 0"
 (FlowOCT, section 2); a split in words may put that side on its right, so the way from and to
-a `Tree` swaps children where `Encoded.ones_left` says so.
+a `Tree` swaps children if `Encoded.ones_left` says so.
 
 A model may find splits that its encoding has no test for: sets of levels, hyperplanes. They stand
 in `beyond`, with the answers of the encoded rows, and are numbered behind the encoding's tests.
@@ -22,7 +22,7 @@ from odtc.trees.tree import Branch, Leaf, Tree
 @dataclass(frozen=True)
 class Beyond:
     """Splits that no test of the encoding asks, in the terms of `Encoded`: column j of X (bool, (rows,
-    splits), for the encoded rows) answers tests[j], and is 1 where it goes left if ones_left[j]."""
+    splits), for the encoded rows) answers tests[j]; a 1 means left if ones_left[j]."""
 
     tests: tuple[Split, ...]
     X: np.ndarray
@@ -30,7 +30,7 @@ class Beyond:
 
     @classmethod
     def of(cls, splits, values: np.ndarray) -> "Beyond | None":
-        """These splits with the answers of the encoded rows (`Encoded.values`), 1 where a row goes right; None
+        """These splits with the answers of the encoded rows (`Encoded.values`), 1 if a row goes right; None
         for no splits."""
         if not splits:
             return None
@@ -59,7 +59,7 @@ class HeapTree:
 
     def reach(self, X: np.ndarray) -> np.ndarray:
         """The node where each row ends: int64 of shape (rows,), for X bool (rows, tests), which is
-        `Encoded.X` itself where the tree asks beyond it."""
+        `Encoded.X` itself if the tree asks beyond it."""
         node = np.ones(len(X), dtype=np.int64)
         rows = np.arange(len(X))
         while True:
@@ -91,7 +91,7 @@ class HeapTree:
         return float(encoded.weight[self.label[self.reach(encoded.X)] != encoded.y].sum())
 
     def loss(self, encoded: Encoded) -> float:
-        """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, where every error costs 1."""
+        """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, if every error costs 1."""
         predicted = self.label[self.reach(encoded.X)]
         return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
 
@@ -137,7 +137,7 @@ class HeapTree:
 
     @classmethod
     def from_tree(cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False) -> "HeapTree":
-        """Raises TreeError where the tree is deeper than the topology, speaks of other columns or
+        """Raises TreeError if the tree is deeper than the topology, speaks of other columns or
         classes, or asks what no test of the encoding asks, unless it may (`beyond`) and treats alike
         what the encoding holds for one row."""
         if tree.classes != encoded.classes or tree.features != encoded.features:
@@ -193,7 +193,7 @@ def settle(
     needs: a branch node with an empty side, or with two children that predict the same class. A
     split of `beyond` that parts the rows as a test of the encoding does becomes that test.
 
-    Where `label` is absent or -1, a node that predicts takes the class that costs least (ties: the first
+    If `label` is absent or -1, a node that predicts takes the class that costs least (ties: the first
     in class order), and one without rows its parent's.
     """
     own = encoded.n_tests

@@ -1,7 +1,7 @@
 """Trees of other programs and of other runs, over the columns of a dataset, their leaves counted anew.
 
 scikit-learn (its documentation, "sklearn.tree", and `Tree` in sklearn/tree/_tree.pyx) rounds a number
-to 32 bits and sends it left where it is <= the threshold, a missing one as the node says. A threshold
+to 32 bits and sends it left if it is <= the threshold, a missing one as the node says. A threshold
 here is compared in 64 bits, so it becomes the largest number that scikit-learn sends left: every
 number then goes the same way, not only those of the data.
 """
@@ -29,8 +29,8 @@ TEXT_LINE = re.compile(r"(?P<bars>(?:\|\s+)*)\|-+ (?P<words>.*)$")
 @dataclass(frozen=True)
 class Comparison:
     """A node that sends x[column] <= threshold left, in 32 bits; infinity parts known cells from missing ones.
-    `slack` is by how much the threshold may be off where its text was rounded; `absent_left`: missing cells
-    go left, None where that is not known."""
+    `slack` is by how much the threshold may be off if its text was rounded; `absent_left`: missing cells
+    go left, None if that is not known."""
 
     column: str
     threshold: float
@@ -45,7 +45,7 @@ def import_tree(source, dataset: Dataset) -> Tree:
 
     `source` is a fitted DecisionTreeClassifier of scikit-learn, a `Tree` of another run, or the path of a
     file with one of odtc's trees in JSON or with what `export_text(…, feature_names=…)` printed. A
-    column of the estimator is the feature of that name (or place, where it knows no names); one named
+    column of the estimator is the feature of that name (or place, if it knows no names); one named
     "feature=level" or "feature_level" is taken for the 0/1 column of that level. Predictions are those of
     scikit-learn for every number. Raises TreeError for what has no meaning on this dataset.
     """
@@ -205,10 +205,10 @@ def _laid(node, dataset: Dataset, rows: np.ndarray) -> Node:
 
 
 def _asked(node: Comparison, dataset: Dataset, rows: np.ndarray):
-    """(split, left, right) of a comparison, or its one child where all go the same way."""
+    """(split, left, right) of a comparison, or its one child if all go the same way."""
     place, level = _place(node.column, dataset)
     numeric = dataset.features[place].kind == NUMERIC
-    if level is not None:  # a 0/1 column: 1 where the cell is this level
+    if level is not None:  # a 0/1 column: 1 if the cell is this level
         zero, one = (node.left if value <= node.threshold else node.right for value in (0, 1))
         return zero if zero is one else (Subset(place, (level,)), one, zero)
     absent = np.isnan(dataset.X[:, place]).any()
@@ -321,7 +321,7 @@ def _no_column(column: str, dataset: Dataset) -> str:
 
 
 def _level(dataset: Dataset, place: int, text: str) -> float | None:
-    """The value in `X` of a level by its text, None where no cell has it; 3.0 is 3, True is true."""
+    """The value in `X` of a level by its text, None if no cell has it; 3.0 is 3, True is true."""
     feature, number = dataset.features[place], _number(text)
     if feature.kind == NUMERIC:
         return number if number is not None and (dataset.X[:, place] == number).any() else None

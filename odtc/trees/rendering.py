@@ -32,12 +32,12 @@ from odtc.trees.tree import Branch, Node, Tree, tree_of
 
 @dataclass(frozen=True)
 class Question:
-    """A split as a program asks it of a cell in the data file, where a level is its name.
+    """A split as a program asks it of a cell in the data file; a level is given by its name.
 
     `kind` says when a row goes left: "at most" (a number that is at most `values[0]`), "in" (one
     of `values`), "not in" (known, and none of `values`), "missing", or "sum": the sum of `terms`, added in
     their order, is at most `values[0]`. A term is a weight and what it weighs: a Question "number" (its
-    cell) or "in" (1 where the row is one of these, else 0); a sum has no feature of its own.
+    cell) or "in" (1 if the row is one of these, else 0); a sum has no feature of its own.
     """
 
     kind: str
@@ -101,7 +101,7 @@ class Place:
 
 
 def exporters(templates: str | Path | None = None) -> dict[str, str]:
-    """The description of every exporter by its name; raises ChoiceError where `templates` is no folder."""
+    """The description of every exporter by its name; raises ChoiceError if `templates` is no folder."""
     return {name: _description(path) for name, path in _exporter_files(templates).items()}
 
 

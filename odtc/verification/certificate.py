@@ -6,7 +6,7 @@
 
 "of" states what the numbers are of (odtc.verification.claim): the checker derives it from the data and compares it.
 
-All numbers are whole: a row of class k and weight w costs w W loss[k][c] where c is predicted, a branch
+All numbers are whole: a row of class k and weight w costs w W loss[k][c] if c is predicted, a branch
 node P, and the tree C, which is S times its objective. `targets[j]` is a text of entries "t,l,l,…;…", one
 per state of level j: t is the least that any tree of D - j levels costs on the rows which the j literals
 leave; literal 2f means the right side of test f, 2f + 1 its left side.
@@ -14,7 +14,7 @@ leave; literal 2f means the right side of test f, 2f + 1 its left side.
 The check needs the data file and nothing of the compiler: it counts the tree's cost row by row; and for
 every state with a target t, from the last level up, that no tree there costs less (odtc.verification.lower_bound).
 Then the
-target of the root is a bound, and it is C. (Sums are held in float64, where whole numbers below 2^53 are exact.)
+target of the root is a bound, and it is C. (Sums are held in float64, which is exact for whole numbers below 2^53.)
 """
 
 import math
@@ -44,7 +44,7 @@ class Proof:
     n_tests: int
     n_rows: int
     n_targets: int
-    terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
+    terms: str  # what is priced other than a unit of weight for each error, in words; "" if nothing is
     n_splits: int  # ways in which midpoints and single levels part the rows of the data
     left_out: dict[str, tuple[int, int]]  # by feature, of how many of these how many are not among the tests
     of: dict  # the terms of the claim (odtc.verification.claim)
@@ -176,7 +176,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
 
 
 def _terms(facts, price, scale, weight_scale) -> str:
-    """The objective that the certificate is of, where it is not the weight of errors."""
+    """The objective that the certificate is of, if it is not the weight of errors."""
     costs = {
         (a, b): value * weight_scale / (scale - price)
         for a, line in zip(facts["classes"], facts["loss"])

@@ -2,8 +2,8 @@
 
 For every state with a target t no label must cost less than t, and for every test the two sides must cost at least
 t - P together, with P the price of a branch node. A side costs what its own target says, with two levels left what its
-best test does, which is tried out; and at least what the same side of another threshold of the feature does: where that
-side has fewer rows all of that, where it has more all but what these can cost. All of this is counted above what rows
+best test does, which is tried out; and at least what the same side of another threshold of the feature does: if that
+side has fewer rows all of that, if it has more all but what these can cost. All of this is counted above what rows
 that answer all tests alike cannot avoid. Sums are of whole numbers, and exact (odtc.verification.certificate).
 """
 
@@ -21,7 +21,7 @@ ENTRY = re.compile(r"[0-9]{1,16}(,[0-9]{1,9})*")
 class LowerBound:
     """The bound of a certificate over X, bool (tests, rows), of rows that differ in some test, and loss float64 of
     whole
-    numbers (rows, classes). Raises ValueError where its targets are not written as numbers between commas."""
+    numbers (rows, classes). Raises ValueError if its targets are not written as numbers between commas."""
 
     def __init__(self, facts, X, loss, price, depth):
         self.X, self.price, self.depth = X, float(price), depth
@@ -56,7 +56,7 @@ class LowerBound:
         self.n_targets = sum(map(len, self.levels))
 
     def of_root(self) -> float:
-        """What no tree costs less than, by the targets; raises CertificateError where one does not follow."""
+        """What no tree costs less than, by the targets; raises CertificateError if one does not follow."""
         below = {}
         for j in range(len(self.levels) - 1, -1, -1):
             here = {}
@@ -79,7 +79,7 @@ class LowerBound:
         return float(self.floor.sum()) + below.get(whole, 0.0)
 
     def _hold(self, target, rows, packed, height, below, literals) -> None:
-        """Raises where a target does not follow from the data and the targets of the next level."""
+        """Raises if a target does not follow from the data and the targets of the next level."""
         if not len(rows):
             raise ValueError("a state holds no rows")
         floor = float(self.floor[rows].sum())

@@ -130,7 +130,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         checks.append(Check("constraint", given.holds(value), given.told(value)))
         if rows is not None and given in answering:
             again = rows.value(given)
-            # Where rows were selected, it is a constraint of those that the tree is trained on.
+            # If rows were selected, it is a constraint of those that the tree is trained on.
             where = "on the rows of the data file" if whole is None else f"on the selected rows, {whole.told(given)}"
             checks[-1] = Check(
                 "constraint",

@@ -129,7 +129,7 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
     """The solution file (in the form of HiGHS) and STEM.run.json beside it, in the sense of the model's
     file; the paths. `start` is the name of the start that was asked for, if it is known.
 
-    Where there is no solution, an older file of this name is removed: it would pass for one.
+    If there is no solution, an older file of this name is removed: it would pass for one.
     """
     if not solution.model:
         model = identified(model)
@@ -164,7 +164,7 @@ def move_run(paths, stem: str, to: str) -> list[Path]:
 
 def in_own_sense(model: Model, said: Solution | Progress):
     """What was said of a model, with every objective and bound as its file has them: every Model
-    minimises, so where the file maximises they are negated back, and the bound is an upper one."""
+    minimises, so if the file maximises they are negated back, and the bound is an upper one."""
     if not model.maximised:
         return said
     turned = lambda value: None if value is None else 0.0 - value  # noqa: E731
@@ -193,7 +193,7 @@ class Opened:
 
 
 def open_model(path, start_path=None, solvers=()) -> Opened:
-    """A model file read back, compared with its manifest where that lies beside.
+    """A model file read back, compared with its manifest if that lies beside.
 
     `start_path` is a start file, None for the one beside (`start_beside`), "none" for no start;
     `solvers` are the names of those that are to solve it.
@@ -234,14 +234,14 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
 
 def start_beside(path, solvers) -> Path | None:
     """The start file that `build` wrote beside a model file: that of the first of these solvers which has
-    one in its own form (`build --dialect`), else STEM.start.sol or STEM.mst; None where there is none."""
+    one in its own form (`build --dialect`), else STEM.start.sol or STEM.mst; None if there is none."""
     stem = stem_of(path)
     own = [f".start.{_file_word(name)}{find_solver(name).DIALECT.start_suffix}" for name in solvers]
     return next((file for ending in (*own, ".start.sol", ".mst") if (file := Path(stem + ending)).exists()), None)
 
 
 def gzip_words(dialect: str | None) -> str:
-    """What is to be said of `--gzip` with a dialect; "" where all is well. Raises ChoiceError where the
+    """What is to be said of `--gzip` with a dialect; "" if all is well. Raises ChoiceError if the
     solver of the dialect cannot read the file."""
     if dialect == "all":
         plain = [name for name in SOLVERS.names() if not SOLVERS.get(name).DIALECT.gzip]
@@ -252,7 +252,7 @@ def gzip_words(dialect: str | None) -> str:
 
 
 def cut_words(model: Model, dialect: str | None) -> str:
-    """What became of the rows that a solver may leave out at first, in one sentence; "" where there are none."""
+    """What became of the rows that a solver may leave out at first, in one sentence; "" if there are none."""
     kinds = [(names, section) for names, section in ((model.user_cuts, "USERCUTS"), (model.lazy, "LAZYCONS")) if names]
     if not kinds:
         return ""
@@ -269,7 +269,7 @@ def cut_words(model: Model, dialect: str | None) -> str:
 def original_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, str]:
     """The data file that a manifest names, read anew as it was, or None and the reason in words.
 
-    Raises ManifestError where the file is not the one that the model was built from.
+    Raises ManifestError if the file is not the one that the model was built from.
     """
     facts = manifest.facts["data"]
     alone = (
@@ -322,7 +322,7 @@ def selected_data(manifest: Manifest, data_path=None) -> tuple[Dataset | None, s
 
 
 def selection_facts(manifest: Manifest) -> dict:
-    """{"selection": what the manifest says of how rows were selected}; {} where none were."""
+    """{"selection": what the manifest says of how rows were selected}; {} if none were."""
     facts = manifest.facts["data"].get("selection")
     return (
         {}
@@ -334,12 +334,12 @@ def selection_facts(manifest: Manifest) -> dict:
 def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
     """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
     solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
-    called optimal within a gap is `unknown` where no bound is stated.
+    called optimal within a gap is `unknown` if no bound is stated.
 
     Raises SolutionError, ManifestError.
     """
     raw: RawPoint = read_point(path)
-    # The log decides where the file cannot: a ray or a relaxation looks like a solution.
+    # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
     said = said_in_log(log_path) if log_path is not None else LogFacts()
     raw = raw.under(said.termination, said.has_point)
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)

@@ -65,7 +65,7 @@ def start(
     model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None
 ) -> tuple[HeapTree, np.ndarray] | None:
     """A tree and the complete point of the model that it is: of a heuristic by name, or of a
-    TREE.json (`heap` where `known_tree` has found it already); None for "none", and where a heuristic's
+    TREE.json (`heap` if `known_tree` has found it already); None for "none", and if a heuristic's
     tree cannot be made to keep the constraints. Raises ChoiceError, TreeError."""
     problem = model.problem
     heap = known_tree(problem, name) if heap is None else heap
@@ -109,7 +109,7 @@ def is_tree_file(name: str | Path | None) -> bool:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be solved, and until when; `model` is None where the time limit came before there was one,
+    """What is to be solved, and until when; `model` is None if the time limit came before there was one,
     and `known` then the best tree known, if any. `began` is a moment of time.monotonic()."""
 
     problem: Problem
@@ -165,7 +165,7 @@ def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:
 
 
 def _kept(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
-    """The tree as one of the formulation's, and one that keeps the constraints; None where there is none."""
+    """The tree as one of the formulation's, and one that keeps the constraints; None if there is none."""
     if heap is None or is_tree_file(name):
         return heap
     try:

@@ -73,7 +73,7 @@ def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
 def _decoded(
     problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None
 ) -> Decoded:
-    """What was checked, and the tree with all rows in its leaves where it was trained on selected ones."""
+    """What was checked, and the tree with all rows in its leaves if it was trained on selected ones."""
     if dataset is not None and dataset.selected is not None:
         tree = fill_leaves(tree, problem, dataset.selected.whole)
         checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]

@@ -156,9 +156,9 @@ class Manifest:
         return replace(model, cuts=self.cuts)
 
     def point(self, raw: RawPoint) -> np.ndarray | None:
-        """The point of a solution file in the model's column order, None where it holds none.
+        """The point of a solution file in the model's column order, None if it holds none.
 
-        Raises SolutionError where the file speaks of other columns.
+        Raises SolutionError if the file speaks of other columns.
         """
         if raw.values is None:
             return None
@@ -173,7 +173,7 @@ class Manifest:
         return align(self.columns, raw.names, raw.values)
 
     def expect(self, model, whose: str = f"odtc {odtc.__version__} builds") -> None:
-        """Raises ManifestError where a model is not of the size the manifest records: rebuilt by another
+        """Raises ManifestError if a model is not of the size the manifest records: rebuilt by another
         version, or read from a file of which the reader silently dropped a part (docs/background/file-formats.md)."""
         for key, size in (("n_cols", model.n_cols), ("n_rows", model.n_rows), ("nnz", model.nnz)):
             if self.facts["model"][key] != size:
@@ -258,7 +258,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
 
 
 def _selection(dataset) -> dict:
-    """Which rows of the data file the model is of, where these are not all."""
+    """Which rows of the data file the model is of, if these are not all."""
     if dataset is None or dataset.selected is None:
         return {}
     chosen = dataset.selected

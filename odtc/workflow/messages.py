@@ -8,7 +8,7 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.workflow.specification import RunSpec
 
-COMPILER = "odtc"  # in the place of a solver, where none ran
+COMPILER = "odtc"  # in the place of a solver, if none ran
 START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
 NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
 

@@ -20,7 +20,7 @@ SUFFIX = ".pool.json"
 
 @dataclass(frozen=True)
 class Pool:
-    """Trees by ascending objective; `complete` where no further tree lies within the bound. Else there
+    """Trees by ascending objective; `complete` if no further tree lies within the bound. Else there
     are at least so many, and `stopped` says what came first."""
 
     trees: tuple[Tree, ...]
@@ -140,7 +140,7 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
         stopped = "the time limit"
     except (OutOfMemory, MemoryError):
         stopped = "the memory"
-    except ModelError:  # states that are not there yet, as where the model has intervals in their place, are too many
+    except ModelError:  # states that are not there yet, as when the model has intervals in their place, are too many
         stopped = "the size of the dynamic program"
     except KeyboardInterrupt:
         stopped = "an interruption"
@@ -155,7 +155,7 @@ def tested_features(tree: Tree) -> list[str]:
 
 
 def read_pool(path) -> Pool | None:
-    """The pool of a file, None where it is no pool; raises TreeError for one that is not whole."""
+    """The pool of a file, None if it is no pool; raises TreeError for one that is not whole."""
     named = str(path).endswith(SUFFIX)
     try:
         facts = read_object(path, "pool", TreeError)

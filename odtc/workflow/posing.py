@@ -66,7 +66,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
         model = choice.formulation
         settings = _settings(spec, model)
     if wanted.class_weight is not None or wanted.cost is not None:
-        # "balanced" is of all rows, also where some of them are selected: the leaves will hold all.
+        # "balanced" is of all rows, also if some of them are selected: the leaves will hold all.
         counted = encoded if dataset.selected is None else dataset.selected.whole
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))

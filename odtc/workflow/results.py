@@ -24,7 +24,7 @@ class Decoded:
     """A solution turned into a tree: in the model's terms, in words, and every check made of it."""
 
     heap: HeapTree
-    # where its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.fill_leaves)
+    # if its rows were selected, with all of them in its leaves (odtc.workflow.row_selection.selection.fill_leaves)
     tree: Tree
     checks: list[Check]
     solution: Solution

@@ -76,7 +76,7 @@ class Keeper:
 
     def model(self, model: Model, start) -> Path | None:
         """Writes the model of the next round, and its start; its path for a solver that is a program,
-        None where its format names the columns anew."""
+        None if its format names the columns anew."""
         self._number += 1
         renamed = FORMATS.get(self.format).renamed(model)
         path = write_model(model, self._path(self.suffix), self.format)

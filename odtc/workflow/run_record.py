@@ -68,7 +68,7 @@ SHAPE = {
 
 
 def write_run(solution: Solution, options: Options, solution_path, stem, start=None) -> Path:
-    """Writes STEM.run.json for this solution file (None where there is no point).
+    """Writes STEM.run.json for this solution file (None if there is no point).
 
     `options` is a SolvingSpec if the solver's name is known; `start` is the name of the start that was asked for.
     """
@@ -110,7 +110,7 @@ def _options_to_json(options: Options) -> dict:
 
 
 def rename_run(stem) -> None:
-    """Has STEM.run.json, where there is one, speak of STEM.sol, which its solution file is called now."""
+    """Has STEM.run.json, if there is one, speak of STEM.sol, which its solution file is called now."""
     path = Path(f"{stem}.run.json")
     if path.exists():
         facts = json.loads(path.read_text(encoding="utf-8"))
@@ -121,7 +121,7 @@ def rename_run(stem) -> None:
 
 
 def read_run(solution_path) -> Solution | None:
-    """The record of exactly this solution file, without its point; None where there is none."""
+    """The record of exactly this solution file, without its point; None if there is none."""
     path = Path(solution_path)
     for record in sorted(path.parent.glob("*.run.json")):
         try:

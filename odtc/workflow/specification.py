@@ -12,7 +12,7 @@ from odtc.data.reading_spec import ReadingSpec
 from odtc.errors import ChoiceError
 from odtc.model.options import Options
 
-DEFAULT_SOLVER = "highs"  # where one is needed and none is named
+DEFAULT_SOLVER = "highs"  # if one is needed and none is named
 # Short options for constraints that many ask for: field of the option -> (the constraint's words, help).
 SHORT_CONSTRAINTS = {
     "min_leaf_rows": ("leaf_rows >=", "Short for 'leaf_rows >= N'."),

@@ -1,7 +1,7 @@
 """Few bounds that prove a tree: for some states of the dynamic program a number that no tree there beats.
 
 A set of targets t(S) is a proof when every state with one has, for each test f that parts its rows,
-t(S & f) + t(S & ~f) + price >= t(S), where a state without a target counts as what no tree can avoid,
+t(S & f) + t(S & ~f) + price >= t(S): a state without a target counts as what no tree can avoid,
 and no label costs less than t(S). The fewer states, the smaller the proof: the target of the root is
 what the tree costs, and an arc that two free sides do not carry asks for a target of one of them,
 of that which most arcs ask for.
@@ -18,7 +18,7 @@ ROUNDS = 8
 
 
 def dual_targets(graph: Graph) -> list[np.ndarray]:
-    """Per level of a Graph, float64 (states,): the target of each state; -inf where none is needed."""
+    """Per level of a Graph, float64 (states,): the target of each state; -inf if none is needed."""
     values = graph.values
     wanted = [np.full(level.n_states, -np.inf) for level in graph.levels]
     near = graph.rows.near

@@ -3,7 +3,7 @@
 A signed itemset says of some tests which answer the rows give: {+a, -b} are the rows with a 1 at a
 and a 0 at b. Itemsets of one size are numbered in lexicographic order of their tests, and by a bit
 per test, from the first on, that says its sign. Whatever is additive over rows needs products only
-where all signs are +; the others follow by subtraction, P(S & -f) = P(S) - P(S & +f), on whole
+for itemsets whose signs are all +; the others follow by subtraction, P(S & -f) = P(S) - P(S & +f), on whole
 tables at once. With columns flipped so that 1 is the rarer answer, the products are small.
 
 `best_stumps` is the heart of the dynamic program: at every signed itemset and for every test, the
@@ -69,8 +69,8 @@ class Signed:
         return self._itemsets[size]
 
     def number(self, literals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(signs, rank) of itemsets given by literals (…, size), 2f where the unflipped column is 0, 2f + 1
-        where it is 1, in any order, of different tests."""
+        """(signs, rank) of itemsets given by literals (…, size), 2f if the unflipped column is 0, 2f + 1
+        if it is 1, in any order, of different tests."""
         flipped = np.sort(literals ^ self.flip[literals >> 1], axis=-1)
         bits = (flipped & 1) << np.arange(literals.shape[-1])
         return bits.sum(axis=-1), self.itemsets(literals.shape[-1]).rank(flipped >> 1)
@@ -183,8 +183,8 @@ class Stumps:
             self._blocks(size, begin, positive.shape[-1], make, pick)
 
     def _parts(self, size: int):
-        """(first, items, tables) over the positive itemsets of a size: all at once where they are few, else
-        those of one prefix together, in pieces. `items` says the tests, one per place: an array, or where it is the
+        """(first, items, tables) over the positive itemsets of a size: all at once if they are few, else
+        those of one prefix together, in pieces. `items` says the tests, one per place: an array, or if it is the
         same
         for the whole part, one of length one."""
         signed, F, X = self.signed, self.F, self._X
@@ -251,7 +251,7 @@ class Stumps:
 
 
 def _cut(labels: np.ndarray, part: slice):
-    """A part of an index array: as a slice where it runs on by one, which numpy reads without a copy."""
+    """A part of an index array: as a slice if it runs on by one, which numpy reads without a copy."""
     labels = labels if len(labels) == 1 else labels[part]
     return slice(labels[0], labels[-1] + 1) if (labels[1:] - labels[:-1] == 1).all() else labels
 

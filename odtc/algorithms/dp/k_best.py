@@ -3,7 +3,7 @@
 The k-th best tree at a state is found when it is asked for, from the k-th best ones at the states below
 (Huang & Chiang 2005, "Better k-best Parsing", lazily; a tree is a derivation of a hypergraph). Upper
 states and what the best tree costs there are those of a Graph that the compiler has; the last two levels,
-which are most of a program, are looked at only where a tree asks for them, from the rows of the state.
+which are most of a program, are looked at only if a tree asks for them, from the rows of the state.
 """
 
 import heapq
@@ -51,10 +51,10 @@ class _Open:
 
 class Derivations:
     """Trees of a depth over `rows`. The first `n_levels` levels of `graph` have arcs of one test each, and its
-    values are those of trees of this depth; it may be None where there are none.
+    values are those of trees of this depth; it may be None if there are none.
 
     A state is (level, its place in the graph) or (level, its rows packed). Raises TimeLimitReached at the deadline,
-    NoRoom where memory comes to an end.
+    NoRoom if memory comes to an end.
     """
 
     def __init__(self, rows: Rows, depth: int, price: float, graph: Graph | None, n_levels: int):
@@ -65,13 +65,13 @@ class Derivations:
         self._room = np.inf if room is None else room / 2
 
     def get(self, state, i: int) -> DerivedTree | None:
-        """The i-th best tree at a state, None where there are not so many."""
+        """The i-th best tree at a state, None if there are not so many."""
         if state not in self._open:
             self._open[state] = self._opened(state)
         here = self._open[state]
         while len(here.known) <= i and (here.heap or here.begun < len(here.test)):
             deadline.check()
-            # The best tree of the next test is put in where it may be the next of all.
+            # The best tree of the next test is put in if it may be the next of all.
             while here.begun < len(here.test) and (not here.heap or here.worth[here.begun] <= here.heap[0][0]):
                 heapq.heappush(here.heap, (float(here.worth[here.begun]), here.begun, 0, 0))
                 here.begun += 1

@@ -1,4 +1,4 @@
-"""The flow of the dynamic program where subtrees are told by vectors, and what multipliers say of each of its columns.
+"""The flow of the dynamic program with subtrees described by vectors, and what multipliers say of each of its columns.
 
 With multipliers λ >= 0 on the bounds D · use ≤ most (odtc.algorithms.dp.pareto) the dynamic program is separable again:
 
@@ -20,7 +20,7 @@ from odtc.base import deadline
 
 ROUNDS = 80  # of cutting planes
 CLOSE = 1e-7  # of the scale of cost: multipliers this near to the best are good enough
-MOST = 1e4  # the largest multiplier, where cost and uses are in parts of their scales
+MOST = 1e4  # the largest multiplier, if cost and uses are in parts of their scales
 NEAR = 1e-9  # of the scale of cost and uses: what rounding may make of a sum
 
 

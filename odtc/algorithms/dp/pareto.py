@@ -1,6 +1,6 @@
 """What the subtrees on some rows may cost and use, less what is dominated.
 
-Where a tree must keep Σ_i c_i ≤ upper beside costing little, and its cost and each of these sums add up over
+If a tree must keep Σ_i c_i ≤ upper beside costing little, and its cost and each of these sums add up over
 its leaves and branch nodes, a subtree is told by one vector: (cost, use_1, …, use_r). Of height 0 there is one per
 label,
 
@@ -33,10 +33,10 @@ CANDIDATES = 2_000_000  # vectors held at once before the dominated ones go
 class Budgets:
     """lower ≤ branch · (branch nodes) + Σ_i answers[i, class predicted] ≤ upper, for r sums over rows i."""
 
-    branch: np.ndarray  # float64 (r,), 0 or more; 0 where there is a lower bound
+    branch: np.ndarray  # float64 (r,), 0 or more; 0 if there is a lower bound
     answers: np.ndarray  # float64 (rows, classes, r)
-    lower: np.ndarray  # float64 (r,), -inf where there is none
-    upper: np.ndarray  # float64 (r,), inf where there is none
+    lower: np.ndarray  # float64 (r,), -inf if there is none
+    upper: np.ndarray  # float64 (r,), inf if there is none
     slack: np.ndarray  # float64 (r,): by how much rounding may break a bound
 
     @property

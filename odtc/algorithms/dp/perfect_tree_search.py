@@ -1,7 +1,7 @@
 """A tree that costs what no tree can avoid, looked for before the dynamic program is made: it needs no proof.
 
 A beam search: at a node with h levels left the tests are tried that begin the best trees of depth 2
-there, the best WIDTH of them, and a side that is not brought down to what none can avoid ends the try. Where
+there, the best WIDTH of them, and a side that is not brought down to what none can avoid ends the try. If
 the best tree of depth 2 leaves much, no try is made at all.
 """
 
@@ -17,8 +17,8 @@ LEFT = 0.25  # of what the rows of a node could cost at most, left by its best t
 
 
 def find_perfect_tree(rows: Rows, depth: int) -> np.ndarray | None:
-    """The tests of such a tree in heap order from 1, int32 (2^h,) for some h <= depth, -1 where it predicts;
-    None where none was found."""
+    """The tests of such a tree in heap order from 1, int32 (2^h,) for some h <= depth, -1 if it predicts;
+    None if none was found."""
     beam = _Beam(rows)
     for h in range(1, depth + 1):
         if h == 2 and depth == 2:

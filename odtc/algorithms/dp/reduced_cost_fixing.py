@@ -1,6 +1,6 @@
 """The flow of the constrained dynamic program, less the columns that no better tree has.
 
-Where the least of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the
+If the least of a tree that has a column, with the multipliers of odtc.algorithms.dp.lagrangian_flow, is above the
 cost of a tree that
 keeps the bounds, no tree as good as this one has the column, and it goes; ties stay (reduced-cost fixing). The better
 the tree that is known, the fewer columns stay, so it is searched for among those whose weighted vector is near
@@ -26,7 +26,7 @@ from odtc.base import deadline
 from odtc.base.memory import require_memory
 
 GAP = 1 / 4096  # of the scale of cost: trees so near to the bound are the first from which an incumbent is taken
-WIDTHS = (20, 60)  # subtrees of a state from which one is made where there are too many
+WIDTHS = (20, 60)  # subtrees of a state from which one is made if there are too many
 WORK = 3_000_000  # pairs of subtrees of a level: more are too many
 PAIRS = 1_000_000  # of them held at once
 SORTED = 5000  # multiplications that take as long as one pair
@@ -37,7 +37,7 @@ ROUNDING = 1e-9  # of numbers up to three times the number of states
 @dataclass(frozen=True)
 class FixedFlow:
     """What is left of a Flow, and why: no tree that keeps the bounds costs less than `bound`, and none that costs no
-    more than the `incumbent` lost a column. The incumbent is None where no tree was met."""
+    more than the `incumbent` lost a column. The incumbent is None if no tree was met."""
 
     flow: Flow
     bound: float
@@ -50,7 +50,7 @@ def fix_columns(flow: Flow) -> FixedFlow:
 
     All trees within a gap of the bound are gone through, for a gap that doubles until one of them keeps the bounds,
     which is
-    the best of all then; where these are too many, trees of some subtrees of each state.
+    the best of all then; if these are too many, trees of some subtrees of each state.
     """
     whole, scale = flow.n_columns, flow.scale[0]
     multipliers, bound, best = solve_dual(flow)
@@ -75,8 +75,8 @@ def cheapest_feasible_tree(
     flow: Flow, multipliers: np.ndarray, most: float, width: int | None = None
 ) -> Incumbent | None:
     """The cheapest tree that keeps the bounds, of those that cost `most` at most with these multipliers; its code is
-    None where
-    there is none. With `width`, only of those made of about so many subtrees of each state. None where there are too
+    None if
+    there is none. With `width`, only of those made of about so many subtrees of each state. None if there are too
     many."""
     weight = flow.weight(multipliers)
     limit = most + float(multipliers @ flow.budgets.sides[1]) + flow.near(weight)
@@ -181,8 +181,8 @@ def join_points(
     weight: np.ndarray | None = None,
     room: np.ndarray | None = None,
 ) -> Points | None:
-    """P_{h+1} of the states of a step from the points below, of height h; where `room` (states,) is given, those of
-    at most this weight, and None where there are too many: the points below are then in order of theirs."""
+    """P_{h+1} of the states of a step from the points below, of height h; if `room` (states,) is given, those of
+    at most this weight, and None if there are too many: the points below are then in order of theirs."""
     n = int(step.below.max(initial=-1)) + 1
     first = below.first(n)
     left = np.diff(first)[step.below[:, 0]]

@@ -31,7 +31,7 @@ class ShallowTreeSearch:
     """Best trees on sets of the rows of X (bool (rows, tests)) with `gain` (float64 (rows, classes)).
 
     `best(rows, depth)` gives (value, tests), tests int32 of shape (2^depth,) in heap order from
-    index 1, -1 where the node predicts. Of equal trees it keeps the one with fewer branch nodes,
+    index 1, -1 if the node predicts. Of equal trees it keeps the one with fewer branch nodes,
     then the first tests. Raises TimeLimitReached at the deadline (odtc.base.deadline).
     """
 
@@ -92,7 +92,7 @@ class ShallowTreeSearch:
 
     def pairs(self, rows) -> tuple[np.ndarray, np.ndarray]:
         """(value, below) of every test: what a tree of depth 2 is worth that asks it first, and the tests
-        of its children, -1 where they predict; from the gains of all pairs of tests."""
+        of its children, -1 if they predict; from the gains of all pairs of tests."""
         X, gain = self.X[rows], self.gain[rows]
         ones, zeros = self._sides(rows)
         F, K = ones.shape

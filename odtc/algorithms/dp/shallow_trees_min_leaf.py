@@ -1,4 +1,4 @@
-"""The best subtree of one or two levels for sets of rows, where a leaf costs its loss and a reward and holds rows
+"""The best subtree of one or two levels for sets of rows, if a leaf costs its loss and a reward and holds rows
 enough.
 
 The losses of the four sides of two tests are products of their columns and the losses of the rows. With two classes
@@ -14,7 +14,7 @@ class Subtrees:
     rows of
     the data of each. A leaf costs `reward` beside its loss and holds `least` rows of the data, and one at least.
     Costs nearer than
-    `near` are one. Sums are of type `kind`: float32 only where all of them are whole numbers that it holds."""
+    `near` are one. Sums are of type `kind`: float32 only if all of them are whole numbers that it holds."""
 
     def __init__(
         self, X: np.ndarray, loss: np.ndarray, copies: np.ndarray, reward: float, least: int, near: float, kind: type
@@ -30,7 +30,7 @@ class Subtrees:
         )
 
     def stumps(self, bits: np.ndarray, asked: np.ndarray, leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(cost, test) of the best stump for each line of bits, (paths, groups); test -1 where a leaf is as good."""
+        """(cost, test) of the best stump for each line of bits, (paths, groups); test -1 if a leaf is as good."""
         if not len(asked):
             return leaf, np.full(len(leaf), -1, np.int32)
         bits, X, K = bits.astype(self.kind), self.X[:, asked].astype(self.kind), self.loss.shape[1]
@@ -57,7 +57,7 @@ class Subtrees:
     ) -> tuple[float, np.ndarray]:
         """(cost, int32 (3,)) of the best subtree for these groups: its first test, of `asked`, and those of its left
         and
-        right side, of `then`; -1 where it predicts, all three where a leaf, which costs `leaf`, is as good."""
+        right side, of `then`; -1 if it predicts, all three if a leaf, which costs `leaf`, is as good."""
         tests = np.full(3, -1, np.int32)
         loss = self.loss[members]
         if leaf <= loss.min(axis=1).sum() + self.reward + self.near or not len(asked):
@@ -95,13 +95,13 @@ class Subtrees:
         return leaf, tests
 
     def _fit(self, ones: np.ndarray, all_: np.ndarray) -> np.ndarray:
-        """Where both sides have rows enough, at least one each."""
+        """Whether both sides have enough rows, at least one each."""
         least = max(1, self.least)
         return (ones >= least) & (all_ - ones >= least)
 
     def _tables(self, A, B, loss, copies) -> list:
         """(sums over the rows with 1 at A's test and at B's, sums over those with 1 at B's) of what a stump is
-        chosen by: with two classes their difference, else every class; and the rows where they are asked for."""
+        chosen by: with two classes their difference, else every class; and the rows if they are asked for."""
         columns = [loss[:, 0] - loss[:, 1]] if loss.shape[1] == 2 else [*loss.T]
         columns += [copies] if self.reward or self.least > 1 else []
         return [((A * weight[:, None]).T @ B, weight @ B) for weight in columns]

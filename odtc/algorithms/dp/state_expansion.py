@@ -58,7 +58,7 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
 def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, tail: int = 0) -> Graph:
     """The Graph of all trees of this depth, whose last `tail` levels above the leaves are folded: its
     last arcs cost the best subtrees of that height, so that it has depth - tail levels. Subtrees are
-    folded only where a leaf may have any rows: the tables of pairs do not count them."""
+    folded only if a leaf may have any rows: the tables of pairs do not count them."""
     if tail == 0:
         return generate(rows, depth, price, fold)
     if tail == 1:
@@ -68,7 +68,7 @@ def build_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True, t
 
 def build_valued_graph(rows: Rows, depth: int, price: float = 0.0, fold: bool = True) -> Graph:
     """The Graph of all trees of this depth down to the states with two levels left, whose `values` are
-    known; these may have no arcs. Where leaves must have more than one row, down to the leaves."""
+    known; these may have no arcs. If leaves must have more than one row, down to the leaves."""
     size = depth - 2
     if rows.least > 1:
         return generate(rows, depth, price, fold)
@@ -194,7 +194,7 @@ def state_sums(rows: Rows, level: Level) -> np.ndarray:
 
 
 def _expect_arcs(rows: Rows, now: dict, opened: np.ndarray) -> None:
-    """Raises ModelError where the arcs of a level would not fit, estimated by those of some of its states."""
+    """Raises ModelError if the arcs of a level would not fit, estimated by those of some of its states."""
     (n, F), level = rows.X.shape, now["path"].shape[1]
     what = f"level {level} of the dynamic program, {len(opened):,} states over {F:,} tests"
     if not table_fits(F, level + 1, 8 * rows.sums.shape[1]):

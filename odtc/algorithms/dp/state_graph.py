@@ -71,9 +71,9 @@ class Rows:
 class Level:
     """The states of one level and their arcs, state by state and test by test.
 
-    `cover` packs the rows of each state; `path` holds its tests as literals (test f: 2f where the
-    rows have a 0, 2f + 1 where they have a 1). `below` holds, per arc and side, the state of the
-    next level, -1 where that side stops at once (its cost is in `cost` then).
+    `cover` packs the rows of each state; `path` holds its tests as literals (test f: 2f if the
+    rows have a 0, 2f + 1 if they have a 1). `below` holds, per arc and side, the state of the
+    next level, -1 if that side stops at once (its cost is in `cost` then).
     """
 
     cover: np.ndarray  # uint8 (states, bytes)
@@ -112,7 +112,7 @@ class Level:
 
 
 def segment_minimum(values: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """The least of each run values[first[s]:first[s+1]]; infinity where the run is empty."""
+    """The least of each run values[first[s]:first[s+1]]; infinity if the run is empty."""
     out = np.full(len(first) - 1, np.inf)
     filled = first[1:] > first[:-1]
     if filled.any():
@@ -141,7 +141,7 @@ class Graph:
         return tuple(reversed(found[1:]))
 
     def best(self, j: int, state: int, arcs: slice) -> int | None:
-        """The first of the arcs of a state that begins a best tree, None where the best is to stop."""
+        """The first of the arcs of a state that begins a best tree, None if the best is to stop."""
         level = self.levels[j]
         if level.stop[state] <= self.values[j][state]:
             return None

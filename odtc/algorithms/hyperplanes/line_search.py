@@ -32,9 +32,11 @@ class LineSearch:
         self.gain[1, :n] = -self.gain[0, :n]
 
     def best(self, v: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, cost), float64 (lines,): for values float64 (rows,) and slopes float64 (lines, rows), where rows of
-        v + δ slope <= 0 go left, the δ of least cost of each line. Between two neighbouring changes of sides it is the
-        middle; changes too near to be told apart are one."""
+        """(δ, cost), float64 (lines,): the δ of least cost of each line, if rows of v + δ slope <= 0 go left.
+
+        `v` is float64 (rows,), `slopes` float64 (lines, rows). Between two neighbouring changes of sides δ is the
+        middle; changes too near to be told apart are one.
+        """
         m, n = slopes.shape
         at, code, change = (
             self.memory("at", m, n),
@@ -60,7 +62,7 @@ class LineSearch:
         key &= ~last
         key |= code
         at.sort(axis=1)
-        # What the first k changes cost beyond δ = -∞, where falling rows are right.
+        # What the first k changes cost beyond δ = -∞, at which falling rows are right.
         cost = self.memory("cost", m, n + 1, np.int64)
         cost[:, 0] = 0
         np.take(self.gain.ravel(), np.bitwise_and(key, last, out=code), out=change, mode="clip")

@@ -64,7 +64,7 @@ def _counts(dataset, of, n) -> np.ndarray:
 
 
 def _planes(weighed: LinearTerms, counts: np.ndarray, pool: int, seconds: float, seed: int, all_numbers: bool) -> list:
-    """At most `pool` splits that part the rows in different ways, none of a single feature where
+    """At most `pool` splits that part the rows in different ways, none of a single feature if
     `all_numbers` of it are tests already."""
     loss = counts.sum(axis=1, keepdims=True) - counts
     of_depth = []

@@ -22,7 +22,7 @@ PORTION = 0.9
 
 
 def tests(dataset, depth=4, samples=50, seed=0):
-    """(Threshold, False) in rising order, feature by feature; (Missing, True) where cells are missing, and the tests
+    """(Threshold, False) in rising order, feature by feature; (Missing, True) if cells are missing, and the tests
     of `onehot` for columns that are not numeric."""
     from sklearn.tree import DecisionTreeClassifier
 

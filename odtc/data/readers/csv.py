@@ -30,7 +30,7 @@ def read(path) -> pl.DataFrame:
 
 
 def _delimiter(path, text: str) -> str:
-    """A tab by suffix; in .csv a semicolon (or a tab) where the header has one and no comma."""
+    """A tab by suffix; in .csv a semicolon (or a tab) if the header has one and no comma."""
     if re.search(r"\.(tsv|tab)(\.gz)?$", str(path).lower()):
         return "\t"
     header = re.split("[\r\n]", re.sub(r'"[^"]*"', "", text[: 1 << 16]), maxsplit=1)[0]

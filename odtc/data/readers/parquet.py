@@ -10,7 +10,7 @@ SUMMARY = "Apache Parquet, with its own column types; category columns are categ
 
 
 def read(path) -> pl.DataFrame:
-    """The columns in their native types; raises DataError where the file is not whole Parquet."""
+    """The columns in their native types; raises DataError if the file is not whole Parquet."""
     try:
         # An open file instead of a path: polars would take "*" and "[" in a path for a pattern.
         with open(path, "rb") as stream:

@@ -62,7 +62,7 @@ def _blocks(model):
 
 
 def _write_entries(stream, names, columns, values, breaks):
-    """+ 3 x_1 - x_2 …, a new line before the entries where `breaks` holds."""
+    """+ 3 x_1 - x_2 …, a new line before the entries if `breaks` holds."""
     table, code = number_table(values, _signed)
     start = np.where(breaks, np.uint8(ord("\n")), np.uint8(ord(" ")))[:, None]
     stream.write(lines(start, " ", gather(table, code), " ", gather(names, columns)))

@@ -34,7 +34,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the file is cut off, or a line is not index, name, value and cost."""
+    """Raises SolutionError if the file is cut off, or a line is not index, name, value and cost."""
     header = HEADER.match(data)
     if not header:
         known = ", ".join(CBC_FILE)
@@ -74,7 +74,7 @@ def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None
 
 
 def _first_column(index: np.ndarray) -> int:
-    """The line at which the columns begin: where the rows come first, 0 ... m - 1, that of the second 0."""
+    """The line at which the columns begin: if the rows come first, 0 ... m - 1, that of the second 0."""
     again = np.flatnonzero(index == 0)
     if len(again) < 2:
         if len(np.unique(index)) < len(index):

@@ -42,7 +42,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the file is cut off, or a place is missing or comes twice."""
+    """Raises SolutionError if the file is cut off, or a place is missing or comes twice."""
     header = HEADER.match(data)
     if not header:
         raise SolutionError(

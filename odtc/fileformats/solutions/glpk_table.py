@@ -38,7 +38,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the file is cut off, is of an LP, or a line is not one of the table."""
+    """Raises SolutionError if the file is cut off, is of an LP, or a line is not one of the table."""
     header, columns = HEADER.match(data), COLUMNS.search(data)
     if not header or not columns or not data.rstrip().endswith(b"End of output"):
         raise cut_off("the number of columns, their table and 'End of output'")

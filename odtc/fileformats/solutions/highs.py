@@ -31,7 +31,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the file is cut off or a line is not a name and a number."""
+    """Raises SolutionError if the file is cut off or a line is not a name and a number."""
     header = HEADER.match(data)
     if not header:
         raise cut_off("'Model status', its words, '# Primal solution values' and whether they are feasible")
@@ -47,7 +47,7 @@ def read(data: bytes) -> RawPoint:
     names, values = table(data, found.end(), end, 3 if sparse else 2, "the columns")[:2]
     if len(names) != abs(count):
         raise cut_off(f"{abs(count)} columns, as the file announces", str(len(names)))
-    # The rows are not used, but where they are not whole the file is not.
+    # The rows are not used, but if they are not whole the file is not.
     rows = ROWS.match(data, end)
     if not data.endswith(b"\n") or not sparse and (not rows or data.count(b"\n", rows.end()) < int(rows[1])):
         raise cut_off("whole lines to the end and every row that the file announces")

@@ -31,7 +31,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the file is cut off or a line is not one of the table."""
+    """Raises SolutionError if the file is cut off or a line is not one of the table."""
     header = HEADER.match(data)
     rows = data.find(ROWS, header.end() - 1)
     end = END.search(data, rows) if rows >= 0 else None

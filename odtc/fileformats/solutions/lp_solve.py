@@ -26,7 +26,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the output is cut off or a line is not a name and a number."""
+    """Raises SolutionError if the output is cut off or a line is not a name and a number."""
     objective = OBJECTIVE.search(data)
     words = WORDS.search(data, 0, objective.start() if objective else len(data))
     status = LP_SOLVE[words[1].decode().lower()] if words else Termination.OPTIMAL

@@ -34,7 +34,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """`termination` is None where the file holds no status. Raises SolutionError for another line, and
+    """`termination` is None if the file holds no status. Raises SolutionError for another line, and
     for a last line that does not end."""
     begin = COMMENTS.match(data).end()
     found, word = OBJECTIVE.search(data, 0, begin), WORD.search(data, 0, begin)

@@ -1,6 +1,6 @@
 """The solution file of SCIP: `name value (obj:c)`, with the columns at 0 left out.
 
-SCIP documentation, SCIPprintSol; read as a start after the model, where what is missing is 0.
+SCIP documentation, SCIPprintSol; read as a start after the model; a column that is missing is 0.
 """
 
 import re
@@ -30,7 +30,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where the file is cut off, or a line is not a name, a number and its cost."""
+    """Raises SolutionError if the file is cut off, or a line is not a name, a number and its cost."""
     header = HEADER.match(data)
     status = SCIP.get(header[1].decode("utf-8").strip().lower(), Termination.UNKNOWN) if header[1] else None
     if header[2] or status in NO_POINT:  # of an unbounded model it writes "+infinity"

@@ -1,6 +1,6 @@
 """The .slx file of Xpress, solution and start: ` C name value` between NAME and ENDATA.
 
-Xpress Optimizer reference manual, writeSlxSol and readSlxSol. It holds no status, and where the
+Xpress Optimizer reference manual, writeSlxSol and readSlxSol. It holds no status, and if the
 search found nothing it holds the linear relaxation: only the log tells (`has_point` of the solver).
 """
 
@@ -27,7 +27,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError where ENDATA is missing or a line is not C, a name and a number."""
+    """Raises SolutionError if ENDATA is missing or a line is not C, a name and a number."""
     end = END.search(data, max(0, len(data) - 20))
     if not end:
         raise cut_off("ENDATA at the end")

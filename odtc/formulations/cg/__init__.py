@@ -11,7 +11,7 @@ odtc.formulations.cg.decision_paths:
 
 The ends e are the nodes `tail` levels above the leaves, and a column holds the best subtree below its
 end; with tail=0 they are the leaves, as printed. A path may stop at a node that does not branch. A
-file holds the columns that there are: all where they are few, else those that `odtc build` generates
+file holds the columns that there are: all if they are few, else those that `odtc build` generates
 in some rounds or `odtc fit` left in STEM.columns.json. It has the optimum over its columns; `odtc fit`
 generates until no column is worth it, and says over which splits its tree is the best.
 """
@@ -69,7 +69,7 @@ class Params:
     splits: str = parameter(
         "auto",
         "what the nodes may ask: all tests; those that threshold sampling finds for each node, or for any (pooled); "
-        "auto: all where they are few, else pooled",
+        "auto: all if they are few, else pooled",
         choices=("auto", "all", "sampled", "pooled"),
     )
     q: int = parameter(100, "threshold sampling keeps the q most frequent tests of a node, of the root all", least=1)
@@ -79,14 +79,14 @@ class Params:
         "levels above the leaves at which paths end (0: at the leaves, as printed; auto: 2, at depth 2 one)",
         choices=("auto", "0", "1", "2"),
     )
-    exact: bool = parameter(False, "fit: branch and price, where the relaxation leaves a gap")
+    exact: bool = parameter(False, "fit: branch and price, if the relaxation leaves a gap")
     reward: float = parameter(
         0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0, below=float("inf")
     )
     n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
     columns: str = parameter(
         "auto",
-        "auto (all where they are few, else generated), all, start (of a first tree), or a file STEM.columns.json",
+        "auto (all if they are few, else generated), all, start (of a first tree), or a file STEM.columns.json",
     )
     rounds: int = parameter(20, "of column generation, for a file", least=0)
     mip: bool = parameter(
@@ -171,7 +171,7 @@ def _asked(columns: Columns) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     """A tree of the columns that costs no more: without what no row needs, with the best subtrees below the ends;
-    where its paths are no columns, the best tree of the columns."""
+    if its paths are no columns, the best tree of the columns."""
     columns, encoded, least = columns_of(problem), problem.encoded, problem.params.n_min
     paths, heap = columns.paths, settle(heap.test, encoded)
     test = columns_asked(paths, (with_min_leaf_rows(heap, encoded, least) if least > 1 else heap).test)
@@ -300,7 +300,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
 
 
 def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:
-    """The last master by a solver, from the best tree on: its point and its tree, where that is better."""
+    """The last master by a solver, from the best tree on: its point and its tree, if that is better."""
     found = solve(model, start=x)
     tree = decode(problem, model.split(found.x)) if found.has_solution else heap
     return (complete(problem, model, tree), tree) if objective(problem, tree) < objective(problem, heap) else (x, heap)

@@ -7,7 +7,7 @@ solved in every round, over all paths whose cost is known, by dynamic programmin
 Lagrange. A path through which no tree can be better than the best so far is asked for no more. Work is
 counted and not timed, so that the same data take the same way.
 
-Where the relaxation is solved and leaves a gap, `exact` branches: of the splits that a node asks in
+If the relaxation is solved and leaves a gap, `exact` branches: of the splits that a node asks in
 fractions, half of their ρ is forbidden on either side.
 """
 
@@ -122,7 +122,7 @@ class BranchAndPrice:
         self.bound = max(self.bound, min(self._rounded(least), self.upper))
 
     def _rounded(self, bound: float) -> float:
-        """Every cost is a whole number of units where all losses are."""
+        """Every cost is a whole number of units if all losses are."""
         return float(np.ceil(bound - NEGATIVE)) if self.paths.whole and np.isfinite(bound) else bound
 
     def _check(self) -> float | None:
@@ -182,7 +182,7 @@ class BranchAndPrice:
 
     def _evaluate(self, priced: dict, least: dict[int, np.ndarray]) -> int:
         """Evaluates paths of about WORK multiplications: those whose bound asks for it, the most promising first;
-        where these are few, also others that a better tree may have. How many of the first there were."""
+        if these are few, also others that a better tree may have. How many of the first there were."""
         paths, chosen, asked = self.paths, {}, 0
         for e, one in priced.items():
             most = max(1, int(WORK / len(least) / paths.work(e)))
@@ -206,7 +206,7 @@ class BranchAndPrice:
         return self.columns.add_tree(self.best)
 
     def _branches(self, allowed: Allowed) -> list[Allowed]:
-        """Two parts of the splits of the first node that asks in fractions; none where none does."""
+        """Two parts of the splits of the first node that asks in fractions; none if none does."""
         for j, rho in (self.relaxed.rho if self.relaxed else {}).items():
             if rho.max() < 1 - SURE:
                 mask = allowed.get(j, np.ones(len(rho), bool))

@@ -2,7 +2,7 @@
 
 A column is (end, node, number): the path of that number to `node` of odtc.formulations.cg.decision_paths, which is
 the end itself,
-or a node above it where the path stops. With a path come those that stop at a node on its way, so that
+or a node above it if the path stops. With a path come those that stop at a node on its way, so that
 a tree of columns whose needless branch nodes are dropped is a tree of columns again.
 """
 
@@ -194,8 +194,8 @@ def read_pool(path, encoded: Encoded, depth: int, tail: int) -> ColumnPool:
 
 
 def follow_tree(paths: Paths, test: np.ndarray):
-    """(node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or where
-    the tree predicts; `whole` is False where it asks on, but what is no path."""
+    """(node, number, whole) where each path of a tree (columns of paths.X, heap order) stops: at an end, or if
+    the tree predicts; `whole` is False if it asks on, but what is no path."""
     stack = [(1, 0)]
     while stack:
         t, number = stack.pop()
@@ -211,7 +211,7 @@ def follow_tree(paths: Paths, test: np.ndarray):
 
 
 def columns_asked(paths: Paths, test: np.ndarray) -> np.ndarray:
-    """The tests of an encoding as columns of paths.X: -1 where none is asked, -2 where none of these."""
+    """The tests of an encoding as columns of paths.X: -1 if none is asked, -2 if none of these."""
     known = {int(test): at for at, test in enumerate(paths.tests)} | {-1: -1}
     return np.array([known.get(one, -2) for one in test.tolist()], np.int32)
 
@@ -291,7 +291,7 @@ class Columns:
         return len(self.keys) - before
 
     def of_tree(self, test: np.ndarray) -> list[int] | None:
-        """The columns of a tree, None where one is not there."""
+        """The columns of a tree, None if one is not there."""
         found = []
         for t, number, whole in follow_tree(self.paths, test):
             up = self.paths.depth - t.bit_length() + 1

@@ -52,7 +52,7 @@ class Paths:
 
     A leaf costs its loss and `reward`, which an empty one does not (Firat et al., appendix A.0.2), and
     holds `least` rows of the data or none (A.0.3). Costs are in units of `unit`. Raises ChoiceError
-    where the paths are more than can be held, or where there are fewer than `least` rows.
+    if the paths are more than can be held, or if there are fewer than `least` rows.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Paths:
         return found
 
     def find(self, t: int, way) -> int | None:
-        """The number of the path to node t with these splits; None where there is no such path."""
+        """The number of the path to node t with these splits; None if there is no such path."""
         number, height = 0, t.bit_length() - 1
         if len(way) != height:
             return None
@@ -184,7 +184,7 @@ class Paths:
     def give(self, e: int, number: int, below: np.ndarray) -> None:
         """Sets what a path costs with this subtree, which may not be the best: `low` stays, so that `evaluate` looks
         for
-        it. Does nothing where the best is known, or where a leaf has too few rows."""
+        it. Does nothing if the best is known, or if a leaf has too few rows."""
         if self.known(e, number):
             return
         members = np.flatnonzero(self.bits(self.reached[e].rows[number : number + 1])[0])
@@ -233,7 +233,7 @@ class Paths:
         return self.sums(rows, self.loss.min(axis=1, keepdims=True))[:, 0] + self.reward
 
     def evaluate(self, wanted: dict[int, np.ndarray]) -> None:
-        """Finds what these paths cost, {end: numbers}; ends side by side where there are threads for them."""
+        """Finds what these paths cost, {end: numbers}; ends side by side if there are threads for them."""
         jobs = [(e, new) for e, some in wanted.items() if len(new := some[~self.known(e, some)])]
         if self.threads > 1 and len(jobs) > 1:
             with ThreadPoolExecutor(self.threads) as pool:

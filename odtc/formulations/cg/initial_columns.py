@@ -2,7 +2,7 @@
 
 All tests of the encoding, or threshold sampling (odtc.formulations.cg.threshold_sampling) per node or for all nodes
 together; all
-paths where they are few, the paths of a first tree and some rounds of generation, a file, or the text
+paths if they are few, the paths of a first tree and some rounds of generation, a file, or the text
 that a manifest holds. Firat et al. (2020), section 5.
 """
 
@@ -31,7 +31,7 @@ def tail_of(problem: Problem) -> int:
 
 
 def prepared(problem: Problem) -> Problem:
-    """The problem with its columns in its parameters, where they come from a file or take a search: so the
+    """The problem with its columns in its parameters, if they come from a file or take a search: so the
     manifest holds them, and nothing is searched for again."""
     params, given = problem.params, problem.params.columns
     if given.startswith(MARK) or given == "all" or given == "auto" and is_small(problem):

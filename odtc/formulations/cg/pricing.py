@@ -32,7 +32,7 @@ class Duals:
 
 @dataclass(frozen=True)
 class PricedEnd:
-    """Of one end: the reduced costs of its paths, float64 (paths,), where a cost is not known a bound; and the
+    """Of one end: the reduced costs of its paths, float64 (paths,), a bound if a cost is not known; and the
     least of those that stop above it, with (node, number)."""
 
     full: np.ndarray
@@ -47,7 +47,7 @@ class PricedEnd:
 def price(
     paths: Paths, duals: Duals, e: int, allowed: Allowed | None = None, cost: np.ndarray | None = None
 ) -> PricedEnd:
-    """The reduced costs of all paths to an end, by `cost` (paths,) or the bounds of `paths`; inf where one
+    """The reduced costs of all paths to an end, by `cost` (paths,) or the bounds of `paths`; inf if one
     asks what is not allowed."""
     depth, gamma, alpha = paths.depth, duals.gamma[e], float(duals.alpha[e - paths.ends[0]])
     allowed = allowed or {}
@@ -77,7 +77,7 @@ def _may(allowed: Allowed, node: int, place) -> np.ndarray:
 
 
 def _paid(paths: Paths, places: np.ndarray, gamma, e: int, allowed: Allowed) -> np.ndarray:
-    """Σ_j γ_{e,j,s_j(p)}; -inf where a split is not allowed."""
+    """Σ_j γ_{e,j,s_j(p)}; -inf if a split is not allowed."""
     total = np.zeros(len(places))
     for level in range(places.shape[1]):
         node = e >> paths.depth - level
@@ -121,7 +121,7 @@ def subtree_values(paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed |
 
 
 def _both(paths: Paths, found, t: int, allowed: Allowed) -> np.ndarray:
-    """(paths, splits): what both sides cost together; inf where a split parts no rows, or is not allowed."""
+    """(paths, splits): what both sides cost together; inf if a split parts no rows, or is not allowed."""
     child = paths.child[t]
     both = found[2 * t][child[..., 0]] + found[2 * t + 1][child[..., 1]]
     if t in allowed:
@@ -153,7 +153,7 @@ def tree_costs_through(
 
 
 def best_tests(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None) -> np.ndarray:
-    """The tests of the tree that `values` found, int32 in heap order, as columns of paths.X; -1 where it predicts."""
+    """The tests of the tree that `values` found, int32 in heap order, as columns of paths.X; -1 if it predicts."""
     test, stack = np.full(2 ** (paths.topology.depth + 1), -1, np.int32), [(1, 0)]
     while stack:
         t, number = stack.pop()

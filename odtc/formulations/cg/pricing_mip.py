@@ -13,7 +13,7 @@ is predicted k. The split "none" sends every row left.
          u_{l,none} ≤ u_{l+1,none}, and so on below                                       a path stops but once
          Σ_tk z_rtk = y_mr;   z_rtk ≤ w_tk;   Σ_{t left of s, k} z_rtk ≤ Σ_{a: r goes left} v_sa, mirrored
 
-Rows that the splits treat alike are one. Where a leaf has a price or a least number of rows, s_t says that
+Rows that the splits treat alike are one. If a leaf has a price or a least number of rows, s_t says that
 it is used (appendix A). A split that parts no rows would be cheaper than (16) can forbid: it is excluded.
 """
 
@@ -54,7 +54,7 @@ def pricing_model(paths: Paths, duals: Duals, e: int) -> Model:
     m.constant(-unit * float(duals.alpha[e - paths.ends[0]] + (beta.sum() if not levels else 0.0)))
 
     def goes(j, side):
-        """(rows, columns of the node) where the row goes to this side; none goes left."""
+        """Whether the row goes to this side: bool (rows, columns of the node); "none" goes left."""
         at, a = np.nonzero(paths.X[:, paths.splits[j]] == bool(side))
         if side:
             return at, a

@@ -8,7 +8,7 @@
 
 Numbers are those of Firat et al. (2020), section 4.1, with ends e for the leaves
 (odtc.formulations.cg.decision_paths). For a
-also stands "none", by which a path stops. Rows (5) are implied where x is whole (Patel, Desaulniers &
+also stands "none", by which a path stops. Rows (5) are implied if x is whole (Patel, Desaulniers &
 Lodi 2024), so they are cuts: they come when they are violated. Each simplex goes on from the last basis.
 """
 
@@ -137,7 +137,7 @@ class RestrictedMaster:
         self.n_columns += n
 
     def solve(self, seconds: float | None = None) -> RelaxedPoint | None:
-        """The optimum over the columns that there are now; None where the time came first. Raises SolverError."""
+        """The optimum over the columns that there are now; None if the time came first. Raises SolverError."""
         self._add_columns()
         # The clock of HiGHS runs on from one call to the next.
         self.h.setOptionValue("time_limit", 1e30 if seconds is None else self.h.getRunTime() + max(0.01, seconds))
@@ -151,7 +151,7 @@ class RestrictedMaster:
             return None
         if status != "kOptimal":
             raise SolverError(
-                f"HiGHS ends the relaxation of the master as {status}, where an optimum exists; please report it"
+                f"HiGHS ends the relaxation of the master as {status}, but an optimum exists; please report it"
             )
         point = self.h.getSolution()
         x, dual, paths = np.array(point.col_value), np.array(point.row_dual), self.paths

@@ -14,7 +14,7 @@ depth or less is represented, if its leaves hold n_min rows. What differs from t
 * left and right are two rows per row of data and node for all leaves below together, not one per
   leaf and kind of feature, and the differences g⁺ and g⁻ are eliminated;
 * a node may ask nothing (d = 0) and send every row left, as in OCT to the right;
-* errors are priced, L_l by the cost of each class where the label of l is predicted.
+* errors are priced, L_l by the cost of each class if the label of l is predicted.
 
 The index of discrimination, with ŷ the class that a row is predicted and P by weight
 (odtc.formulations.fair.discrimination):
@@ -81,7 +81,7 @@ def build(problem: Problem) -> Model:
         v = m.columns("v", Axis("profile", len(profiles)), node, integer=True)
     if len(x.owner):
         s = m.columns("s", node, level, integer=True)
-    w = m.columns("w", row, node, integer=True)  # whole where p, v and s are, but SCIP 10.0 gave points that are not
+    w = m.columns("w", row, node, integer=True)  # whole if p, v and s are, but SCIP 10.0 gave points that are not
     z = m.columns("z", row, leaf, role=Role.ROUTE)
     c = m.columns("c", leaf, klass, role=Role.LABEL, integer=True)
     count, loss = leaf_loss.columns(m, encoded, leaf, klass)
@@ -263,7 +263,7 @@ def _kinds(encoded) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast | None:
-    """What ρ prices, None where nothing; raises ChoiceError where no group is named, or one that is none."""
+    """What ρ prices, None if nothing; raises ChoiceError if no group is named, or one that is none."""
     rho, group, index = problem.params.rho, problem.params.group, problem.params.index
     if rho and not group:
         raise ChoiceError(f"expected group=COLUMN, the protected column, with rho={rho:g}; add -p group=COLUMN")

@@ -1,4 +1,4 @@
-"""Which nodes branch in a model that has a column d_t for it, where a tree may predict above its last level."""
+"""Which nodes branch in a model that has a column d_t for it, if a tree may predict above its last level."""
 
 from odtc.model.blocks import Block
 from odtc.model.builder import ModelBuilder

@@ -1,7 +1,7 @@
 """Sums over tests that depend on how a row answers them, as about one entry per original feature.
 
-Models of trees over binary tests sum, for each row i, one value per test f: v_f0 where the row
-answers it with 0, v_f1 where with 1. Written by tests, that is an entry for each test. But rows answer
+Models of trees over binary tests sum, for each row i, one value per test f: v_f0 if the row
+answers it with 0, v_f1 if with 1. Written by tests, that is an entry for each test. But rows answer
 all tests of one feature in few ways, here "kinds": a level in a way of its own, thresholds θ_1 < … < θ_T
 in one of T + 1, because a number above θ_r is above all before. Let x̄ be the answers of a usual row, in
 every feature of the kind that most rows have. Written by features,
@@ -31,7 +31,7 @@ Entries = Iterator[tuple[np.ndarray, Cells, float]]  # rows, columns and coeffic
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, where
+    """The kinds of some rows. Steps lead from kind to kind, away from the usual one of each feature, if
     `answers` are those of the usual row; on step s, behind step parent[s] (-1: the usual kind), the
     answers to the tests of `moves` = (step, test, sign) become 1 (sign 1) or 0 (-1)."""
 
@@ -62,11 +62,11 @@ class Kinds:
         return cls(usual, np.array(parent, int), tuple(np.hstack(moves)), tuple(np.hstack(unusual)))
 
     def nnz(self, moved: int) -> int:
-        """Entries of the rows that define u and s, where a test has `moved` values (v_f0, v_f1, or one that is 0)."""
+        """Entries of the rows that define u and s, if a test has `moved` values (v_f0, v_f1, or one that is 0)."""
         return 1 + len(self.answers) + len(self.parent) + int((self.parent >= 0).sum()) + moved * len(self.moves[0])
 
     def climb(self, change: np.ndarray) -> np.ndarray:
-        """The values of s, (…, steps), where an answer of 1 in place of 0 is worth `change` (…, tests)."""
+        """The values of s, (…, steps), if an answer of 1 in place of 0 is worth `change` (…, tests)."""
         step, test, sign = self.moves
         value = np.zeros((*change.shape[:-1], len(self.parent)))
         np.add.at(value, (..., step), change[..., test] * sign)
@@ -207,7 +207,7 @@ def _kinds(X: np.ndarray, nested: bool):
 
 
 def _firsts(kinds) -> list[int]:
-    """The place of the first step of each, where the steps of all stand in a line."""
+    """The place of the first step of each, with the steps of all in one line."""
     return np.cumsum([0, *(len(one.parent) for one in kinds[:-1])]).tolist()
 
 

@@ -62,7 +62,7 @@ def rows(
     of: np.ndarray | None = None,
 ) -> None:
     """N, the label of each leaf (of one that is not `used`: none) and L; `of` is the row of z of each row of
-    the encoding, where it is another."""
+    the encoding, if it is another."""
     (weight, cost, _, _), (leaf, klass) = whole_costs(encoded), c.axes
     L, k, of = nodes(z), np.arange(klass.size), np.arange(encoded.n_rows) if of is None else of
     t, heavy = L[:, None], np.flatnonzero(weight)[:, None]
@@ -86,7 +86,7 @@ def rows(
 
 
 def values(encoded: Encoded, z: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
-    """{block: values} of c, N and L where row i of the encoding ends in the leaves z[i], bool (rows, leaves), and
+    """{block: values} of c, N and L if row i of the encoding ends in the leaves z[i], bool (rows, leaves), and
     these are labelled `label`, int (leaves,), -1 for not at all."""
     (weight, cost, _, _), k = whole_costs(encoded), np.arange(len(encoded.classes))
     count, c = z.T @ (weight[:, None] * (encoded.y[:, None] == k)), label[:, None] == k

@@ -21,8 +21,7 @@ SURE = 1e-3  # a column this near to a whole number means it
 
 def choice_rows(m: ModelBuilder, tree: CompleteTree, b: Block, w: Block | None, full: bool, stump: bool) -> None:
     """Each branch node asks one test or, unless the tree is `full`, predicts one class; each leaf predicts one
-    class, but
-    where p says so (`stump`)."""
+    class. A stump may predict one class in place of its test (`stump`)."""
     B, L, f = tree.branch_nodes[:, None], tree.leaves[:, None], np.arange(b.axes[1].size)
 
     # Σ_f b_tf + Σ_k w_tk = 1                          t ∈ B                            (1.2), (8.3)
@@ -59,14 +58,14 @@ def point_of(problem: Problem, heap: HeapTree, label: np.ndarray, stump: bool) -
 
 
 def tests_at_nodes(problem: Problem, point: dict[str, np.ndarray]) -> np.ndarray:
-    """The test of each node in heap order, -1 where it predicts; at a fractional point the likeliest."""
+    """The test of each node in heap order, -1 if it predicts; at a fractional point the likeliest."""
     b, test = point["b"], np.full(2 ** (problem.topology.depth + 1), -1, np.int32)
     test[problem.topology.branch_nodes] = np.where(b.sum(axis=1) > 0.5, b.argmax(axis=1), -1)
     return test
 
 
 def tree_of(problem: Problem, point: dict[str, np.ndarray], label: np.ndarray, stump: bool) -> HeapTree:
-    """The tree of a point. Where columns are continuous, so may be what they say: a leaf without a sure label
+    """The tree of a point. If columns are continuous, so may be what they say: a leaf without a sure label
     gets the one that costs least, and a bottom node that mixes tests the best of all (or none) for the
     rows that come to it, which costs no more than the mix."""
     tree, encoded, test = problem.topology, problem.encoded, tests_at_nodes(problem, point)

@@ -15,7 +15,7 @@ h·x <= g. `literal` writes (1a)-(1k) as printed. The form that solves has the s
 
 With `categories=sets` a node may ask a set of levels of one category in place of a hyperplane over the numbers:
 (8a)-(8d); (1f) and the norm are over the numbers alone, and (8e) is left out, as it would bound h at all other
-nodes while h = g = 0 is there to take where a category is asked. Unseen and missing levels go right.
+nodes while h = g = 0 is there to take if a category is asked. Unseen and missing levels go right.
 
 A tree is represented if each node's rows can be parted so by ε, no value of v beyond 1. Decoding reads h, g and
 the sets alone: rows go where they say, and each leaf takes the label that costs least.
@@ -66,7 +66,7 @@ class Params:
         0.0, "margin ε; 0: half of that of a quick search's tree, between 0.0001 and 0.01", least=0, below=1
     )
     alpha1: float = parameter(
-        1000.0, "price α1 of a unit of missing margin, where margins are soft", least=0, below=float("inf")
+        1000.0, "price α1 of a unit of missing margin, if margins are soft", least=0, below=float("inf")
     )
     alpha2: float = parameter(0.0, "price α2 of the 1-norm of the hyperplanes", least=0, below=float("inf"))
     M: float = parameter(
@@ -194,7 +194,7 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that no hyperplane of this margin can take; or, where that costs more, CART's
+    """The tree without the branch nodes that no hyperplane of this margin can take; or, if that costs more, CART's
     without them, or the tree that the margin was taken from."""
     form, encoded = Form.of(problem), problem.encoded
 
@@ -228,7 +228,7 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 def misrouted(problem: Problem, point: dict[str, np.ndarray]) -> float:
     """The weight of the rows that the point's routes send elsewhere than its own hyperplanes and sets do: rows
-    within the solver's tolerance, or on a hyperplane, where a soft margin lets them choose."""
+    within the solver's tolerance, or on a hyperplane, if a soft margin lets them choose."""
     return Form.of(problem).misrouted(point)
 
 

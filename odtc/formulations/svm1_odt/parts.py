@@ -66,7 +66,7 @@ class Form:
     # What is built.
 
     def planes(self, m: ModelBuilder, node: Axis, scale: float = 1.0) -> list[tuple[Block, float]]:
-        """The columns h with their signs: h⁺ and h⁻ where the norm has a price, else h itself."""
+        """The columns h with their signs: h⁺ and h⁻ if the norm has a price, else h itself."""
         if not self.weighed.n:
             return []
         term, price = Axis("term", self.weighed.n), self.a2 * scale
@@ -149,7 +149,7 @@ class Form:
 
     def asked(self, rows: np.ndarray, left: np.ndarray, safely: bool = False):
         """(h, g, None) of the cheapest hyperplane that parts these rows so, or (0, 0, (number of the category,
-        its levels that go left)) where a set of levels does for less; None where none does, or none `safely`: so
+        its levels that go left)) if a set of levels does for less; None if none does, or none `safely`: so
         that a solver's tolerance does not part them otherwise."""
         found = self._plane(rows, left, safely)
         free = found is not None and not self.a2 and (not self.soft or self._missed(*found, rows, left).sum() == 0)
@@ -184,7 +184,7 @@ class Form:
         return np.maximum(0.0, self.eps - (g - self.weighed.Z[rows] @ h) * np.where(left, 1.0, -1.0))
 
     def cost(self, heap: HeapTree, t: int) -> float:
-        """What the hyperplane of node t costs; raises TreeError where none of the margin parts its rows."""
+        """What the hyperplane of node t costs; raises TreeError if none of the margin parts its rows."""
         found = self.node(heap, t)
         if found is None:
             raise self._refused(heap, t)

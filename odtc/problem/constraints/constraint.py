@@ -68,7 +68,7 @@ class Constraint:
         return f"{self}: the tree has {value:.10g}" if self.op else f"{self}: broken {value:.10g} times"
 
     def keyed(self, *keys: str) -> list[str]:
-        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError where they are
+        """The values of the arguments KEY=VALUE, one for each of these keys; raises ChoiceError if they are
         others."""
         found = dict(arg.partition("=")[::2] for arg in self.args)
         found = {key.strip(): value.strip() for key, value in found.items()}
@@ -133,7 +133,7 @@ def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
 
 
 def built(problem: Problem) -> Model:
-    """The formulation's model with the rows of the problem's constraints. Raises ChoiceError where the
+    """The formulation's model with the rows of the problem's constraints. Raises ChoiceError if the
     formulation has not the columns that one speaks of."""
     model = replace(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
@@ -192,7 +192,7 @@ def broken(problem: Problem, heap: HeapTree) -> list[tuple[Constraint, float]]:
 
 
 def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
-    """A tree that keeps all constraints, made of this one; None where no kind knows how to."""
+    """A tree that keeps all constraints, made of this one; None if no kind knows how to."""
     for _ in range(1 + 2 * len(problem.constraints)):  # what mends one may break another
         wrong = broken(problem, heap)
         if not wrong:
@@ -209,14 +209,14 @@ BRANCHING: Needs = ((Need(Role.SPLIT, "branch_nodes"),), *ASKING)
 
 
 def asking(problem: Problem, model: Model) -> Block:
-    """The columns b[node, test], or where thresholds have columns of their own b[node, scale], of which one
-    is 1 where the node branches."""
+    """The columns b[node, test], or if thresholds have columns of their own b[node, scale], of which one
+    is 1 if the node branches."""
     tests = columns(problem, model, Role.BRANCH, "branch_nodes")
     return tests if tests is not None else columns(problem, model, Role.FEATURE, "branch_nodes")
 
 
 def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
-    """Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most where no column d says that t branches."""
+    """Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most if no column d says that t branches."""
     d = columns(problem, model, Role.SPLIT, "branch_nodes")
     m.add(m.rows(name, upper=most)[()], (d if d is not None else asking(problem, model)).all())
 
@@ -224,8 +224,8 @@ def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str,
 def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
     """Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
 
-    `group` (tests or scales,) numbers what is to be counted once, from 0. Where y is integer, as many are 1 as
-    may be: CBC 2.10 ends in an error where it turns Σ y ≤ 1 into an equation by itself and has a start.
+    `group` (tests or scales,) numbers what is to be counted once, from 0. If y is integer, as many are 1 as
+    may be: CBC 2.10 ends in an error if it turns Σ y ≤ 1 into an equation by itself and has a start.
     """
     b, n = asking(problem, model), int(group.max()) + 1
     whole, fill = _chooses(model, b), min(most, n)
@@ -314,7 +314,7 @@ def least_rows(problem: Problem) -> int:
 
 
 def most_branch_nodes(problem: Problem) -> int | None:
-    """The branch nodes that a tree may have, None where no constraint says so."""
+    """The branch nodes that a tree may have, None if no constraint says so."""
     most = {"branch_nodes": 0, "leaves": 1}
     bounds = [int(given.bound) - most[given.name] for given in problem.constraints if given.name in most]
     return min(bounds) if bounds else None

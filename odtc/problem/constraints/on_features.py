@@ -41,7 +41,7 @@ def named(encoded: Encoded, given: Constraint, count: int | None = None) -> list
 
 
 def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
-    """The feature of this name; raises ChoiceError where there is none."""
+    """The feature of this name; raises ChoiceError if there is none."""
     names = [feature.name for feature in encoded.features]
     if name not in names:
         raise ChoiceError(
@@ -52,7 +52,7 @@ def feature_of(encoded: Encoded, given: Constraint, name: str) -> int:
 
 
 def asked(encoded: Encoded, heap: HeapTree) -> np.ndarray:
-    """int64 (2^(D+1),): the feature that each node asks, -1 where it asks none."""
+    """int64 (2^(D+1),): the feature that each node asks, -1 if it asks none."""
     return np.array([heap.split(t, encoded)[0].features[0] if heap.test[t] >= 0 else -1 for t in range(len(heap.test))])
 
 

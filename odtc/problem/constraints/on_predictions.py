@@ -6,9 +6,9 @@ A kind of constraint says so by `answers(encoded, given) -> [(coef, upper)]`, co
 from here what is then the same for all such kinds: which columns they need, the rows over them, and how a tree is
 mended. Rows of data count by their weight, as errors do, and the weight of an encoded row is that of all its copies.
 
-Where a formulation only counts which rows are right (and may withhold some of these), a line is written
+If a formulation only counts which rows are right (and may withhold some of these), a line is written
 over `right_i`: exact if all wrong classes of a row have one coefficient, and no row's being right breaks it.
-Where it says in which leaf a row ends (z_it), and what the leaf predicts (c_tk), the product has own columns v:
+If it says in which leaf a row ends (z_it), and what the leaf predicts (c_tk), the product has own columns v:
 
     v_tk ≥ Σ_i coef_ik z_it - U_k (1 - c_tk),   v_tk ≥ -D_k c_tk,   Σ_tk v_tk ≤ upper
     U_k = Σ_i max(coef_ik, 0),   D_k = Σ_i max(-coef_ik, 0)
@@ -55,7 +55,7 @@ KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
 
 @dataclass(frozen=True)
 class Line:
-    """Σ_{i,k} coef_ik [row i is predicted k] ≤ upper; whole numbers where the weights have a unit, so that no
+    """Σ_{i,k} coef_ik [row i is predicted k] ≤ upper; whole numbers if the weights have a unit, so that no
     tolerance lets a tree pass that breaks it by a row."""
 
     coef: np.ndarray  # float64 (rows, classes)
@@ -64,7 +64,7 @@ class Line:
 
     @cached_property
     def right(self) -> tuple[float, np.ndarray] | None:
-        """(constant, float64 (rows,)): the same sum as constant + Σ_i right_i [row i is right]; None where it matters
+        """(constant, float64 (rows,)): the same sum as constant + Σ_i right_i [row i is right]; None if it matters
         which wrong class a row is predicted."""
         wrong = np.arange(self.coef.shape[1]) != self.y[:, None]
         least, most = (
@@ -98,7 +98,7 @@ def lines_of(problem: Problem) -> list[Line]:
 
 
 def knows(encoded: Encoded, given) -> Knows:
-    """RIGHT where every line only asks for rows to be right, else CLASS."""
+    """RIGHT if every line only asks for rows to be right, else CLASS."""
     return Knows.RIGHT if all(line.monotone for line in lines(encoded, given)) else Knows.CLASS
 
 
@@ -176,7 +176,7 @@ def mend(encoded: Encoded, given, heap: HeapTree) -> HeapTree:
 
 
 def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
-    """In the largest unit of which every coefficient is a whole multiple, where there is one: the sum is whole then,
+    """In the largest unit of which every coefficient is a whole multiple, if there is one: the sum is whole then,
     and so may be what it is compared with."""
     sizes = np.unique(np.abs(coef[coef != 0]))
     parts = [Fraction(size) for size in sizes.tolist()]
@@ -188,8 +188,8 @@ def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
 
 
 def _ends(problem: Problem, model: Model) -> list[tuple[Block, np.ndarray | None]]:
-    """The columns that sum, over these nodes, to what is predicted of a row, or to whether it is right; [] where a
-    product says so. A flow counts where it goes no further: into a node without flows below it or a sink of its own."""
+    """The columns that sum, over these nodes, to what is predicted of a row, or to whether it is right; [] if a
+    product says so. A flow counts if it goes no further: into a node without flows below it or a sink of its own."""
     if (block := columns(problem, model, Role.PREDICTED)) is not None:
         return [(block, nodes(block))]
     if (block := columns(problem, model, Role.CORRECT)) is not None:

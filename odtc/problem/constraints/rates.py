@@ -22,7 +22,7 @@ from odtc.trees.heap_tree import HeapTree
 
 
 def share(given: Constraint) -> Constraint:
-    """The constraint, whose bound is a share; raises ChoiceError where it is none."""
+    """The constraint, whose bound is a share; raises ChoiceError if it is none."""
     if not 0 <= given.bound <= 1:
         raise ChoiceError(f"expected a share of rows between 0 and 1, got {str(given)!r}")
     return given
@@ -87,7 +87,7 @@ def compared(given: Constraint) -> tuple[str, ...]:
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:
-    """The constraint on the differences between groups. Raises ChoiceError where it says nothing: fewer than two groups
+    """The constraint on the differences between groups. Raises ChoiceError if it says nothing: fewer than two groups
     have such rows."""
     try:
         text, positive = given.keyed("group", "positive")

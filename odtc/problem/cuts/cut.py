@@ -80,7 +80,7 @@ class CutRows:
 
 
 def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
-    """The tests that rows of AN_OPTIMUM may speak of: all, but not the first where a branch node must
+    """The tests that rows of AN_OPTIMUM may speak of: all, but not the first if a branch node must
     ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
     free = columns(problem, model, Role.LABEL, "branch_nodes")
     return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
@@ -106,7 +106,7 @@ def family(word: str) -> tuple[object, int]:
 
 
 def why_unfit(name: str, problem: Problem, model: Model) -> str:
-    """Why the model cannot take the rows of this family, as a sentence; "" where it can."""
+    """Why the model cannot take the rows of this family, as a sentence; "" if it can."""
     module, _ = family(name)
     name = module.name
     if module.VALID == AN_OPTIMUM and problem.constraints:
@@ -120,7 +120,7 @@ def why_unfit(name: str, problem: Problem, model: Model) -> str:
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
     """The families to add: those named, in the order of the registry, static rows before separated ones;
-    with "all", every one that fits; with None the formulation's own. Raises ChoiceError where one that
+    with "all", every one that fits; with None the formulation's own. Raises ChoiceError if one that
     is named does not fit."""
     if names is None:
         names = problem.module.DEFAULT_CUTS
@@ -160,7 +160,7 @@ def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
 
 def arrange_tree(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
     """A tree that costs no more than this one and keeps the rows of the model's families: itself,
-    where all of them hold for every tree."""
+    if all of them hold for every tree."""
     modules = [family(name)[0] for name in model.cuts]
     if all(module.VALID == EVERY_TREE for module in modules):
         return heap

@@ -28,7 +28,7 @@ BOUND = re.compile(r"^Best bound +: (\S+)", re.M)
 NODES = re.compile(r"^Solve node +: (\d+)", re.M)
 STARTED = re.compile(r"Initial MIP solution # *\d+ with objective value \S+ was accepted")
 
-# First how it stopped, where it says so in brackets, then what it has.
+# First how it stopped, if it says so in brackets, then what it has.
 STOPPED = {
     "time limit reached": Termination.TIME_LIMIT,
     "interrupted": Termination.INTERRUPTED,

@@ -55,7 +55,7 @@ PRESOLVE = {
 
 def read_log(text: str) -> Termination | None:
     """From "MIP - Integer optimal solution". The log of the package holds no such line: there, what
-    presolve says, or the time used against the time allowed; None where both leave it open."""
+    presolve says, or the time used against the time allowed; None if both leave it open."""
     if not BANNER.search(text):
         return None
     found = STATUS.findall(text)

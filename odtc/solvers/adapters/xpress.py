@@ -41,7 +41,7 @@ SOLUTIONS = re.compile(r"Number of solutions found / nodes +: +(\d+) /")
 
 
 def read_log(text: str) -> Termination | None:
-    """From what stands at the end of its search; None where the search has no end in the log."""
+    """From what stands at the end of its search; None if the search has no end in the log."""
     if not BANNER.search(text):
         return None
     ends = [at.start() for at in re.finditer(r"^ *\*\*\* Search \w+ \*\*\*", text, re.M)]
@@ -56,6 +56,6 @@ def read_log(text: str) -> Termination | None:
 
 def has_point(text: str) -> bool | None:
     """Whether it found a solution: without one, its solution file holds the linear relaxation.
-    None where the log does not say."""
+    None if the log does not say."""
     found = SOLUTIONS.findall(text)
     return int(found[-1]) > 0 if found else None

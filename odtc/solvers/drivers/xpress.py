@@ -1,7 +1,7 @@
 """Xpress through its Python package; SolveStatus and SolStatus: Xpress Optimizer reference manual.
 
 Without an incumbent its solution file would hold the linear relaxation, so it is written only
-where SolStatus says that there is one. Its library would die of Ctrl-C, incumbent and all, so the
+if SolStatus says that there is one. Its library would die of Ctrl-C, incumbent and all, so the
 signal is kept from it and becomes a request to stop.
 """
 

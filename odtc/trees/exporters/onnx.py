@@ -1,9 +1,9 @@
 """ONNX: each split answers by plain operators in 64 bits, and a tree of `ai.onnx.ml` finds the leaf from the answers.
 
-One input per column that the tree asks, of shape (rows, 1): double for a number, NaN where it is missing;
-text for the others, as the level is called ("true" and "false" too), empty where it is missing. Outputs
+One input per column that the tree asks, of shape (rows, 1): double for a number, NaN if it is missing;
+text for the others, as the level is called ("true" and "false" too), empty if it is missing. Outputs
 are `label`, text (rows,), and `probabilities`, float (rows, classes), the shares of the training weight in
-the leaf. Where the tree refuses a missing cell the label is empty and the probabilities are NaN.
+the leaf. If the tree refuses a missing cell the label is empty and the probabilities are NaN.
 """
 
 import numpy as np
@@ -117,7 +117,7 @@ class _Graph:
         return self._op("Cast", coded, to=self.types.DOUBLE)
 
     def _answer(self, split) -> str:
-        """bool (rows, 1), true where the split sends a row left."""
+        """bool (rows, 1), true if the split sends a row left."""
         op, number = self._op, lambda value: self._constant(np.array(value, dtype=np.float64))
         if isinstance(split, Threshold):
             return op("LessOrEqual", self.columns[split.feature], number(split.threshold))

@@ -28,7 +28,7 @@ def write(tree: Tree) -> bytes:
 def estimator(tree: Tree):
     """The fitted DecisionTreeClassifier; `classes_` are the class names. A leaf's shares are those of its training
     weights, unless its label is not their greatest (under costs): then they are 1 for its label. A missing cell
-    goes right at a threshold, where this tree may refuse it. Raises ChoiceError for other splits."""
+    goes right at a threshold, if this tree may refuse it. Raises ChoiceError for other splits."""
     from sklearn.tree import (
         DecisionTreeClassifier,  # a second's import, which a list of exporters does without
     )

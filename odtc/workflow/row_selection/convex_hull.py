@@ -19,7 +19,7 @@ from odtc.workflow.row_selection.selection import Cluster, KeptRows
 NAME = "convex_hull"
 SUMMARY = "the extreme points of the rows of one class in one leaf of CART (Zhu et al. 2020, Algorithm 1)"
 OPTIONS = {
-    "beta1": (float, "keep all extreme points where they are at most this share of the cluster; 1: always (default)"),
+    "beta1": (float, "keep all extreme points if they are at most this share of the cluster; 1: always (default)"),
     "beta2": (
         float,
         "else keep the points that weigh in mixtures, filled up to this share of the cluster (default 0.1)",

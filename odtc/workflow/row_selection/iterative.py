@@ -22,7 +22,7 @@ SUMMARY = (
 OPTIONS = {
     "rounds": (
         int,
-        "of `odtc fit`, at most (default 5), which share the time limit; it ends before where a round finds no "
+        "of `odtc fit`, at most (default 5), which share the time limit; it ends earlier if a round finds no "
         "better tree",
     ),
     "eps": (float, "how far a mixture may be off, in units of a column's range within the cluster (default 1e-9)"),

@@ -120,7 +120,7 @@ def select_rows(
 
 
 def rounds_of(scheme: str | None) -> int:
-    """How many rounds a fit makes at most with this selection, 1 where it selects once; raises ChoiceError."""
+    """How many rounds a fit makes at most with this selection, 1 if it selects once; raises ChoiceError."""
     if scheme is None:
         return 1
     module, options = SELECTIONS.parse(scheme)
@@ -175,7 +175,7 @@ def select_in_rounds(
 
 
 def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dict) -> Dataset:
-    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also where its
+    """The data set with these rows, places in rising order, of these weights; it remembers the whole, also if its
     own
     rows were selected before."""
     before = dataset.selected
@@ -189,7 +189,7 @@ def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
     """A tree of a problem of selected rows with all rows of `whole`, which these were selected from, in its leaves.
     Each
     predicts what loses least of them, of equals what it predicted: the rows that were selected may stand for many or
-    for few. Where answers are constrained, or those of several leaves priced together, it predicts what it did."""
+    for few. If answers are constrained, or those of several leaves priced together, it predicts what it did."""
     K = len(tree.classes)
     together = tree.n_leaves > 1 and problem.module.prices_answers(problem)
     relabel = not together and not on_answers(problem)
@@ -213,7 +213,7 @@ def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:
 
 def as_csv(dataset: Dataset) -> tuple[str, str | None]:
     """The rows as the text of a CSV file, the label last, and the name of its column of weights, which it has
-    only where these are not all 1."""
+    only if these are not all 1."""
     import csv
     import io
 
@@ -272,7 +272,7 @@ def clusters_of(dataset: Dataset, tree: Tree, Z: np.ndarray, placed: np.ndarray)
 
 def nearest_split(dataset: Dataset, tree: Tree) -> np.ndarray:
     """float64 (rows,): how far each row is from the nearest hyperplane on its way through the tree, in units
-    scaled to [0, 1]; infinity where none of its splits compares numbers."""
+    scaled to [0, 1]; infinity if none of its splits compares numbers."""
     near = np.full(dataset.n_rows, np.inf)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         spread = np.array(

@@ -2,7 +2,7 @@
 
     Σ_i copies_i z_it ≥ N u_t;   z_it ≤ u_t            t a node where rows end, i
 
-z says whether row i ends in t (summed over the classes that t may predict, where the columns tell
+z says whether row i ends in t (summed over the classes that t may predict, if the columns tell
 these apart), u_t whether any row does: for whole z it is 1 then and may be 0 else, so it need not be
 integer. A leaf that no row reaches counts as none. Rows of the data are counted, whatever they weigh.
 """
@@ -79,7 +79,7 @@ def _ends(problem, model):
 
 
 def _add(m, cells, z, i, t, coef) -> None:
-    """coef · z in these rows, over all classes where z has them."""
+    """coef · z in these rows, over all classes if z has them."""
     if len(z.axes) == 2:
         m.add(cells, z[i, t], coef)
     else:

@@ -1,10 +1,10 @@
 """Of two rows of the data that only this column tells apart, the one with the greater number is predicted the class
-where the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
+if the other is: [row i is predicted c] ≤ [row j is predicted c] for neighbours x_i < x_j.
 
 Neighbours are alike in every test of the other columns, so the column is one of numbers, encoded by thresholds; rows
 that lack it are compared with none. This holds among the rows of the data, and no tree is lost: of inputs that no row
 has it says nothing (whether trees rise there depends on all pairs of leaves whose boxes meet, and settled trees leave
-out what no row needs). Where it is to hold for other inputs, too, add them as rows of weight 0 (--weights).
+out what no row needs). If it is to hold for other inputs, too, add them as rows of weight 0 (--weights).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Of the rows predicted as a class at least this share is of it: Σ_i w_i (r - [y_i = c]) [row i is predicted c] ≤ 0.
 
 A tree that never predicts the class keeps it; its figure is 1. For r = a / b with small whole numbers the
-row is written with a and b, so that its coefficients are whole where the weights are.
+row is written with a and b, so that its coefficients are whole if the weights are.
 """
 
 from fractions import Fraction

@@ -2,10 +2,10 @@
 
     b_{2n,g} + b_{2n+1,g} + Σ_{f>g} b_nf ≤ 2            n with branch nodes below, g
 
-Where n asks f and both children g, n may ask g and both children f: the two middle subtrees change
+If n asks f and both children g, n may ask g and both children f: the two middle subtrees change
 places and every row meets the same labels. Doing so as long as f > g ends, since the tests in
 heap order fall; and no other family of AN_OPTIMUM is lost, as a tree of fewest branch nodes stays
-one. Where a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.tests_of_an_optimum).
+one. If a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
     Σ_{n on the path to t} b_nf ≤ 1            t bottom, f
 
 Such a branch node can go and what stands on its full side moves up, so some optimum has none.
-Where a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.tests_of_an_optimum).
+If a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.tests_of_an_optimum).
 """
 
 import numpy as np

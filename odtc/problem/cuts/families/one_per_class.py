@@ -3,7 +3,7 @@
     Σ_{i∈I} c_i >= Σ_{i∈I, l∈Λ} z_il - |Λ|        I of pairwise different classes, Λ some leaves
 
 Exponentially many. The static choice deals the rows of each class to sets in their order, and takes each leaf
-alone as Λ. At a point the worst I of a Λ is told by class: the row of most Σ_{l∈Λ} z_il - c_i, where that is
+alone as Λ. At a point the worst I of a Λ is told by class: the row of most Σ_{l∈Λ} z_il - c_i, if that is
 above 0; for all Λ up to MOST leaves, and for single leaves and pairs beyond.
 """
 

@@ -59,7 +59,7 @@ def rows(problem, model, point=None):
 
 
 def _whole(problem, model, b, price, worth, values):
-    """The row for the whole tree, where rows have one column each."""
+    """The row for the whole tree, if rows have one column each."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
     g, w = columns(problem, model, Role.CORRECT), columns(problem, model, Role.LABEL, "branch_nodes")
     f, i = np.arange(problem.encoded.n_tests), np.flatnonzero(worth > 0)
@@ -74,7 +74,7 @@ def _whole(problem, model, b, price, worth, values):
 
 
 def _worth(model, n_rows) -> np.ndarray | None:
-    """What each row that is right takes off the objective; None where no column per row says so."""
+    """What each row that is right takes off the objective; None if no column per row says so."""
     worth = np.zeros(n_rows)
     for block in model.columns:
         if block.role in (Role.FLOW, Role.SINK, Role.CORRECT):
