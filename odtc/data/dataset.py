@@ -29,11 +29,13 @@ class Feature:
         return self.levels[int(value)]
 
     def to_json(self) -> dict:
+        """The feature as in manifests and trees."""
         facts = {"name": self.name, "kind": self.kind}
         return facts | {"levels": list(self.levels)} if self.kind != NUMERIC else facts
 
     @classmethod
     def from_json(cls, facts: dict) -> "Feature":
+        """The feature of its JSON form."""
         return cls(facts["name"], facts["kind"], tuple(facts.get("levels", ())))
 
 

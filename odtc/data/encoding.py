@@ -174,10 +174,24 @@ class Encoded:
 
 
 def encode(dataset: Dataset, scheme: str = "auto") -> Encoded:
-    """The Encoded of a dataset by a scheme: "name", or "name:key=value,key=value".
+    """Turns the columns of a data set into tests.
 
-    Raises ChoiceError for an unknown encoding or option, DataError if no test tells two
-    rows apart, or if an encoding does not fit a column.
+    Parameters
+    ----------
+    dataset : Dataset
+    scheme : str
+        "NAME" or "NAME:KEY=VALUE,KEY=VALUE", of `odtc list encodings`.
+
+    Returns
+    -------
+    Encoded
+
+    Raises
+    ------
+    ChoiceError
+        If the encoding or an option is unknown.
+    DataError
+        If no test separates two rows, or the encoding does not fit a column.
     """
     module, options = ENCODINGS.parse(scheme)
     asked = module.tests(dataset, **options)
@@ -228,9 +242,20 @@ def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Enco
 
 
 def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
-    """One test per level (or distinct number) of a feature; two levels need one, a constant none.
+    """One test for each level, or distinct number, of a feature; one for two levels, none for a constant.
 
     A missing cell counts as one level more, with the test `Missing`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feature : int
+        Its place in `dataset.features`.
+
+    Returns
+    -------
+    list of (Split, bool)
+        As of `Encoding.tests`.
     """
     values, absent = _distinct(dataset.X[:, feature])
     found = [Subset(feature, (float(value),)) for value in values]

@@ -44,11 +44,36 @@ READERS = Registry(
 
 
 def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:
-    """The Dataset of a file, its format chosen by suffix, or of a data frame of pandas or polars; the words
-    of `from_frame` apply.
+    """Reads a data set.
 
-    The target is the last column (that is not `weights`) unless named. Raises DataError for
-    what is wrong with the file, ChoiceError for an option that is.
+    Parameters
+    ----------
+    path : path, pandas.DataFrame or polars.DataFrame
+        A data file, whose format its suffix tells (`odtc list readers`), or a data frame.
+    target : str or None
+        The column of labels; None is the last column that is not `weights`.
+    categorical, numeric : sequence of str
+        Columns whose type is not to be guessed.
+    missing : {"drop", "error", "separate"}
+        drop: rows with a missing cell are left out and counted. separate: a missing feature stays, as NaN; a row
+        without label or weight is left out.
+    weights : str or None
+        A column of numbers >= 0, the weights of the rows; it is then no feature.
+    name : str or None
+        Name of the data set; None is the stem of the file, or "data".
+    aside : sequence of str
+        Columns that are no features, but that constraints may speak of.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    ChoiceError
+        If an option is unknown.
     """
     _check_policy(missing)
     how = ReadingSpec(target, categorical, numeric, missing, weights, aside)

@@ -30,7 +30,7 @@ class Threshold:
     scale, cut = property(lambda self: self.feature), property(lambda self: self.threshold)
 
     def left(self, X: np.ndarray) -> np.ndarray:
-        """bool of shape (rows,) for X of shape (rows, features)."""
+        """bool (rows,): whether each row of X (rows, features) goes left."""
         return X[:, self.feature] <= self.threshold
 
     def words(self, features: tuple[Feature, ...]) -> tuple[str, str]:
@@ -39,10 +39,12 @@ class Threshold:
         return f"{name} ≤ {value}", f"{name} > {value}"
 
     def to_json(self, features) -> dict:
+        """The split as in a tree's JSON, with the feature by name."""
         return {"kind": self.kind, "feature": features[self.feature].name, "threshold": self.threshold}
 
     @classmethod
     def from_json(cls, facts, features) -> "Threshold":
+        """The split of its JSON form."""
         return cls(_place(facts["feature"], features), float(facts["threshold"]))
 
 
@@ -57,9 +59,11 @@ class Subset:
     features, measured = property(lambda self: (self.feature,)), ()
 
     def left(self, X: np.ndarray) -> np.ndarray:
+        """bool (rows,): whether each row of X (rows, features) goes left."""
         return np.isin(X[:, self.feature], self.values)
 
     def words(self, features) -> tuple[str, str]:
+        """The question answered on the left and on the right, for a reader."""
         feature = features[self.feature]
         shown = [feature.show(value) for value in self.values]
         if len(shown) == 1:
@@ -68,12 +72,14 @@ class Subset:
         return f"{feature.name} in {listed}", f"{feature.name} not in {listed}"
 
     def to_json(self, features) -> dict:
+        """The split as in a tree's JSON, with feature and levels by name."""
         feature = features[self.feature]
         named = [v if feature.kind == NUMERIC else feature.levels[int(v)] for v in self.values]
         return {"kind": self.kind, "feature": feature.name, "values": named}
 
     @classmethod
     def from_json(cls, facts, features) -> "Subset":
+        """The split of its JSON form."""
         place = _place(facts["feature"], features)
         feature = features[place]
         if feature.kind == NUMERIC:
@@ -92,17 +98,21 @@ class Missing:
     features, measured = property(lambda self: (self.feature,)), ()
 
     def left(self, X: np.ndarray) -> np.ndarray:
+        """bool (rows,): whether each row of X (rows, features) goes left."""
         return np.isnan(X[:, self.feature])
 
     def words(self, features) -> tuple[str, str]:
+        """The question answered on the left and on the right, for a reader."""
         name = features[self.feature].name
         return f"{name} is missing", f"{name} is known"
 
     def to_json(self, features) -> dict:
+        """The split as in a tree's JSON, with the feature by name."""
         return {"kind": self.kind, "feature": features[self.feature].name}
 
     @classmethod
     def from_json(cls, facts, features) -> "Missing":
+        """The split of its JSON form."""
         return cls(_place(facts["feature"], features))
 
 
@@ -115,7 +125,7 @@ class Term:
     level: float | None = None
 
     def of(self, X: np.ndarray) -> np.ndarray:
-        """float64 (rows,)."""
+        """float64 (rows,): the value of the term for each row of X (rows, features)."""
         column = X[:, self.feature]
         return self.weight * (column if self.level is None else (column == self.level).astype(float))
 
@@ -140,6 +150,7 @@ class Oblique:
         return tuple(dict.fromkeys(term.feature for term in self.terms if term.level is None))
 
     def left(self, X: np.ndarray) -> np.ndarray:
+        """bool (rows,): whether each row of X (rows, features) goes left."""
         total = np.zeros(len(X))
         with np.errstate(over="ignore", invalid="ignore"):
             for term in self.terms:
@@ -147,6 +158,7 @@ class Oblique:
         return total <= self.bound
 
     def words(self, features) -> tuple[str, str]:
+        """The question answered on the left and on the right, for a reader."""
         text = ""
         for place, term in enumerate(self.terms):
             feature, weight = features[term.feature], show_number(abs(term.weight))
@@ -157,6 +169,8 @@ class Oblique:
         return f"{text or '0'} ≤ {show_number(self.bound)}", f"{text or '0'} > {show_number(self.bound)}"
 
     def to_json(self, features) -> dict:
+        """The split as in a tree's JSON, with features and levels by name."""
+
         def fact(term):
             feature = features[term.feature]
             level = (
@@ -170,6 +184,8 @@ class Oblique:
 
     @classmethod
     def from_json(cls, facts, features) -> "Oblique":
+        """The split of its JSON form; raises ValueError for a category without a level."""
+
         def term(fact):
             place = _place(fact["feature"], features)
             level, feature = fact.get("level"), features[place]

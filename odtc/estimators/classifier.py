@@ -121,10 +121,29 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X, y, sample_weight=None):
-        """X (rows, columns), y (rows,), weights (rows,); rows of weight 0 count as absent.
+        """Finds the best tree for these rows.
 
-        Raises ValueError for data or parameters that do not fit, NoSolutionError if no tree keeps the
-        constraints, SolverError for a solver that cannot run.
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+            Numbers, text or categories; NaN, None or pandas.NA if missing.
+        y : array (rows,)
+            Labels.
+        sample_weight : float (rows,) or None
+            Weights >= 0; a row of weight 0 counts as absent.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If data or parameters do not fit.
+        NoSolutionError
+            If no tree satisfies the constraints.
+        SolverError
+            If the solver cannot run.
         """
         parameters.expect(self)
         share = self.min_weight_fraction_leaf
@@ -176,13 +195,33 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """The class of each row."""
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        array (rows,)
+            Labels, of the type of `classes_`.
+        """
         X = self._coded(X)
         return self.classes_[self.tree_.predict(X)]
 
     def predict_proba(self, X):
-        """float64 (rows, classes): the shares of the training weight in each row's leaf, sample and class
-        weights included, as in scikit-learn; `leaf_rows_[self.apply(X)]` has the rows themselves."""
+        """The share of each class in the training weight of each row's leaf.
+
+        Weights of samples and classes are included, as in scikit-learn. `leaf_rows_[self.apply(X)]` counts rows.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        float64 (rows, classes)
+        """
         leaves = self.apply(X)
         held = self.leaf_weights_.copy()
         empty = held.sum(axis=1) == 0
@@ -190,16 +229,46 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         return (held / held.sum(axis=1, keepdims=True))[leaves]
 
     def predict_log_proba(self, X):
+        """The logarithm of `predict_proba`; -inf for a share of 0.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        float64 (rows, classes)
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def apply(self, X):
-        """int64 (rows,): the leaf of each row, counted from the left."""
+        """The leaf of each row.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        int64 (rows,)
+            Leaves are counted from the left, from 0.
+        """
         X = self._coded(X)
         return self.tree_.apply(X)
 
     def decision_path(self, X):
-        """A sparse bool matrix (rows, nodes): the nodes that each row comes to, in the order of `tree_.walk()`."""
+        """The nodes on each row's path from the root to its leaf.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        sparse bool (rows, nodes)
+            Nodes in the order of `tree_.walk()`.
+        """
         from scipy.sparse import csr_array
 
         leaves, paths, above = self.apply(X), [], []
@@ -238,10 +307,22 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         return gone / gone.sum() if gone.sum() > 0 else np.zeros_like(gone)
 
     def get_depth(self) -> int:
+        """The depth of the tree; 0 for a leaf alone.
+
+        Returns
+        -------
+        int
+        """
         check_is_fitted(self)
         return self.tree_.depth
 
     def get_n_leaves(self) -> int:
+        """The number of leaves.
+
+        Returns
+        -------
+        int
+        """
         check_is_fitted(self)
         return self.tree_.n_leaves
 

@@ -96,12 +96,30 @@ class _Hashed:
 
 
 def write_model(model, path, format: str = "mps", cuts: bool = False, digest=None) -> Path:
-    """Writes the model; a path that ends in .gz is compressed. Returns the path.
+    """Writes a model file; a path that ends in .gz is compressed.
 
-    With `cuts` the rows of `model.user_cuts` and `model.lazy` stand in the sections for them, which
-    some solvers know (docs/background/file-formats.md); without, they are rows like all others. Raises ModelError for
-    what the format cannot say, a constant of the objective among it, OutputError if the file
-    cannot be written. `digest`, an object of hashlib, is given the bytes before they are packed.
+    Parameters
+    ----------
+    model : Model
+    path : path
+    format : str
+        A format of `odtc list formats`.
+    cuts : bool
+        Whether the rows of `model.user_cuts` and `model.lazy` go to the sections for them, which some solvers know
+        (docs/background/file-formats.md); else they are rows like all others.
+    digest : hash object of hashlib or None
+        Is given the bytes before they are compressed.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ModelError
+        If the format cannot express the model; no format takes a constant in the objective.
+    OutputError
+        If the file cannot be written.
     """
     module = FORMATS.get(format)
     if model.offset:
@@ -136,9 +154,21 @@ def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
 
 
 def read_model(path):
-    """The model in a file: MPS, free or fixed, or LP, each also as gzip, known by what the file holds.
+    """The model of a file: free or fixed MPS or LP, also compressed by gzip. Its content tells the format.
 
-    Raises ModelError in one sentence with the line: what was expected, what came.
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Model
+        Its blocks are named by the words of the file; `identity` is that of the comment in the file, if there is one.
+
+    Raises
+    ------
+    ModelError
+        If the file is no such model; the message names the line.
     """
     path = Path(path)
     try:

@@ -49,7 +49,9 @@ class WrittenPoints(Protocol):
     """A format that solvers read: of starts, or of solutions."""
 
     @abstractmethod
-    def write(self, model, x, stream, termination) -> None: ...
+    def write(self, model, x, stream, termination) -> None:
+        """Writes the point `x` of a model as bytes to a binary stream; `termination` is how the solver ended."""
+        ...
 
 
 # In the order of trial: a format with a clear mark before one that takes nearly anything.
@@ -125,7 +127,21 @@ class RawPoint:
 
 
 def read_point(path) -> RawPoint:
-    """Reads a solution or start file of any known format, also compressed. Raises SolutionError."""
+    """Reads a solution or start file of any known format, also compressed.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    RawPoint
+
+    Raises
+    ------
+    SolutionError
+        If the file cannot be read, is of no known format, or is damaged.
+    """
     data = read_bytes(path)
     for name in POINTS.names():
         module = POINTS.get(name)
@@ -180,8 +196,29 @@ def read_bytes(path) -> bytes:
 
 
 def write_point(model, x: np.ndarray, path, format: str, termination=Termination.UNKNOWN) -> Path:
-    """Writes a point of the model; the same bytes every time. Raises OutputError, and ChoiceError for
-    a format that is only read."""
+    """Writes a point of a model; the same bytes every time.
+
+    Parameters
+    ----------
+    model : Model
+    x : float64 (columns,)
+    path : path
+    format : str
+        A format of odtc.fileformats.solutions that can be written.
+    termination : Termination
+        How the solver ended, for formats that record it.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    ChoiceError
+        If the format is only read.
+    """
     module = POINTS.get(format)
     if not module.can(WrittenPoints):
         written = ", ".join(POINTS.able(WrittenPoints))

@@ -41,8 +41,28 @@ HEURISTICS = Registry(
 
 
 def grow(text: str, encoded: Encoded, topology: CompleteTree, price: float = 0.0, **limits) -> HeapTree:
-    """The tree of a heuristic by "name", or "name:key=value,key=value"; raises ChoiceError for an
-    unknown one, or if the heuristic gives up. `limits` are heeded by those that can."""
+    """The tree of a heuristic.
+
+    Parameters
+    ----------
+    text : str
+        "NAME" or "NAME:KEY=VALUE,KEY=VALUE", of `odtc list starts`.
+    encoded : Encoded
+    topology : CompleteTree
+    price : float
+        The loss that a branch node must save.
+    **limits
+        Limits of constraints (odtc.problem.constraints.constraint.limits); a heuristic takes those it has in LIMITS.
+
+    Returns
+    -------
+    HeapTree
+
+    Raises
+    ------
+    ChoiceError
+        If the heuristic or an option is unknown, or the heuristic finds no tree.
+    """
     name, colon, rest = text.partition(":")
     module, given = HEURISTICS.get(name.strip()), {}
     options = module.OPTIONS

@@ -99,6 +99,7 @@ class Block:
         return words.places(self.name, [(axis.digits, axis.first, axis.size) for axis in self.axes])
 
     def to_json(self) -> dict[str, Any]:
+        """The block as in manifests, without its place in the model."""
         axes = [{"name": a.name, "size": a.size, "first": a.first} for a in self.axes]
         return {"name": self.name, "role": self.role, "axes": axes}
 

@@ -126,6 +126,7 @@ class ModelBuilder:
             )
 
     def finish(self) -> Model:
+        """The model of all that was added. Raises ModelError if it does not fit into memory."""
         vectors: dict[str, Any] = dict(
             c=_join(self._cost),
             row_lower=_join(self._row_lower),

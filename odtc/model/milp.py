@@ -145,9 +145,17 @@ class Model:
         return sp.csc_array((data, indices, indptr), shape=(self.n_rows, self.n_cols))
 
     def column_chunks(self, most: int = CHUNK) -> Iterator[tuple[int, int, Any]]:
-        """(begin, end, csc_array of columns begin .. end) over all columns, in order.
+        """The matrix by columns, a part at a time.
 
-        Each chunk lies within one block and holds about `most` nonzeros, or one first label.
+        Parameters
+        ----------
+        most : int
+            About how many nonzeros a part holds. A part lies within one block, and holds one first label at least.
+
+        Returns
+        -------
+        iterator of (int, int, csc_array)
+            Begin, end, and the columns begin .. end - 1, in order.
         """
         for block in self.columns:
             if self.matrix is not None:
@@ -162,8 +170,20 @@ class Model:
     def row_chunks(
         self, most: int = CHUNK, blocks: Iterable[Block | NamedBlock] | None = None
     ) -> Iterator[tuple[int, int, Any]]:
-        """(begin, end, csr_array of rows begin .. end) over all rows, or those of `blocks`, in order, as
-        `column_chunks`."""
+        """The matrix by rows, a part at a time.
+
+        Parameters
+        ----------
+        most : int
+            As of `column_chunks`.
+        blocks : iterable of row blocks or None
+            Only the rows of these.
+
+        Returns
+        -------
+        iterator of (int, int, csr_array)
+            Begin, end, and the rows begin .. end - 1, in order.
+        """
         whole = self.matrix.tocsr() if self.matrix is not None else None
         for block in self.rows if blocks is None else blocks:
             if whole is not None:
@@ -176,12 +196,36 @@ class Model:
                 yield begin, end, part
 
     def split(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """A point of shape (columns,) as one array per column block, in the block's shape."""
+        """The values of a point by block of columns.
+
+        Parameters
+        ----------
+        x : float64 (columns,)
+
+        Returns
+        -------
+        dict of str to float64
+            Each in the shape of its block.
+        """
         return split_point(self.columns, x)
 
     def join(self, values: dict[str, np.ndarray]) -> np.ndarray:
-        """The point whose blocks hold these values (broadcast to their shapes); fixed columns fill
-        themselves. Raises ModelError for a block that is neither given nor fixed."""
+        """The point whose blocks of columns have these values.
+
+        Parameters
+        ----------
+        values : dict of str to array
+            Broadcast to the shapes of the blocks. A block of fixed columns may be absent.
+
+        Returns
+        -------
+        float64 (columns,)
+
+        Raises
+        ------
+        ModelError
+            If a block is neither given nor fixed.
+        """
         x = np.empty(self.n_cols)
         for block in self.columns:
             place = slice(block.start, block.stop)
@@ -194,6 +238,16 @@ class Model:
         return x
 
     def objective(self, x: np.ndarray) -> float:
+        """The objective of a point, its constant included.
+
+        Parameters
+        ----------
+        x : float64 (columns,)
+
+        Returns
+        -------
+        float
+        """
         return float(self.c @ x + self.offset)
 
 

@@ -15,7 +15,17 @@ def split_point(blocks: Sequence[Block | NamedBlock], x: np.ndarray) -> dict[str
 
 
 def name_list(blocks: Sequence[Block | NamedBlock]) -> list[str]:
-    """All names of these blocks, in order."""
+    """All names of some blocks.
+
+    Parameters
+    ----------
+    blocks : sequence of Block or NamedBlock
+
+    Returns
+    -------
+    list of str
+        In the order of the model.
+    """
     names: list[str] = []
     for block in blocks:
         table = block.names()

@@ -8,13 +8,32 @@ from odtc.trees.heap_tree import HeapTree
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
-    """(1-λ) · loss + λ · branch nodes."""
+    """(1 - λ) · loss + λ · branch nodes.
+
+    Parameters
+    ----------
+    problem : Problem
+    heap : HeapTree
+
+    Returns
+    -------
+    float
+    """
     lam = problem.params.lambda_
     return (1 - lam) * heap.loss(problem.encoded) + lam * heap.n_branch_nodes
 
 
 def branch_price(problem: Problem) -> float:
-    """λ / (1-λ): the loss that pays for one branch node."""
+    """λ / (1 - λ): the loss that pays for one branch node.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    float
+    """
     return problem.params.lambda_ / (1 - problem.params.lambda_)
 
 

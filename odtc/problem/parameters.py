@@ -8,7 +8,25 @@ from odtc.problem.formulation import FORMULATIONS
 
 
 def parameter(default, help: str, least=None, below=None, choices=None):
-    """A field of a Params class: its default, its meaning, and the values it takes."""
+    """A field of a formulation's Params.
+
+    Parameters
+    ----------
+    default : bool, int, float or str
+        Its type is that of the parameter.
+    help : str
+        What it means, for `odtc info MODEL`.
+    least : number or None
+        The least value.
+    below : number or None
+        Values are below this one.
+    choices : tuple of str or None
+        All values, if they are words.
+
+    Returns
+    -------
+    dataclasses.Field
+    """
     return dataclasses.field(
         default=default, metadata={"help": help, "least": least, "below": below, "choices": choices}
     )
@@ -37,6 +55,7 @@ def parse_params(formulation: str, given: dict):
 
 
 def params_to_json(params) -> dict:
+    """The values by their public keys."""
     return {parameter_key(field): getattr(params, field.name) for field in dataclasses.fields(params)}
 
 

@@ -57,8 +57,22 @@ class Problem:
 
 
 def price_of_errors(problem: Problem) -> np.ndarray:
-    """float64 (rows,): what an error on each row costs. Raises ChoiceError if that depends on the class
-    predicted, which a formulation that counts a row only as right or wrong cannot say."""
+    """The cost of an error on each row.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    float64 (rows,)
+
+    Raises
+    ------
+    ChoiceError
+        If the cost depends on the class predicted: a formulation that counts a row only as right or wrong cannot
+        express it.
+    """
     price = problem.encoded.price
     if price is None:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).ANY_COST]

@@ -52,6 +52,7 @@ class Need:
     at: str | None = None
 
     def words(self) -> str:
+        """The role and its nodes, for a message."""
         return f"{self.role}{' at the ' + self.at.replace('_', ' ') if self.at else ''}"
 
 
@@ -59,7 +60,21 @@ Needs = tuple[tuple[Need, ...], ...]  # alternatives, in each of which all are n
 
 
 def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block | None:
-    """The block of columns of this role (with these nodes), None if the model has none."""
+    """The block of columns of a role.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+    role : Role
+    at : str or None
+        The name of a set of nodes of the CompleteTree ("branch_nodes", "leaves") that the block must be for; None: any.
+
+    Returns
+    -------
+    Block or None
+        None if the model has none.
+    """
     for block in model.columns:
         if block.role != role:
             continue
@@ -71,7 +86,16 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
 
 
 def nodes(block: Block) -> np.ndarray:
-    """The node numbers that a block has columns for."""
+    """The nodes that a block has columns for.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    int (nodes,)
+    """
     for axis in block.axes:
         if axis.name == "node":
             return axis.first + np.arange(axis.size)
@@ -79,7 +103,17 @@ def nodes(block: Block) -> np.ndarray:
 
 
 def node_axis(t: np.ndarray) -> Axis:
-    """The axis of these nodes, which follow upon each other."""
+    """The axis of some nodes.
+
+    Parameters
+    ----------
+    t : int (nodes,)
+        Numbers of nodes, without gaps.
+
+    Returns
+    -------
+    Axis
+    """
     return Axis("node", t.size, int(t.flat[0]))
 
 
@@ -104,11 +138,23 @@ def missing_roles(problem: Problem, model: Model, needs: Needs) -> str:
 
 
 def words(needs: Needs) -> str:
+    """The alternatives in words, for a message."""
     return ", or ".join(" and ".join(need.words() for need in each) for each in needs)
 
 
 def fresh_name(model: Model, stem: str) -> str:
-    """`stem`, with a number if the model has rows of this name already."""
+    """A name for a block of rows that the model does not have yet.
+
+    Parameters
+    ----------
+    model : Model
+    stem : str
+
+    Returns
+    -------
+    str
+        `stem`, with a number behind it if the name is taken.
+    """
     taken = {block.name for block in model.rows}
     return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
 

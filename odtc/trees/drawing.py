@@ -14,10 +14,32 @@ WIDTH = 26  # signs of a question in a line
 
 
 def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=None, ax=None) -> list:
-    """Draws a `Tree`, or the tree of a fitted OptimalTreeClassifier; returns the annotations, one per node.
+    """Draws a tree with matplotlib (extra "plot").
 
-    `max_depth` is the last level drawn; `filled` colours leaves by class, stronger if they are purer;
-    `proportion` tells shares instead of numbers of rows. Needs matplotlib (extra "plot").
+    Parameters
+    ----------
+    tree : Tree or OptimalTreeClassifier
+        An estimator must be fitted.
+    max_depth : int or None
+        The last level that is drawn.
+    filled : bool
+        Whether leaves have the colour of their class, stronger if they are purer.
+    proportion : bool
+        Whether shares are shown instead of numbers of rows.
+    fontsize : float or None
+        In points; None fits it to the picture.
+    ax : matplotlib Axes or None
+        None is the current one.
+
+    Returns
+    -------
+    list of matplotlib Annotation
+        One for each node.
+
+    Raises
+    ------
+    ChoiceError
+        If matplotlib is not installed.
     """
     need("matplotlib", "plot", "plot_tree")
     import matplotlib.pyplot as plt
@@ -27,7 +49,17 @@ def plot_tree(tree, *, max_depth=None, filled=True, proportion=False, fontsize=N
 
 
 def export_text(tree) -> str:
-    """The drawing for the terminal of a `Tree`, or of a fitted OptimalTreeClassifier."""
+    """A drawing of the tree for the terminal.
+
+    Parameters
+    ----------
+    tree : Tree or OptimalTreeClassifier
+        An estimator must be fitted.
+
+    Returns
+    -------
+    str
+    """
     from odtc.trees.rendering import render_tree
 
     return render_tree(_fitted(tree))

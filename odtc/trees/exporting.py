@@ -52,9 +52,29 @@ def suffix(to: str, templates=None) -> str:
 
 
 def export(tree: Tree, to: str, templates=None) -> str | bytes:
-    """The tree, or that of a fitted OptimalTreeClassifier, by the exporter `to`: text of a template, which goes
-    first, or the bytes of a module. Raises
-    ChoiceError for an unknown exporter or a tree that it cannot say, OutputError for a template that fails."""
+    """The tree in another format.
+
+    Parameters
+    ----------
+    tree : Tree or OptimalTreeClassifier
+        An estimator must be fitted.
+    to : str
+        An exporter of `odtc list exporters`. A template comes before a module of the same name.
+    templates : path or None
+        A folder whose templates come before those of odtc.
+
+    Returns
+    -------
+    str or bytes
+        Text of a template, bytes of a module.
+
+    Raises
+    ------
+    ChoiceError
+        If the exporter is unknown, or cannot express the tree.
+    OutputError
+        If the template fails.
+    """
     return EXPORTERS.get(to).write(tree_of(tree)) if _is_module(to, templates) else render_tree(tree, to, templates)
 
 

@@ -181,7 +181,17 @@ class HeapTree:
 
 
 def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
-    """Writable `test` and `label` arrays of this topology, all -1."""
+    """Writable arrays for a tree that has no test and no label yet.
+
+    Parameters
+    ----------
+    topology : CompleteTree
+
+    Returns
+    -------
+    test, label : int32 (2^(depth + 1),)
+        All -1.
+    """
     size = 2 ** (topology.depth + 1)
     return np.full(size, -1, np.int32), np.full(size, -1, np.int32)
 
@@ -189,12 +199,25 @@ def blank_arrays(topology: CompleteTree) -> tuple[np.ndarray, np.ndarray]:
 def settle(
     test: np.ndarray, encoded: Encoded, label: np.ndarray | None = None, beyond: Beyond | None = None
 ) -> HeapTree:
-    """The tree that asks `test[t]` (-1: predicts) from the root down, without what no training row
-    needs: a branch node with an empty side, or with two children that predict the same class. A
-    split of `beyond` that parts the rows as a test of the encoding does becomes that test.
+    """A HeapTree without the branch nodes that no training row needs.
 
-    If `label` is absent or -1, a node that predicts takes the class that costs least (ties: the first
-    in class order), and one without rows its parent's.
+    A branch node goes if one of its sides is empty, or if its two children predict the same class. A split of `beyond`
+    that separates the rows as a test of the encoding does becomes that test.
+
+    Parameters
+    ----------
+    test : int32 (2^(depth + 1),)
+        The test of each node, -1 if it predicts.
+    encoded : Encoded
+    label : int32 (2^(depth + 1),) or None
+        The class of each node that predicts. If None or -1, it is the class that costs least (ties: the first in
+        class order), and that of the parent for a node without rows.
+    beyond : Beyond or None
+        The splits that are no tests of the encoding; their numbers begin at `encoded.n_tests`.
+
+    Returns
+    -------
+    HeapTree
     """
     own = encoded.n_tests
 

@@ -41,13 +41,26 @@ class Comparison:
 
 
 def import_tree(source, dataset: Dataset) -> Tree:
-    """A tree over the features and classes of `dataset`, with its rows counted in the leaves.
+    """A tree of another program over the features and classes of a data set, with its rows counted in the leaves.
 
-    `source` is a fitted DecisionTreeClassifier of scikit-learn, a `Tree` of another run, or the path of a
-    file with one of odtc's trees in JSON or with what `export_text(…, feature_names=…)` printed. A
-    column of the estimator is the feature of that name (or place, if it knows no names); one named
-    "feature=level" or "feature_level" is taken for the 0/1 column of that level. Predictions are those of
-    scikit-learn for every number. Raises TreeError for what has no meaning on this dataset.
+    Predictions are those of scikit-learn for every number.
+
+    Parameters
+    ----------
+    source : DecisionTreeClassifier, Tree or path
+        A fitted estimator of scikit-learn, a tree of another run, or a file with one of odtc's trees in JSON or with
+        the text of `export_text(…, feature_names=…)`. A column of the estimator is the feature of this name, or of
+        this place if the estimator has no names; "feature=level" and "feature_level" are the 0/1 column of a level.
+    dataset : Dataset
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    TreeError
+        If the tree has no meaning on this data set.
     """
     if isinstance(source, (str, Path)):
         source = read_foreign(source)

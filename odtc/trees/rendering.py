@@ -111,9 +111,27 @@ def suffix(to: str, templates: str | Path | None = None) -> str:
 
 
 def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = None) -> str:
-    """The tree, or that of a fitted OptimalTreeClassifier, as text by the exporter `to`.
+    """The tree as text.
 
-    Raises ChoiceError for an unknown exporter and OutputError for a template that fails.
+    Parameters
+    ----------
+    tree : Tree or OptimalTreeClassifier
+        An estimator must be fitted.
+    to : str
+        A template of templates/tree: "text", "dot", "python", … (`odtc list exporters`).
+    templates : path or None
+        A folder whose templates come before those of odtc.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ChoiceError
+        If the exporter is unknown.
+    OutputError
+        If the template fails.
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
     leaves, found = tree.leaves(), places(tree)

@@ -63,11 +63,22 @@ class Tree:
     missing: str = "drop"
 
     def leaves(self) -> list[Leaf]:
-        """All leaves, left to right."""
+        """All leaves, left to right.
+
+        Returns
+        -------
+        list of Leaf
+        """
         return [node for node, _ in self.walk() if isinstance(node, Leaf)]
 
     def walk(self):
-        """(node, depth) of every node, a parent before its children, left before right."""
+        """Visits every node: a parent before its children, left before right.
+
+        Returns
+        -------
+        iterator of (Branch or Leaf, int)
+            The node and its depth, 0 for the root.
+        """
         stack = [(self.root, 0)]
         while stack:
             node, depth = stack.pop()
@@ -93,11 +104,24 @@ class Tree:
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
     def apply(self, X: np.ndarray, first: int = 1) -> np.ndarray:
-        """The leaf of each row, as its place in `leaves()`: int64 of shape (rows,). `first` is what an error
-        calls the first row.
+        """The leaf of each row.
 
-        X is float64 of shape (rows, features), coded like `Dataset.X`. Raises DataError for a
-        missing number at a threshold or a hyperplane, unless the tree was trained with missing="separate".
+        Parameters
+        ----------
+        X : float64 (rows, features)
+            Coded as `Dataset.X`: numbers, or codes of levels; NaN if missing.
+        first : int
+            The number of the first row in messages.
+
+        Returns
+        -------
+        int64 (rows,)
+            Places in `leaves()`.
+
+        Raises
+        ------
+        DataError
+            If a number is missing at a threshold or a hyperplane, unless the tree was trained with missing="separate".
         """
         reached = np.zeros(len(X), dtype=np.int64)
         number = 0
@@ -122,12 +146,33 @@ class Tree:
         return reached
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """The class index of each row: int64 of shape (rows,); X and errors as for `apply`."""
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : float64 (rows, features)
+            As of `apply`.
+
+        Returns
+        -------
+        int64 (rows,)
+            Indices into `classes`.
+
+        Raises
+        ------
+        DataError
+            As `apply`.
+        """
         labels = np.array([leaf.label for leaf in self.leaves()], dtype=np.int64)
         return labels[self.apply(X)]
 
     def to_json(self) -> dict:
-        """The stable form, schema "odtc.tree/1"; `from_json` reads it back equal."""
+        """The tree as JSON, schema "odtc.tree/1"; `from_json` reads it back equal.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "schema": SCHEMA,
             "target": self.target,
@@ -152,8 +197,24 @@ class Tree:
 
     @classmethod
     def from_json(cls, facts: dict, place: str = "") -> "Tree":
-        """Raises TreeError for another schema, or with the place of what is absent or cannot be; `place` is
-        that of the tree in its file."""
+        """The tree of its JSON form.
+
+        Parameters
+        ----------
+        facts : dict
+            An object of the schema "odtc.tree/1".
+        place : str
+            The place of the tree in its file, for messages.
+
+        Returns
+        -------
+        Tree
+
+        Raises
+        ------
+        TreeError
+            If the schema is another, or something is absent or cannot be; the message names its place.
+        """
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             got = facts.get("schema") if isinstance(facts, dict) else facts
             more = "; `odtc show FILE --tree N` shows one tree of a pool" if got == "odtc.pool/1" else ""
@@ -221,7 +282,21 @@ def tree_of(given) -> Tree:
 
 
 def read_tree(path) -> Tree:
-    """A tree from the JSON file that `decode` or `fit` wrote; raises TreeError."""
+    """A tree from the JSON file that `decode` or `fit` wrote.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    TreeError
+        If the file cannot be read or holds no tree.
+    """
     facts = read_object(path, "tree", TreeError)
     try:
         return Tree.from_json(facts)

@@ -64,9 +64,29 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
 def start(
     model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None
 ) -> tuple[HeapTree, np.ndarray] | None:
-    """A tree and the complete point of the model that it is: of a heuristic by name, or of a
-    TREE.json (`heap` if `known_tree` has found it already); None for "none", and if a heuristic's
-    tree cannot be made to keep the constraints. Raises ChoiceError, TreeError."""
+    """A tree, and the point of the model that this tree is: a MIP start.
+
+    Parameters
+    ----------
+    model : Model
+        A model of `odtc.build`.
+    name : str, path or None
+        A heuristic of `odtc list starts`, a TREE.json, or "none".
+    heap : HeapTree or None
+        The tree that `known_tree` found for this name already.
+
+    Returns
+    -------
+    (HeapTree, float64 (columns,)) or None
+        None for "none", and if a heuristic's tree cannot be made to satisfy the constraints.
+
+    Raises
+    ------
+    ChoiceError
+        If the heuristic is unknown.
+    TreeError
+        If the tree of the file is none of the model's.
+    """
     problem = model.problem
     heap = known_tree(problem, name) if heap is None else heap
     if heap is not None and not is_tree_file(name):

@@ -26,10 +26,31 @@ from odtc.workflow.run_facts import SolveFacts
 def decode(
     model: Model, solution: Solution, dataset: Dataset | None = None, known: Sequence[tuple[str, HeapTree]] = ()
 ) -> Decoded:
-    """The checked tree of a solution; `dataset` (the file read anew) adds the check against it. Its bound is held
-    against CART's tree and those that are `known` by name.
+    """The checked tree of a solution.
 
-    Raises NoSolutionError if the solver found no point, SolutionError for a solution of another model.
+    Parameters
+    ----------
+    model : Model
+        A model of `odtc.build`.
+    solution : Solution
+        A solution of this model, of `odtc.solve`.
+    dataset : Dataset or None
+        The data file read anew: the tree is then checked on it, too.
+    known : sequence of (str, HeapTree)
+        Trees with their names. The bound of the solution is compared with their cost, and with that of CART's tree.
+
+    Returns
+    -------
+    Decoded
+
+    Raises
+    ------
+    NoSolutionError
+        If the solver found no point.
+    SolutionError
+        If the solution is of another model.
+    ChoiceError
+        If the arguments are no model of `odtc.build` and its solution.
     """
     if getattr(model, "problem", None) is None or not isinstance(solution, Solution):
         raise ChoiceError(

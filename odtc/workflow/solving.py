@@ -76,17 +76,22 @@ def solve(
     path=None,
     **keywords,
 ) -> Solution:
-    """Solves a model by any solver of `odtc list solvers`, or one described by a TOML file, or by
-    several side by side: "highs,scip,my.toml" (odtc.solvers.portfolio, which also says what `logs` are).
+    """Solves a model by one solver, or by several side by side.
 
     Parameters
     ----------
     model : Model
     solver : str
+        A solver of `odtc list solvers`, the path of a TOML file that describes one, or several of both between commas:
+        "highs,scip,my.toml" (odtc.solvers.portfolio).
     start : float64 (columns,) or None
         A MIP start.
-    progress, log, logs : callable or None
-        As of Hearing.
+    progress : callable or None
+        Takes Progress records.
+    log : callable or None
+        Takes pieces of the solver's log.
+    logs : callable or None
+        Takes the name of a solver and pieces of its log, if several run.
     path : path or None
         The model's file, for a solver that is a program, if it is written already.
     **keywords

@@ -109,7 +109,26 @@ def expect_no_arguments(given: Constraint) -> None:
 
 
 def count_bound(given: Constraint, least: int, what: str) -> Constraint:
-    """The constraint, for kinds without arguments that compare a count; raises ChoiceError."""
+    """Checks a constraint without arguments that compares a count.
+
+    Parameters
+    ----------
+    given : Constraint
+    least : int
+        The least bound that makes sense.
+    what : str
+        What is counted, for the message.
+
+    Returns
+    -------
+    Constraint
+        The same.
+
+    Raises
+    ------
+    ChoiceError
+        If there are arguments, or the bound is no whole number from `least` on.
+    """
     expect_no_arguments(given)
     if given.bound != int(given.bound) or given.bound < least:
         raise ChoiceError(f"expected a whole number of {what}, {least} or more, got {str(given)!r}")
@@ -133,8 +152,21 @@ def rowed(problem: Problem) -> list[tuple[int, Constraint]]:
 
 
 def built(problem: Problem) -> Model:
-    """The formulation's model with the rows of the problem's constraints. Raises ChoiceError if the
-    formulation has not the columns that one speaks of."""
+    """The formulation's model with the rows of the problem's constraints.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ChoiceError
+        If the formulation lacks the columns that a constraint needs.
+    """
     model = replace(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
@@ -209,23 +241,58 @@ BRANCHING: Needs = ((Need(Role.SPLIT, "branch_nodes"),), *ASKING)
 
 
 def asking(problem: Problem, model: Model) -> Block:
-    """The columns b[node, test], or if thresholds have columns of their own b[node, scale], of which one
-    is 1 if the node branches."""
+    """The columns that choose what a node tests.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+
+    Returns
+    -------
+    Block
+        b[node, test]. If thresholds have columns of their own: b[node, scale], one of which is 1 if the node branches.
+    """
     tests = columns(problem, model, Role.BRANCH, "branch_nodes")
     return tests if tests is not None else columns(problem, model, Role.FEATURE, "branch_nodes")
 
 
 def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
-    """Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most if no column d says that t branches."""
+    """Adds a row: Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most if no column d says that t branches.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+    m : ModelBuilder
+        A builder on `model`.
+    name : str
+        The name of the row's block.
+    most : float
+    """
     d = columns(problem, model, Role.SPLIT, "branch_nodes")
     m.add(m.rows(name, upper=most)[()], (d if d is not None else asking(problem, model)).all())
 
 
 def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
-    """Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
+    """Adds rows by which the tests of at most so many groups occur.
 
-    `group` (tests or scales,) numbers what is to be counted once, from 0. If y is integer, as many are 1 as
-    may be: CBC 2.10 ends in an error if it turns Σ y ≤ 1 into an equation by itself and has a start.
+        Σ_{f in group g} b_tf ≤ y_g,   Σ_g y_g ≤ most          t ∈ B, g;  either y or b is integer
+
+    If y is integer, as many y are 1 as may be: CBC 2.10 ends in an error if it turns Σ y ≤ 1 into an equation by
+    itself and has a start.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+    m : ModelBuilder
+        A builder on `model`.
+    suffix : str
+        The end of the names of all blocks.
+    group : int (tests or scales,)
+        The group of each, from 0.
+    most : float
     """
     b, n = asking(problem, model), int(group.max()) + 1
     whole, fill = _chooses(model, b), min(most, n)
@@ -238,7 +305,22 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
 
 
 def held(problem: Problem, model: Model, point: dict, group: np.ndarray, most: float) -> dict[str, np.ndarray]:
-    """The columns of `cap_distinct` at a point of the formulation's."""
+    """The values of the columns of `cap_distinct` at a point.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : Model
+    point : dict of str to float64
+        The formulation's columns, by block.
+    group, most
+        As of `cap_distinct`.
+
+    Returns
+    -------
+    dict of str to float64
+        {"held": float64 (groups,)}.
+    """
     b = asking(problem, model)
     y = np.zeros(int(group.max()) + 1)
     np.maximum.at(y, group, point[b.name].max(axis=0))
@@ -289,14 +371,36 @@ def limits(problem: Problem) -> dict[str, int]:
 
 
 def least_missed(encoded: Encoded, heap: HeapTree, groups: list) -> HeapTree:
-    """The tree without one of these groups of branch nodes and what is below, that whose going costs least."""
+    """The tree without one group of its branch nodes, the group that costs least to remove.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    heap : HeapTree
+    groups : list of (list of int)
+        Groups of branch nodes; what is below them goes, too.
+
+    Returns
+    -------
+    HeapTree
+    """
     kept = [np.where(np.isin(np.arange(len(heap.test)), group), -1, heap.test) for group in groups]
     return min((settle(test, encoded, None, heap.beyond) for test in kept), key=lambda tree: tree.loss(encoded))
 
 
 def with_at_most(encoded: Encoded, heap: HeapTree, most: float) -> HeapTree:
-    """The tree with at most so many branch nodes: without those above two leaves that are missed least, one after
-    another."""
+    """Prunes a tree to so many branch nodes: again and again the node above two leaves that costs least to remove.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    heap : HeapTree
+    most : float
+
+    Returns
+    -------
+    HeapTree
+    """
     while heap.n_branch_nodes > most:
         heap = least_missed(encoded, heap, above_leaves(heap))
     return heap

@@ -113,7 +113,17 @@ def early(given) -> bool:
 
 
 def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
-    """The class that each row is predicted, int (rows,)."""
+    """The class that a tree predicts for each row.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    heap : HeapTree
+
+    Returns
+    -------
+    int (rows,)
+    """
     return heap.label[heap.reach(encoded.X)]
 
 

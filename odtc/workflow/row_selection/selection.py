@@ -41,7 +41,7 @@ class Selection(Protocol):
 
     @abstractmethod
     def select(self, cluster: "Cluster", **options) -> "KeptRows":
-        """The rows of a cluster that are kept; clusters are independent, and may be asked for side by side."""
+        """The rows of a cluster that are kept; clusters are independent and may be handled side by side."""
         ...
 
     def expect(self, dimensions: int, **options) -> None:
