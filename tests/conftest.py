@@ -15,8 +15,18 @@ settings.load_profile("odtc")
 
 QUICK_EXAMPLES = 5
 HERE = Path(__file__).parent
-# Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long.
-SLOW = ("solvers", "docs")
+# Folders and modules whose tests start solvers, a browser, compilers or peers, or that search long. Single tests
+# bear the marker themselves.
+SLOW = (
+    "solvers",
+    "docs",
+    "laws/test_constraints.py",
+    "laws/test_optimum.py",
+    "laws/test_exports_run.py",
+    "laws/test_solvers.py",
+    "unit/test_known_optima.py",
+    "cli/test_html_report.py",
+)
 
 
 def is_quick(config) -> bool:

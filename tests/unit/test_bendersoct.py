@@ -220,6 +220,7 @@ def test_the_loop_has_the_optimum_of_exhaustive_search(form, data):
     assert whole.objective == pytest.approx(best, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs", "highs-cli", "cbc", "scip", "glpk", "symphony"])
 def test_any_solver_can_carry_the_loop(solver):
     if version(find_solver(solver)) is None:
@@ -233,6 +234,7 @@ def test_any_solver_can_carry_the_loop(solver):
     assert fitted.facts["objective"] == pipeline.fit(data, "flowoct", 2, threads=1).facts["objective"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "errors"), [("monks-1", 22), ("monks-2", 57), ("hayes-roth", 52)])
 def test_published_data(name, errors, shared_data):
     facts = odtc.fit(shared_data / f"{name}.csv", "bendersoct", 2, encoding="onehot", threads=1).facts
@@ -338,6 +340,7 @@ def test_the_rounds_stand_in_the_log_and_progress_gets_records():
     assert all(after >= before - 1e-6 for before, after in pairwise(bounds))
 
 
+@pytest.mark.slow
 def test_the_command_shows_the_rounds_and_keeps_their_files(tmp_path):
     words = [
         "fit",

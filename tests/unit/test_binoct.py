@@ -31,6 +31,7 @@ def pose(X, y, depth=1) -> Problem:
     )
 
 
+@pytest.mark.slow
 def test_iris_in_four_bins_is_exhaustive_search():
     fitted = odtc.fit(EXAMPLES / "iris" / "iris.csv", "binoct", 2, encoding="auto:bins=4", threads=1)
     encoded = fitted.model.problem.encoded
@@ -38,6 +39,7 @@ def test_iris_in_four_bins_is_exhaustive_search():
     assert fitted.facts["objective"] == cheapest(encoded.X, encoded.y, encoded.weight, 2)
 
 
+@pytest.mark.slow
 def test_one_hot_data(shared_data):
     fitted = odtc.fit(shared_data / "soybean-small.csv", "binoct", 2, encoding="onehot", threads=1)
     assert (fitted.facts["termination"], fitted.facts["objective"], fitted.facts["verified"]) == ("optimal", 0, True)

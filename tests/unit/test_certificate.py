@@ -97,6 +97,7 @@ def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
     return facts, Dataset(dataset.name, X, y, dataset.features, dataset.classes, dataset.weight, dataset.target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numeric", [False, True], ids=["onehot", "thresholds"])
 def test_a_thousand_corruptions_are_refused_or_still_true(numeric):
     dataset, encoding = (_numbers(), "thresholds") if numeric else (odtc.read(MONKS), "onehot")

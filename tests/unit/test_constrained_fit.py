@@ -12,6 +12,7 @@ BUDGET = ("features <= 3", "leaf_rows >= 20")
 SEX = "group=personal_status_sex:A92,positive=1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("depth", "constraints", "errors"),
     [
@@ -27,6 +28,7 @@ def test_german_credit_is_proved(shared_data, depth, constraints, errors):
     assert fitted.facts["objective"] == fitted.facts["bound"] == errors
 
 
+@pytest.mark.slow
 def test_no_tree_is_proved_too(shared_data):
     with pytest.raises(NoSolutionError, match="recall"):
         odtc.fit(
@@ -38,6 +40,7 @@ def test_no_tree_is_proved_too(shared_data):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constraints",
     [

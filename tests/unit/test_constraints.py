@@ -120,6 +120,7 @@ def test_learners_keep_what_scikit_learn_has_a_parameter_for():
             odtc.fit(MONKS_3, learner, 2, constraints=(text,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["branch_nodes <= 2", "features <= 1", "tests <= 2"])
 @pytest.mark.parametrize("model", ["flowoct", "bendersoct"])
 def test_real_data_has_the_optimum_of_exhaustive_search(model, text):
@@ -136,6 +137,7 @@ def test_real_data_has_the_optimum_of_exhaustive_search(model, text):
     assert fitted.facts["termination"] == "optimal" and fitted.facts["objective"] == best and fitted.facts["verified"]
 
 
+@pytest.mark.slow
 def test_least_rows_of_a_leaf_are_those_of_exhaustive_search():
     """flowoct routes every row for it, oct does so by itself, and its own n_min says the same."""
     data = odtc.read(MONKS / "monks-1.csv")
@@ -170,6 +172,7 @@ def test_a_start_of_ones_own_that_breaks_a_constraint_is_refused(tmp_path):
         pipeline.start(model, path)
 
 
+@pytest.mark.slow
 def test_from_the_command_line_to_the_check(tmp_path):
     words = ("--encoding", "onehot", "--max-branch-nodes", 2, "--constraint", "tests <= 1", "-o", "m", "--json")
     built = command("build", MONKS_3, *words, folder=tmp_path)

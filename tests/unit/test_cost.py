@@ -145,6 +145,7 @@ def test_flowoct_routes_every_row_where_the_class_predicted_has_a_price():
     assert ["predicted" in found for found in roles] == [True, False, True] == ["flow" not in found for found in roles]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["cart", "cart_tuned"])
 def test_learners_weigh_what_errors_cost(learner):
     plain, priced = (odtc.fit(rare(), learner, 1, **words) for words in ({}, {"cost": "b:a=9,c:a=20"}))

@@ -126,6 +126,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "depth"), [(name, at + 2) for name, errors in KNOWN.items() for at in range(len(errors))]
 )
@@ -152,6 +153,7 @@ def test_all_midpoints_of_numeric_columns(name, depth, right, shared_data):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip", "glpk"])
 def test_linear_programs_of_files(solver, shared_data):
     """The same file gives the same optimum in every solver."""
@@ -162,6 +164,7 @@ def test_linear_programs_of_files(solver, shared_data):
     assert fitted.facts["objective"] == 163
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "depth", "tail"),
     [

@@ -136,6 +136,7 @@ def truth(problem: Problem) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_the_optimum_with_every_option(part):
     counted = {"constrained": 0, "infeasible": 0, "linear": 0}

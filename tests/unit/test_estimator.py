@@ -23,11 +23,13 @@ from odtc.trees.tree import Branch, Tree
 from tests.command_line import environment
 
 
+@pytest.mark.slow
 @parametrize_with_checks([odtc.OptimalTreeClassifier()])
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_the_check_that_needs_the_array_api_of_scipy():
     """Which is skipped above, as scipy reads its switch when it is loaded."""
     code = (

@@ -54,6 +54,7 @@ def test_old_modules_that_are_nowhere_stay_nowhere():
         assert importlib.import_module(f"odtc.{old}")
 
 
+@pytest.mark.slow
 def test_our_own_modules_use_no_old_path():
     code = "import odtc.workflow.pipeline, odtc.cli.app, odtc.estimators.classifier, odtc.evaluation.benchmark"
     subprocess.run([sys.executable, "-W", "error::DeprecationWarning:odtc", "-c", code], check=True)

@@ -62,6 +62,7 @@ def test_a_set_of_levels_asks_what_no_test_of_one_level_does():
     assert solved(pose(columns, y, model="flowoct")).solution.objective == pytest.approx(2, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["auto", "onehot"])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_numbers_and_levels_are_exhaustive_search(scheme, depth):
@@ -190,6 +191,7 @@ def test_nobody_is_treated_otherwise_where_nobody_is_alike():
     assert solved(problem).solution.objective == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_high_price_leaves_no_discrimination():
     rng = np.random.default_rng(7)
     sex = np.arange(20) % 2

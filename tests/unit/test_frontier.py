@@ -21,6 +21,7 @@ def test_numbers_are_exact_decimals():
             varied(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["recall[1] >= 0.4:1.0:0.1", "branch_nodes <= 0:3:1", "false_positive_rate[1] <= 0:0.5:0.1"]
 )

@@ -80,6 +80,7 @@ def test_the_value_of_a_search_is_that_of_its_tree_on_any_rows(data, price):
     assert value == pytest.approx(worth(1, rows), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "depth", "errors"),
     [
@@ -112,6 +113,7 @@ def test_other_roots_only_make_it_better(data, price):
     assert cost(first, encoded, price) <= cost(grow("cart", encoded, topology, price), encoded, price) + 1e-9
 
 
+@pytest.mark.slow
 def test_wide_data_is_searched_in_parts(monkeypatch):
     """The same answer whatever part of the table of pairs is held at once."""
     from odtc.algorithms.dp import shallow_trees
@@ -140,6 +142,7 @@ def test_a_search_that_does_not_end_in_time_names_the_other():
 
 
 # That of hyperplanes is no start of a model of tests: tests/unit/test_oblique_search.py.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in HEURISTICS.names() if name != "oblique"])
 def test_every_start_is_taken(name):
     model = pipeline.build(EXAMPLES / "monks" / "monks-1.csv", "flowoct", 2, encoding="onehot")

@@ -50,6 +50,7 @@ def test_the_last_number_that_goes_left(threshold):
     assert float(np.float32(last)) <= threshold < float(np.float32(np.nextafter(last, np.inf)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_predictions_agree_at_ties_of_32_bits(seed):
     """Cells that differ by less than 32 bits tell, and cells around every threshold."""

@@ -88,6 +88,7 @@ def test_stumps_are_counted_right(encoded, rnd):
             assert Part(ranked, rows).stump()[0] == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "form", [{}, {"tail": "2"}, {"proof": "true"}, {"lambda": 0.05}, {"lambda": 0.25, "tail": "1"}], ids=str
 )
@@ -150,6 +151,7 @@ def test_when_they_are_taken():
         model.problem.module.start(model.problem, grow("cart", model.problem.encoded, model.problem.topology))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip", "glpk"])
 def test_any_solver_proves_the_file(solver):
     if version(find_solver(solver)) is None:
@@ -181,6 +183,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "depth", "right"), KNOWN)
 def test_known_optima(name, depth, right, shared_data):
     fitted = odtc.fit(

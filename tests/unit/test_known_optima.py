@@ -29,6 +29,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "depth", "errors"), KNOWN)
 def test_published_data(name, depth, errors, shared_data):
     fitted = odtc.fit(shared_data / f"{name}.csv", "flowoct", depth, encoding="onehot", threads=1)
@@ -53,6 +54,7 @@ OPTIMA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMA)
 def test_the_exact_search_finds_the_published_optima(name, shared_data):
     dataset = odtc.read(shared_data / f"{name}.csv")
@@ -72,6 +74,7 @@ def test_published_optima_by_bendersoct(name, shared_data):
     assert solution.objective == pytest.approx(OPTIMA[name][0], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["monks-1", "monks-2", "monks-3"])
 def test_complete_enumerations(name):
     fitted = odtc.fit(EXAMPLES / "monks" / f"{name}_test.csv", "flowoct", 2, encoding="onehot", threads=1)

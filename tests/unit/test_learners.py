@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LEARNERS = ["cart", "cart_tuned"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_gives_a_checked_tree_that_proves_nothing(name):
     facts = odtc.fit(EXAMPLES / "monks" / "monks-1.csv", name, 2, encoding="onehot").facts
@@ -39,6 +40,7 @@ def test_there_is_no_model_to_build(name):
         pipeline.build(EXAMPLES / "monks" / "monks-1.csv", name, 2)
 
 
+@pytest.mark.slow
 def test_the_tuned_tree_is_the_same_each_time():
     trees = [odtc.fit(EXAMPLES / "monks" / "monks-3.csv", "cart_tuned", 2).tree for _ in range(2)]
     assert trees[0] == trees[1]

@@ -131,6 +131,7 @@ def many(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_pool_ends_with_the_time_the_memory_or_a_word(many, monkeypatch):
     problem = pipeline.pose(many / "many.csv", "dpflow", 3)
     pipeline.compile_model(problem)

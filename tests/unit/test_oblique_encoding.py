@@ -66,6 +66,7 @@ def test_a_pool_of_six_holds_the_best_tree_of_depth_2_that_the_search_settles(se
     assert cheapest(encoded.X, encoded.y, encoded.weight, 2) <= settled.loss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flowoct", "bendersoct", "oct", "binoct", "fair", "dpflow"])
 def test_every_univariate_model_proves_the_best_tree_over_the_pool(name):
     dataset = diagonal()

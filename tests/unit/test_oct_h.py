@@ -62,6 +62,7 @@ def widest(Z, right) -> float:
     return found.x[-1] if found.status == 0 else 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_is_that_of_all_hyperplanes(seed):
     dataset = small(seed, n=8 + seed, K=2 + seed % 2)
@@ -93,6 +94,7 @@ def test_decoded_errors_are_those_that_the_objective_counts(mu):
     assert solution.objective == pytest.approx(best, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha, seed", [(0.1, 5), (0.3, 9)])
 def test_features_are_paid_for(alpha, seed):
     """At depth 1 against every way to part the rows, each with the fewest terms of all subsets that do."""
@@ -119,6 +121,7 @@ def test_features_are_paid_for(alpha, seed):
     assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap))
 
 
+@pytest.mark.slow
 def test_fewest_terms_that_are_not_proved_in_a_moment_are_an_honest_price(monkeypatch):
     """On data of many features the MIP of a node took minutes; what it has found by then is a bound from above, and a
     start, its cost and the checks of what the solver returns have to agree on it."""
@@ -259,6 +262,7 @@ def test_a_start_without_a_node_of_too_small_a_gap_keeps_the_rest_and_is_no_wors
     assert drop_unfit_nodes(thin, problem.encoded, lambda rows, left: False).n_branch_nodes == 0
 
 
+@pytest.mark.slow
 def test_elsewhere_later(tmp_path):
     data = EXAMPLES / "iris" / "iris.csv"
     built = run(

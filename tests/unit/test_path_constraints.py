@@ -39,6 +39,7 @@ def test_budgets_of_published_data(name, text, right, shared_data):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "params"), [("features <= 1", {}), ("tests <= 2", {}), ("tests <= 1", {"fix": "false"})]
 )
@@ -133,6 +134,7 @@ def test_only_what_is_counted_is_whole():
     assert [block.name for block in both.columns if both.integrality[block.start : block.stop].any()] == ["b"]
 
 
+@pytest.mark.slow
 def test_paths_that_are_barred_leave_a_linear_program():
     """Of where a column may be asked too: no whole number, and no column says which node asks."""
     for text in ("forbid_root[a5]", "require_root[a1,a2]", "not_below[a1,a2]", "not_below[a4,a4]"):

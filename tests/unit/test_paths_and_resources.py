@@ -42,6 +42,7 @@ def both(draw, params):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", FORMS, ids=str)
 @given(data=st.data())
 @settings(max_examples=15, **SLOW)
@@ -59,6 +60,7 @@ def test_the_optimum_is_that_of_flowoct(params, data):
         assert not broken(problem, heap) and problem.module.objective(problem, heap) == pytest.approx(value, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", FORMS, ids=str)
 @given(data=st.data())
 @settings(max_examples=15, **SLOW)

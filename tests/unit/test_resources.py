@@ -51,6 +51,7 @@ def test_a_code_is_a_subtree_in_heap_order():
     assert join_codes(np.array([7]), left, right).tolist() == [[7, 5, -3, -1, -2, -3, -3]]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=15, **SLOW)
 def test_leaving_out_columns_changes_no_optimum(data):

@@ -97,6 +97,7 @@ def case(request, tmp_path) -> tuple[dict, Path]:
     return facts, file
 
 
+@pytest.mark.slow
 def test_both_prove_what_is_proved(case):
     facts, file = case
     said = asked([facts], file)[0]
@@ -153,6 +154,7 @@ def forgeries(facts, number=60):
             yield kind, forged
 
 
+@pytest.mark.slow
 def test_both_refuse_the_same_forgeries(case):
     """What ours refuses the second refuses; what both prove is the claim of an honest one, in other words."""
     facts, file = case

@@ -71,6 +71,7 @@ def least_errors(X, y, depth: int) -> int:
     return int(min(stump(np.flatnonzero(column)) + stump(np.flatnonzero(~column)) for column in X.T))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", [False, True])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_optimum_is_that_of_all_linear_separations(seed, sets):

@@ -50,6 +50,7 @@ def random_table(seed: int):
     ), np.array(scale)
 
 
+@pytest.mark.slow
 @needs_numba
 @pytest.mark.parametrize("seed", range(16))
 def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
@@ -75,6 +76,7 @@ def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
     assert found.bound <= best and (found.cost is None or found.cost >= best)
 
 
+@pytest.mark.slow
 @needs_numba
 def test_the_compiled_sweep_answers_as_the_written_one():
     rng = np.random.default_rng(0)

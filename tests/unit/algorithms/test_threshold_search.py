@@ -1,5 +1,6 @@
 """The search over ranks against trying every tree: kernels compiled and in numpy, interruptions, ties, costs."""
 
+import functools
 import importlib.util
 
 import numpy as np
@@ -10,7 +11,11 @@ from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
 
 MODES = ["never", "always"] if compiled.available() else ["never"]
-SEEDS = range(300)
+
+
+def seeds(quick, all):
+    """`all` seeds from 0, of which the quick subset has the first `quick`."""
+    return [*range(quick), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(quick, all))]
 
 
 @pytest.fixture(params=MODES)
@@ -65,11 +70,17 @@ def dense(rank, columns):
     return np.stack(parts, axis=1) if parts else rank
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@functools.cache
+def instance_with_optimum(seed):
+    """An instance, a height, and the cost of the best tree of this height; the same for both kernels."""
+    given = instance(seed)
+    height = seed % 4 + 1 if len(given[0]) < 14 else seed % 3 + 1
+    return given, height, cheapest(*given, height)
+
+
+@pytest.mark.parametrize("seed", seeds(40, 300))
 def test_the_search_finds_what_trying_every_tree_does(seed, mode):
-    rank, loss, count, price, least = instance(seed)
-    height = seed % 4 + 1 if len(rank) < 14 else seed % 3 + 1
-    best = cheapest(rank, loss, count, price, least, height)
+    (rank, loss, count, price, least), height, best = instance_with_optimum(seed)
     ranked = rank_rows(rank, loss, count, price, least)
     search = RankSearch(ranked)
     known = search.solve(height)
@@ -78,7 +89,7 @@ def test_the_search_finds_what_trying_every_tree_does(seed, mode):
     assert cost_of(tree, dense(rank, ranked.columns), loss, count, price, least) == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(3, 40))
 def test_what_is_known_at_an_interruption_is_true(seed, mode):
     random = np.random.default_rng(seed)
     rank, loss = random.integers(0, 12, (60, 4)), np.eye(2)[random.integers(0, 2, 60)]
@@ -144,6 +155,7 @@ def test_equal_mirrored_and_constant_columns_are_one():
     assert ranked.columns.tolist() == [0] and ranked.alias.tolist() == [0, 0, 0, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("pycontree") is None, reason="pycontree is not installed")
 @pytest.mark.parametrize("depth", [2, 3])
 def test_as_pycontree_does(depth, mode):
