@@ -1,7 +1,10 @@
-"""What differs between operating systems: process groups, their signals, and locks that end with their process.
+"""What differs between operating systems: process groups, their signals, locks that end with their process, links and
+CPU seconds of children.
 
-Every function has a branch for POSIX and one for Windows. The Windows branch has not been run on Windows: its tests
-(tests/unit/test_system.py) give it fakes of what it calls.
+No other module names `resource`, `fcntl` or a signal that Windows lacks (tests/structure). Every function has a branch
+for POSIX, which serves Linux and macOS, and one for Windows. The Windows branch has not been run on Windows: its tests
+(tests/unit/test_system.py) give it fakes of what it calls. Nothing here has been run on macOS: the POSIX branch uses
+only what both systems have.
 """
 
 import contextlib
@@ -10,6 +13,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +22,9 @@ FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group and removes the folder that it was told.
+# Waits for the name of the input, which comes when the watcher is at work, then becomes the command in its arguments;
+# if we die before, it ends. A command whose input we hold ourselves is told an empty name.
+GATE = 'IFS= read -r input || exit 1; if [ "$input" ]; then exec "$@" < "$input"; else exec "$@"; fi'
 WATCH = 'IFS= read -r group && IFS= read -r folder || exit; cat > /dev/null; kill -9 "-$group"; rm -rf -- "$folder"'
 
 
@@ -46,8 +53,60 @@ def end_group(process) -> None:
 
 def watcher_command() -> list[str] | None:
     """The command of a process that ends a group if we die (`WATCH`); None if there is no shell to run it."""
-    shell = None if WINDOWS else shutil.which("sh", path="/bin:/usr/bin")
+    shell = _shell()
     return [shell, "-c", WATCH] if shell else None
+
+
+def gated_command(argv) -> list[str] | None:
+    """A command that waits for a line on its input before it becomes `argv` (`GATE`), so that no process runs before
+    its watcher; None if there is no shell, or the program cannot be started."""
+    shell = _shell()
+    found = shutil.which(argv[0])
+    return [shell, "-c", GATE, "sh", *argv] if shell and found else None
+
+
+def _shell() -> str | None:
+    return None if WINDOWS else shutil.which("sh", path="/bin:/usr/bin")
+
+
+def block_interrupt() -> None:
+    """Keeps Ctrl-C from this thread and from the threads that it starts; on Windows a handler ignores it."""
+    if WINDOWS:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    else:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+def wait_for_interrupt() -> None:
+    """Returns at the Ctrl-C that `block_interrupt` keeps back; on Windows never, where no thread can wait for it: the
+    limit, or CTRL_BREAK, ends the process."""
+    if WINDOWS:
+        threading.Event().wait()
+    else:
+        signal.sigwait({signal.SIGINT})
+
+
+def children_cpu_seconds() -> float | None:
+    """CPU seconds of the processes that this one started and waited for; None on Windows, which does not count them."""
+    if WINDOWS:
+        return None
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def cores() -> int:
+    """How many processors this process may use; on macOS and Windows, which set no limit, how many there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def lend(path: Path, name: Path) -> None:
+    """Makes a file readable under another name: a link, or a copy if the system grants no links (Windows)."""
+    try:
+        name.symlink_to(path)
+    except (OSError, NotImplementedError):
+        shutil.copyfile(path, name)
 
 
 def hold(handle: int) -> bool:

@@ -10,7 +10,6 @@ version of odtc.
 import json
 import os
 import re
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ import numpy as np
 import scipy.sparse  # noqa: F401  models assemble their rows with it; its import is no part of a build
 
 from odtc import __version__
+from odtc.base.system import children_cpu_seconds
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded, encode
 from odtc.data.reading import fingerprint, read
@@ -345,22 +345,20 @@ def _encoded(path: Path, reading: ReadingSpec, scheme: str) -> Encoded:
 
 def _solved(cell, model, settings: Settings, start):
     """(last model, solution, CPU seconds): those of the solver itself if it says so, else of all its
-    processes; for a loop, of its own work too."""
+    processes; for a loop, of its own work too; None if the system does not count them."""
     solving = settings.spec.solving
-    before, own = _children(), time.process_time()
+    before, own = children_cpu_seconds(), time.process_time()
     if cell.form is not None and cell.form.fit:
         model, solution = pipeline.solve_or_loop(model, solving, start)
-        return model, solution, _children() - before + time.process_time() - own
+        used = None if before is None else children_cpu_seconds() - before + time.process_time() - own
+        return model, solution, used
     solution = solve_model(model, solving, start)
-    return model, solution, _children() - before if solution.cpu_seconds is None else solution.cpu_seconds
+    if solution.cpu_seconds is not None or before is None:
+        return model, solution, solution.cpu_seconds
+    return model, solution, children_cpu_seconds() - before
 
 
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _outcome(solution: Solution, cpu: float) -> dict:
+def _outcome(solution: Solution, cpu: float | None) -> dict:
     return {
         "termination": str(solution.termination),
         "objective": solution.objective,
@@ -368,7 +366,7 @@ def _outcome(solution: Solution, cpu: float) -> dict:
         "gap": solution.gap,
         "nodes": solution.nodes,
         "seconds": round(solution.seconds, 3),
-        "cpu_seconds": round(cpu, 3),
+        "cpu_seconds": None if cpu is None else round(cpu, 3),
         "start": solution.start,
         "message": solution.message,
     }

@@ -59,7 +59,9 @@ def is_proved(result: dict) -> bool:
 
 def _starved(result: dict) -> str:
     """A word on a solve that the limit ended while it had less than BUSY of one core."""
-    share = (result["cpu_seconds"] or 0) / max(result["seconds"] or 0, LEAST_SECONDS)
+    if result["cpu_seconds"] is None:  # not counted by every system
+        return ""
+    share = result["cpu_seconds"] / max(result["seconds"] or 0, LEAST_SECONDS)
     limited = result["termination"] == "time_limit" and share < BUSY
     return f" (had {100 * share:.0f} % of a core)" if limited else ""
 
@@ -190,7 +192,9 @@ def _notes(results: list[dict]) -> list[str]:
 
 
 def _faster(result: dict, peer: dict) -> float:
-    return max(peer["cpu_seconds"], LEAST_SECONDS) / max(result["cpu_seconds"], LEAST_SECONDS)
+    counted = None not in (peer["cpu_seconds"], result["cpu_seconds"])  # not by every system
+    what = "cpu_seconds" if counted else "seconds"
+    return max(peer[what], LEAST_SECONDS) / max(result[what], LEAST_SECONDS)
 
 
 def _mean(ratios: list[float]) -> str:

@@ -27,9 +27,26 @@ POLL = 0.1
 class Child:
     """`argv` run in a group of its own; `events` holds what `listen(stream, put)` makes of its
     output, at most HELD at once, and None when the output ends. Raises OSError if it cannot be
-    started. If this process is killed, a watcher ends the group, and removes the `folder` that it ran in."""
+    started. `input` is the path of the file that it reads; if None, `process.stdin` is ours to write. If this process
+    is killed, a watcher ends the group, and removes the `folder` that it ran in: the command waits for its watcher."""
 
-    def __init__(self, argv, listen, cwd=None, env=None, stdin=subprocess.PIPE, merge_stderr=False, folder=None):
+    def __init__(self, argv, listen, cwd=None, env=None, input=None, merge_stderr=False, folder=None):
+        gated = None if "\n" in f"{input}{folder}" else system.gated_command(argv)
+        with contextlib.ExitStack() as opened:
+            direct = opened.enter_context(open(input, "rb")) if input is not None and gated is None else None
+            self._start(gated or argv, direct or subprocess.PIPE, cwd, env, merge_stderr)
+        self.watcher = _watcher(self.process.pid, folder)
+        if gated is not None:
+            with contextlib.suppress(OSError):  # it was ended already
+                self.process.stdin.write(os.fsencode(input or "") + b"\n")
+                self.process.stdin.flush()
+            if input is not None:
+                self.close_input()
+        self.events = queue.Queue(HELD)
+        self._ended = threading.Event()
+        threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
+
+    def _start(self, argv, stdin, cwd, env, merge_stderr: bool) -> None:
         self.process = subprocess.Popen(
             argv,
             stdin=stdin,
@@ -39,10 +56,6 @@ class Child:
             env=env,
             **system.own_group(),
         )
-        self.watcher = _watcher(self.process.pid, folder)
-        self.events = queue.Queue(HELD)
-        self._ended = threading.Event()
-        threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
 
     def _hear(self, listen) -> None:
         # The stream is closed where it is read: closed elsewhere, one that a program's own child
@@ -167,7 +180,7 @@ def quick_output(argv, env) -> str:
 
     try:
         # In no folder of the user's: what a program writes when it is merely asked is not wanted there.
-        child = Child(argv, listen, tempfile.gettempdir(), env, subprocess.DEVNULL, True)
+        child = Child(argv, listen, tempfile.gettempdir(), env, os.devnull, True)
     except OSError:
         return ""
     try:

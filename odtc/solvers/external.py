@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import write_text
-from odtc.base.system import run_folder
+from odtc.base.system import lend, run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number
 from odtc.errors import SolutionError, SolverError
@@ -89,7 +89,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         if planned.option_text:
             write_text(folder / names["options"], planned.option_text)
         began = time.monotonic()
-        stdin = folder / names["options"] if planned.reads_options else Path(os.devnull)
+        given = folder / names["options"] if planned.reads_options else os.devnull
         with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
             last = Progress(0.0, None, None, None)
 
@@ -102,8 +102,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
                     take(progress)
 
             try:
-                with stdin.open("rb") as given:
-                    child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, True, folder)
+                child = Child(planned.argv, _lines, folder, os.environ | planned.environment, given, True, folder)
             except OSError as problem:
                 raise SolverError(f"cannot start {planned.argv[0]!r}: {problem.strerror}") from None
             try:
@@ -139,7 +138,7 @@ def lay_out(module, model, start, path, folder: Path, stem: str = "", write: boo
         if stem:
             name = Path(path).name
         else:
-            (folder / name).symlink_to(Path(path).resolve())
+            lend(Path(path).resolve(), folder / name)
         same = FORMATS.get(form).renamed(same)
     else:
         form = dialect.reads[0]

@@ -1,9 +1,9 @@
 """Who runs in a race, and with how many threads each."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from odtc.base.system import cores
 from odtc.errors import ChoiceError, SolverError
 from odtc.solvers.executables import what_to_install
 from odtc.solvers.solver import find_solver, version
@@ -66,14 +66,10 @@ def line_up(solver: str, threads: int | None = None) -> Lineup:
             f"none of the solvers {', '.join(names)} is on this machine; choose others of `odtc list solvers`"
         )
     notes = [f"{name} is left out: {why}" for name, why in absent.items()]
-    total = threads or _usable_cores()
+    total = threads or cores()
     if len(here) > total:
         notes.append(
             f"{len(here)} solvers share {total} thread{'s' * (total > 1)}: each runs with one, and slower for it"
         )
     part, more = divmod(total, len(here))
     return Lineup(tuple((*entry, max(1, part + (at < more))) for at, entry in enumerate(here)), absent, tuple(notes))
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

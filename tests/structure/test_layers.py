@@ -51,6 +51,7 @@ ONLY_IN = {
     "rich": {"cli/console"},
     "jinja2": {"base/templates"},
     "subprocess": {"solvers/child_process"},
+    **dict.fromkeys(("resource", "fcntl", "pwd", "grp", "termios", "msvcrt", "winreg", "_winapi"), {"base/system"}),
     "highspy": {"solvers/adapters", "formulations/cg/restricted_master"},
     "gurobipy": {"solvers/drivers"},
     "cplex": {"solvers/drivers"},
@@ -125,6 +126,31 @@ def test_imports_follow_the_law(path):
         allowed = ONLY_IN.get(name.split(".")[0])
         inside = allowed is None or any(name_of(path).removesuffix(".py").startswith(place) for place in allowed)
         assert inside, f"{name} may be imported only in {sorted(allowed)}"
+
+
+# What only some systems have. Members of a registry may name their own programs, but no system's.
+ONE_SYSTEM = re.compile(
+    r"os\.(killpg|setsid|setpgid|getpgid|getuid|geteuid|fork|mkfifo|sched_\w+|nice|startfile|uname|getlogin)|"
+    r"signal\.(SIGKILL|SIGHUP|SIGUSR\d|SIGALRM|SIGBREAK|CTRL_\w+|alarm|setitimer|pthread_\w+|sigwait\w*|pause)|"
+    r"sys\.platform|os\.name|\w+\.symlink_to|os\.symlink|os\.link"
+)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_only_some_systems_have_is_behind_one_module(path):
+    if name_of(path) == "base/system.py":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        named = ""
+        if isinstance(node, ast.Attribute):
+            named = ast.unparse(node)
+        elif isinstance(node, ast.keyword) and node.arg in ("preexec_fn", "start_new_session", "creationflags"):
+            named = "sys.platform"
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("/dev/", "/bin"))
+        ):
+            named = "sys.platform"
+        assert not ONE_SYSTEM.fullmatch(named), f"{name_of(path)}:{node.lineno}: odtc.base.system has both branches"
 
 
 @pytest.mark.parametrize("name", sorted(CHECKER))

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,23 +12,29 @@ import pytest
 
 from odtc.base import system
 from odtc.base.atomic_write import new_file
+from odtc.solvers import child_process
 from tests.command_line import MONKS, command, environment, odtc
 
 posix = pytest.mark.skipif(system.WINDOWS, reason="process groups of POSIX")
 
 
-def gone(pid: int, seconds: float = 30.0) -> bool:
-    """Whether a process ends within these seconds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
+def facts_of(pid) -> list[str]:
+    """State, parent and more of a process; [] if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    return facts_of(pid)[:1] in ([], ["Z"])
+
+
+def wait_until(happens) -> None:
+    """Returns when `happens()` is true; a test that never ends is a failure that says where it hangs."""
+    while not happens():
         time.sleep(0.05)
-    return False
 
 
 FOREVER = """#!/bin/sh
@@ -56,17 +63,51 @@ def test_killed_with_a_solver_at_work_nothing_stays(tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    end = time.monotonic() + 120
-    while not (mark.exists() and mark.read_text().strip() and list(place.iterdir())) and time.monotonic() < end:
+    # No limit of ours: on a busy machine all of this takes as long as it takes, and CI ends what never ends.
+    while not (mark.exists() and mark.read_text().endswith("\n")):
+        assert run.poll() is None
         time.sleep(0.05)
+    assert list(place.iterdir())
     solver = int(mark.read_text())
     run.send_signal(signal.SIGKILL)
     run.wait()
-    assert gone(solver)
-    end = time.monotonic() + 30
-    while list(place.iterdir()) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not list(place.iterdir())
+    wait_until(lambda: gone(solver))
+    wait_until(lambda: not list(place.iterdir()))
+
+
+@posix
+def test_a_command_does_not_run_before_its_watcher(tmp_path):
+    """Killed between the start of a solver and that of its watcher: the solver has waited, and does not begin."""
+    program = tmp_path / "solver"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    program.chmod(0o755)
+    script = (
+        "import os, signal, time; from odtc.solvers import child_process\n"
+        "def killed(pid, folder):\n"
+        "    print(pid, flush=True)\n"
+        "    time.sleep(0.3)  # in which a solver that does not wait would begin\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "child_process._watcher = killed\n"
+        f"child_process.Child([{str(program)!r}], lambda stream, put: None)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    wait_until(lambda: gone(int(done.stdout)))
+    assert not (tmp_path / "ran").exists()
+
+
+@posix
+def test_a_gated_command_has_its_input_and_its_exit_code(tmp_path):
+    given = tmp_path / "-a name 'with' $blanks"
+    given.write_text("first\nsecond\n")
+    heard = []
+    child = child_process.Child(["cat", "-"], lambda stream, put: heard.append(stream.read()), input=given)
+    while child.events.get() is not None:
+        pass
+    child.process.wait()
+    assert child.end() == 0 and heard == [b"first\nsecond\n"]
+    with pytest.raises(OSError):
+        child_process.Child([str(tmp_path / "none")], lambda stream, put: None)
 
 
 @posix
@@ -113,6 +154,35 @@ class Process:
         self.killed = True
 
 
+def refuses_links(*_):
+    raise OSError(1314, "A required privilege is not held by the client")  # as Windows says it
+
+
+def test_a_system_that_tells_no_affinity(monkeypatch):
+    """macOS and Windows: as many cores as there are."""
+    monkeypatch.delattr(system.os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(system.os, "cpu_count", lambda: 5)
+    assert system.cores() == 5
+
+
+@posix
+def test_cpu_seconds_of_children_are_counted():
+    before = system.children_cpu_seconds()
+    subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
+    assert system.children_cpu_seconds() > before
+
+
+@posix
+def test_ctrl_c_is_kept_for_the_thread_that_waits_for_it():
+    script = (
+        "import os, signal, threading; from odtc.base import system; system.block_interrupt()\n"
+        "heard = threading.Thread(target=system.wait_for_interrupt); heard.start()\n"
+        "os.kill(os.getpid(), signal.SIGINT); heard.join(); print('heard')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True)
+    assert done.stdout == "heard\n", done.stderr
+
+
 def test_windows(monkeypatch, tmp_path):
     """The branch for Windows calls what Windows has, and nothing of POSIX."""
     sent = []
@@ -126,7 +196,22 @@ def test_windows(monkeypatch, tmp_path):
     process = Process()
     system.end_group(process)
     assert sent == [(4711, 1)] and process.killed
-    assert system.watcher_command() is None
+    assert system.watcher_command() is None and system.gated_command(["any"]) is None
+    assert system.children_cpu_seconds() is None
+    ignored = []
+    monkeypatch.setattr(system.signal, "pthread_sigmask", lambda *_: pytest.fail("POSIX only"), raising=False)
+    monkeypatch.setattr(system.signal, "signal", lambda *given: ignored.append(given))
+    system.block_interrupt()
+    assert ignored == [(signal.SIGINT, signal.SIG_IGN)]
+    waits = threading.Thread(target=system.wait_for_interrupt, daemon=True)
+    waits.start()
+    assert waits.is_alive()
+    (tmp_path / "model").write_text("text")
+    monkeypatch.setattr(system.Path, "symlink_to", refuses_links)
+    system.lend(tmp_path / "model", tmp_path / "lent")
+    assert (tmp_path / "lent").read_text() == "text" and not (tmp_path / "lent").is_symlink()
+    (tmp_path / "model").unlink()
+    (tmp_path / "lent").unlink()
     assert system.hold(0) is False
     assert system.left_behind(tmp_path / "any") is False
     with new_file(tmp_path / "file") as stream:

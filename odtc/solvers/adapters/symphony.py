@@ -3,6 +3,7 @@
 What it prints: SYMPHONY user's manual, master.c (`sym_solve`); docs/background/file-formats.md.
 """
 
+import os
 import re
 
 from odtc.fileformats.status_words import SYMPHONY
@@ -14,7 +15,7 @@ SUMMARY = "COIN-OR, by its command line; MIP, no starts"
 # CoinUtils of Debian's build reads LP files with other bounds, so MPS comes first; no MIP start.
 DIALECT = Dialect(reads=("mps", "fixed-mps"), gzip=False)
 PROGRAMS = ("symphony",)
-VERSION = (("-F", "/dev/null"), r"Version: (\S+)")
+VERSION = (("-F", os.devnull), r"Version: (\S+)")
 COMMAND = "symphony"
 SOLUTION = "stdout"
 BOUND = re.compile(r"^Current Lower Bound: +(\S+)", re.M)

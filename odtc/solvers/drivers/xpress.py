@@ -5,12 +5,13 @@ if SolStatus says that there is one. Its library would die of Ctrl-C, incumbent 
 signal is kept from it and becomes a request to stop.
 """
 
-import signal
 import threading
+
+from odtc.base import system
 
 
 def solve(job):
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # also in the threads that it makes, from its import on
+    system.block_interrupt()  # also in the threads that it makes, from its import on
     import xpress
 
     xpress.init()
@@ -19,7 +20,7 @@ def solve(job):
     asked, done = threading.Event(), threading.Event()
 
     def stop() -> None:
-        signal.sigwait({signal.SIGINT})
+        system.wait_for_interrupt()
         asked.set()
         while not done.wait(0.2):  # before its search it forgets that it was asked
             model.interrupt()
