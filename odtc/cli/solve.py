@@ -120,7 +120,7 @@ def _plan(kind, spec, model_file, start, target) -> None:
             console.say(note)
         if kind:
             path = Path(f"{opened.stem}.{kind}")
-            write_text(path, job_script.write_script(kind, module, planned, model_file, options))
+            write_text(path, job_script.write_script(kind, module, planned, model_file, options, opened.model))
             print(path)
         else:
             print("\n".join([f"cd {shlex.quote(str(model_file.resolve().parent))}", *job_script.shell_lines(planned)]))

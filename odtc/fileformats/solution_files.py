@@ -4,6 +4,7 @@ A format that solvers only write is no WrittenPoints, one that they only read no
 A solution file is recognised by what stands in it, never by its name.
 """
 
+import re
 import zlib
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -77,6 +78,8 @@ POINTS = Registry(
     "odtc.points",
 )
 
+# What a job script puts behind the solution of any format (odtc.solvers.job_script): no format need know it.
+MARK = re.compile(rb"# odtc model [0-9a-f]{64} file [0-9a-f]{64}\n\Z")
 HEAD = 4096  # bytes by which a file is recognised
 
 # With these, what stands in a file is no solution: the last basis, a ray, or the linear relaxation.
@@ -148,7 +151,7 @@ def read_point(path) -> RawPoint:
         if module.can(ReadPoints) and module.matches(data[:HEAD]):
             try:
                 model, content = identity_in(data)
-                point = replace(module.read(data).under(None), model=model, content=content)
+                point = replace(module.read(MARK.sub(b"", data, 1)).under(None), model=model, content=content)
             except SolutionError as problem:
                 raise SolutionError(f"{path}: {problem}") from None
             if point.termination == Termination.OPTIMAL and point.values is None:

@@ -4,6 +4,7 @@ All that it names lies in the folder of the model's file, from where it is run, 
 the folder can be copied to another machine with the job in it.
 """
 
+import hashlib
 import re
 import shlex
 from pathlib import Path
@@ -12,6 +13,7 @@ from odtc.base.atomic_write import stem_of
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render
 from odtc.errors import ChoiceError, SolverError
+from odtc.fileformats.model_files import identity_words
 from odtc.model.solution import Options
 from odtc.solvers.executables import Program, locate, what_to_install
 from odtc.solvers.external import Plan, lay_out, plan
@@ -72,8 +74,31 @@ def shell_lines(planned: Plan) -> list[str]:
     return [*lines, line + (f" > {solution}" if planned.prints_solution else "")]
 
 
-def write_script(kind: str, module, planned: Plan, path, options: Options) -> str:
-    """The job as text: for `sh`, or for the queue of `slurm`."""
+def _digest_lines(planned: Plan, path) -> list[str]:
+    """Shell lines that set `same` to 1 if the file that is solved is the one that lies there now."""
+    name = planned.names["model"]
+    digest = hashlib.sha256((Path(path).parent / name).read_bytes()).hexdigest()
+    return [
+        "digest() { if command -v sha256sum > /dev/null; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1; }",
+        f'if [ "$(digest < {shlex.quote(name)})" = {digest} ]; then same=1; else same=0; fi',
+    ]
+
+
+def _mark_lines(planned: Plan, words: str) -> list[str]:
+    """Shell lines that put the comment of `identity_words` behind the solution."""
+    solution = shlex.quote(planned.names["solution"])
+    return [
+        f"if [ $same = 1 ] && [ -s {solution} ]; then echo '# {words}' >> {solution}; fi",
+        "[ $same = 1 ] || echo 'the model file was changed since this job was written: the solution is not marked' >&2",
+    ]
+
+
+def write_script(kind: str, module, planned: Plan, path, options: Options, model=None) -> str:
+    """The job as text: for `sh`, or for the queue of `slurm`.
+
+    The solution of a `model` with an identity is marked with it, so that decode knows what was solved; the job does so
+    if the file that it solves is still the one that lies there now.
+    """
     stem = Path(stem_of(path)).name
     lines, log = shell_lines(planned), shlex.quote(f"{stem}.log")
     program = planned.argv[0]
@@ -85,6 +110,8 @@ def write_script(kind: str, module, planned: Plan, path, options: Options) -> st
         )
     # What is on stdout is the solution already, or is heard and kept as the log.
     lines[-1] += f" 2> {log}" if planned.prints_solution else f" 2>&1 | tee {log}"
+    if model is not None and (words := identity_words(model, file=True)):
+        lines = [*_digest_lines(planned, path), *lines, *_mark_lines(planned, words)]
     minutes = None if options.time_limit is None else int(options.time_limit // 60) + 5
     return render(
         f"script/{kind}.jinja",

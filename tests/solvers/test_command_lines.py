@@ -1,5 +1,6 @@
 """How programs are called: the command lines of every solver, job scripts, and cuOpt as documented."""
 
+import json
 import os
 import shlex
 import stat
@@ -91,6 +92,33 @@ def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name
     assert (decoded.facts["objective"], decoded.facts["termination"], decoded.facts["verified"]) == (1, "optimal", True)
 
 
+NO_BOUND = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n"  # no two rows are alike, so nothing but a solver proves 2 errors
+
+
+@pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi"])
+def test_a_script_names_the_model_that_it_solved(name, tmp_path):
+    """So decode believes the end and the bound; of a model file that was edited meanwhile, it does not."""
+    if locate(find_solver(name)) is None:
+        pytest.skip(f"{name} is not on this machine")
+    (tmp_path / "xor.csv").write_text(NO_BOUND)
+    assert odtc("build", "xor.csv", "--depth", 1, "-o", "m", folder=tmp_path).code == 0
+    manifest = json.loads((tmp_path / "m.odt.json").read_text())
+    assert odtc("solve", "m.mps", "--solver", name, "--script", "sh", folder=tmp_path).code == 0
+
+    def run_and_decode(expected: str) -> str:
+        subprocess.run(["sh", tmp_path / "m.sh"], cwd="/", env=OUTSIDE, capture_output=True, check=False)
+        decoded = odtc("decode", "m.sol", "--log", "m.log", "--json", folder=tmp_path)
+        assert decoded.code == 0, decoded.err
+        assert (decoded.facts["objective"], decoded.facts["termination"]) == (2, expected), decoded.err
+        return (tmp_path / "m.sol").read_text()
+
+    text = run_and_decode("optimal")
+    assert text.endswith(f"# odtc model {manifest['identity']} file {manifest['content']}\n")
+    file = next(path for path in [tmp_path / f"m.{find_solver(name).COMMAND}.mps", tmp_path / "m.mps"] if path.exists())
+    file.write_text(file.read_text().replace("ENDATA", "* edited\nENDATA"))
+    assert "odtc model" not in run_and_decode("unknown")
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
     """What --dry-run prints is what is started, but for the names of the files."""
@@ -103,10 +131,10 @@ def test_a_dry_run_shows_the_run(name, tmp_path, monkeypatch):
     class Stop(Exception):
         pass
 
-    def child(argv, listen, cwd, env, stdin, merge_stderr, *more):
+    def child(argv, listen, cwd, env, input, merge_stderr, *more):
         texts = {file.name: file.read_text() for file in cwd.iterdir()}
         started.append(
-            (argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, stdin.read().decode())
+            (argv, {key: env[key] for key in env if env[key] != os.environ.get(key)}, texts, Path(input).read_text())
         )
         raise Stop
 
