@@ -86,7 +86,7 @@ def list_(
     ],
     as_json: Json = False,
 ) -> None:
-    """List what there is of a kind, one a line."""
+    """List the members of a kind, one a line."""
     from odtc.cli.catalogue import members
 
     entries = members(kind)

@@ -115,7 +115,7 @@ def models(
 
 @bench.command()
 def table(results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl")], o: TableFile = None) -> None:
-    """The table of what a study has finished so far."""
+    """The table of a study's finished cells."""
     from odtc.evaluation import benchmark as study
     from odtc.evaluation.benchmark_table import markdown
 

@@ -23,7 +23,7 @@ def compare(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DATA", help="Rows to compare the predictions on.")
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", metavar="N", help="How many of the rows that differ are shown.")] = 10,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", help="Number of differing rows to show.")] = 10,
     o: Annotated[
         Path | None, typer.Option("-o", metavar="FILE", help="A picture too: accuracy against size (.png, .svg, .pdf).")
     ] = None,
@@ -148,7 +148,7 @@ def regions(
     x: Annotated[str, typer.Option("--x", metavar="COL", help="Column of numbers across.")],
     y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")],
 ) -> None:
-    """What the tree predicts over two columns of numbers, with the rows as points."""
+    """The tree's predictions over two columns of numbers, with the rows as points."""
     from odtc.data.reading import read_rows
     from odtc.evaluation import plots as pictures
     from odtc.trees.tree import read_tree

@@ -26,7 +26,7 @@ def decode(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Turn a solution file into a tree, checked."""
+    """Turn a solution file into a checked tree."""
     from odtc.base.atomic_write import require_writable
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish

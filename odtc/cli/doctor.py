@@ -16,8 +16,7 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is installed and whether each solver found solves a tiny model right. Exit 1 if something does not
-    work."""
+    """Report what is installed, and whether each solver solves a tiny model right. Exit 1 if something fails."""
     from odtc.evaluation import diagnostics as facts
     from odtc.solvers.solver import SOLVERS
 

@@ -22,7 +22,9 @@ def import_(
     ],
     data: Annotated[
         Path,
-        typer.Option("--data", metavar="DATA", help="The rows that its leaves count; its columns are found by name."),
+        typer.Option(
+            "--data", metavar="DATA", help="Data whose rows are counted in the leaves; columns are found by name."
+        ),
     ],
     spec,
     trust: Annotated[bool, typer.Option("--trust", help="Open a pickle, which runs whatever code is in it.")] = False,
@@ -31,7 +33,7 @@ def import_(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make another program's tree one of ours: for show, predict, export, and as --start of a model."""
+    """Read another program's tree: for show, predict, export, and as --start of a model."""
     import json
 
     from odtc.base.atomic_write import require_writable, write_text

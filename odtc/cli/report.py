@@ -54,7 +54,7 @@ def explain(
     ] = [1],
     as_json: Json = False,
 ) -> None:
-    """Say why the tree predicts what it does: the path that a row takes, question by question."""
+    """Explain a prediction: the path of a row through the tree, test by test."""
     from odtc.base.template_filters import of, one_line, tally
     from odtc.data.reading import read_rows
     from odtc.trees.explanation import explain as path_of

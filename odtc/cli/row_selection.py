@@ -25,7 +25,7 @@ def select(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows that a selection keeps, as CSV; if they weigh something, in a column `weight`."""
+    """Write the rows that a selection keeps, as CSV, with their weights, if any, in a column `weight`."""
     from odtc import read
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.workflow.row_selection.selection import as_csv, select_rows

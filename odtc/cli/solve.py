@@ -37,7 +37,7 @@ def solve(
 ) -> None:
     """Solve a model file with any solver; the solution goes to STEM.sol in the form of HiGHS.
 
-    Objective and bound are in the sense of the file: of one that maximises, the bound is an upper one.
+    Objective and bound have the sense of the file: for a maximisation model the bound is an upper bound.
     """
     from odtc.base.atomic_write import require_writable
     from odtc.solvers import portfolio_members

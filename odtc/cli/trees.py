@@ -75,8 +75,7 @@ def predict(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rows of a file; the columns that the tree asks for are found by name, an unseen category is in no
-    set."""
+    """Predict the rows of a file; the tree's columns are found by name, an unseen category is in no set."""
     from odtc.base.atomic_write import require_writable, write_text
     from odtc.data.reading import read_rows
     from odtc.trees.tree import read_tree

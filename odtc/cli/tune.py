@@ -29,7 +29,7 @@ def tune(
         typer.Option(
             "--model",
             metavar="NAME[,NAME…]",
-            help="Formulations; see `odtc list models`, or auto.",
+            help="Formulations of `odtc list models`, or auto.",
             autocompletion=completing("models"),
         ),
     ] = "auto",

@@ -14,10 +14,10 @@ class ReadingSpec:
     target: str | None = spec_field(None, "Column to predict; by default the last one.")
     categorical: tuple[str, ...] = spec_field((), "Columns to take as categories.", metavar="A,B", form=NAMES)
     numeric: tuple[str, ...] = spec_field((), "Columns to take as numbers.", metavar="A,B", form=NAMES)
-    missing: str = spec_field("drop", "What to do with missing cells.", metavar="|".join(POLICIES), completes=POLICIES)
+    missing: str = spec_field("drop", "Treatment of missing cells.", metavar="|".join(POLICIES), completes=POLICIES)
     weights: str | None = spec_field(None, "Column of row weights.", metavar="COL")
     aside: tuple[str, ...] = spec_field(
-        (), "Columns that no test asks, but constraints may name.", metavar="A,B", form=NAMES
+        (), "Columns that no test uses, but that constraints may name.", metavar="A,B", form=NAMES
     )
 
     @classmethod

@@ -25,7 +25,7 @@ CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
 @dataclass(frozen=True)
 class Params:
     seconds: float = parameter(10.0, "how long it may search", least=0)
-    restarts: int = parameter(RESTARTS, "how many trees it settles, if there is time", least=0)
+    restarts: int = parameter(RESTARTS, "number of trees it optimises, if there is time", least=0)
     seed: int = parameter(
         0, "of all draws: if the time limit does not come first, the same seed and jobs give the same tree", least=0
     )

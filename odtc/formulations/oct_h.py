@@ -48,7 +48,7 @@ from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
 NAME = "oct_h"
-TITLE = "OCT-H: hyperplanes by big-M rows, each feature weighed for a price (start it from --start oblique)"
+TITLE = "OCT-H: hyperplanes by big-M rows, with a price for each feature in a node (start it from --start oblique)"
 PAPER = "Bertsimas & Dunn (2017), Optimal classification trees"
 BEYOND = True
 WEIGHS = True

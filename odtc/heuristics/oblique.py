@@ -21,7 +21,7 @@ SUMMARY = (
 )
 OPTIONS = {
     "seconds": (float, "how long it may search (default 10)"),
-    "restarts": (int, f"how many trees it settles, if there is time (default {RESTARTS})"),
+    "restarts": (int, f"number of trees it optimises, if there is time (default {RESTARTS})"),
     "seed": (int, "of all draws (default 0)"),
     "jobs": (int, "processes side by side, which share the restarts (default 1)"),
 }

@@ -12,7 +12,7 @@ class Options:
 
     time_limit: float | None = spec_field(
         None,
-        "Wall seconds, what the compiler takes among them; by default none.",
+        "Wall seconds for compiler and solver together; by default none.",
         metavar="S",
         wanted="seconds above 0",
         fits=lambda value: value is None or 0 < value < 1e9,

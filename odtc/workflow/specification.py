@@ -59,17 +59,17 @@ class ModelSpec:
     )
     class_weight: object = spec_field(
         None,
-        "What an error on a row of each class costs.",
+        "Cost of an error on a row of each class.",
         metavar="balanced|CLASS=W,…",
         type=str | None,
         completes=("balanced",),
     )
     cost: object = spec_field(
-        None, "What each wrong prediction costs.", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", type=str | None
+        None, "Cost of each wrong prediction.", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", type=str | None
     )
     constraints: tuple[str, ...] = spec_field(
         (),
-        "What the tree must keep, as 'leaf_rows >= 5'; see `odtc list constraints`.",
+        "Constraint on the tree, as 'leaf_rows >= 5'; see `odtc list constraints`.",
         metavar="'NAME[…] OP NUMBER'",
         flag="--constraint",
         form=REPEATED,

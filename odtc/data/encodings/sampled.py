@@ -12,7 +12,7 @@ from odtc.data.encoding import level_tests, midpoints
 from odtc.data.splits import Missing, Threshold
 
 NAME = "sampled"
-SUMMARY = "the thresholds that CART asks on 90 % samples of the rows, one-hot for what is no number"
+SUMMARY = "the thresholds of CART trees on 90 % samples of the rows, one-hot for columns that are not numeric"
 OPTIONS = {
     "depth": (int, "of the trees (by default 4)"),
     "samples": (int, "how many trees (by default 50)"),

@@ -68,7 +68,7 @@ FORMS = (
 class Params:
     splits: str = parameter(
         "auto",
-        "what the nodes may ask: all tests; those that threshold sampling finds for each node, or for any (pooled); "
+        "the tests of the nodes: all; those that threshold sampling finds for each node, or for any (pooled); "
         "auto: all if they are few, else pooled",
         choices=("auto", "all", "sampled", "pooled"),
     )
@@ -81,9 +81,9 @@ class Params:
     )
     exact: bool = parameter(False, "fit: branch and price, if the relaxation leaves a gap")
     reward: float = parameter(
-        0.0, "what an empty leaf saves: min errors + reward (used leaves - 1)", least=0, below=float("inf")
+        0.0, "reward of an empty leaf: min errors + reward (used leaves - 1)", least=0, below=float("inf")
     )
-    n_min: int = parameter(0, "least rows of a leaf that has any", least=0)
+    n_min: int = parameter(0, "least number of rows in a leaf that is not empty", least=0)
     columns: str = parameter(
         "auto",
         "auto (all if they are few, else generated), all, start (of a first tree), or a file STEM.columns.json",

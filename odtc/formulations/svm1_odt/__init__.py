@@ -72,7 +72,7 @@ class Params:
     M: float = parameter(
         1.0, "the paper's M; the model is scaled by it (Theorem 2), the literal one holds it", least=1e-3, below=1e7
     )
-    margin: str = parameter("hard", "whether a row may miss its margin, for α1", choices=("hard", "soft"))
+    margin: str = parameter("hard", "whether a row may miss its margin, at the price α1", choices=("hard", "soft"))
     labels: str = parameter("onehot", "a 0/1 column per class of a leaf, or one number", choices=("onehot", "ordinal"))
     categories: str = parameter("onehot", "levels in hyperplanes, or sets of levels (8)", choices=("onehot", "sets"))
     literal: bool = parameter(False, "(1a)-(1k) as printed: soft margins, whole labels, one row per leaf")

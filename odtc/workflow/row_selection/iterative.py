@@ -17,7 +17,7 @@ from odtc.workflow.row_selection.selection import Cluster, KeptRows
 
 NAME = "iterative"
 SUMMARY = (
-    "what the last tree has wrong and what its right rows are mixtures of, in rounds (Zhu et al. 2020, Algorithm 3)"
+    "wrong rows of the last tree and the extreme points of its right ones, in rounds (Zhu et al. 2020, Algorithm 3)"
 )
 OPTIONS = {
     "rounds": (

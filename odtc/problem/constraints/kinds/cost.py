@@ -24,7 +24,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "cost"
-SUMMARY = "cost <= C: what the wrong predictions cost together is at most C"
+SUMMARY = "cost <= C: the wrong predictions together cost at most C"
 OPS = ("<=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 

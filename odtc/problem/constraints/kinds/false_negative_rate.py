@@ -21,7 +21,7 @@ from odtc.problem.constraints.rates import counting, klass, of_class, one_class,
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "false_negative_rate"
-SUMMARY = "false_negative_rate[CLASS] <= R: of the rows of a class at most this share is predicted as another"
+SUMMARY = "false_negative_rate[CLASS] <= R: at most this share of the rows of a class is predicted as another class"
 OPS = ("<=",)
 SUBJECT = Subject.RIGHT
 

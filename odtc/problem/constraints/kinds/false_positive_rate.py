@@ -21,7 +21,7 @@ from odtc.problem.constraints.rates import counting, klass, of_class, one_class,
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "false_positive_rate"
-SUMMARY = "false_positive_rate[CLASS] <= R: of the rows of other classes at most this share is predicted as the class"
+SUMMARY = "false_positive_rate[CLASS] <= R: at most this share of the rows of other classes is predicted as the class"
 OPS = ("<=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 

@@ -14,7 +14,7 @@ from odtc.problem.constraints.terms import Terms
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "features"
-SUMMARY = "features <= N: at most N columns of the data are asked"
+SUMMARY = "features <= N: the tree tests at most N columns of the data"
 OPS = ("<=",)
 SUBJECT = Subject.FEATURES
 KNOWS = Knows.TESTS

@@ -12,7 +12,7 @@ from odtc.problem.constraints.on_predictions import Knows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "forbid_root"
-SUMMARY = "forbid_root[FEATURE,…]: the root asks none of these columns of the data"
+SUMMARY = "forbid_root[FEATURE,…]: the root tests none of these columns of the data"
 OPS = ()
 SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS

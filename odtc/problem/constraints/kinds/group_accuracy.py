@@ -25,7 +25,7 @@ from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "group_accuracy"
-SUMMARY = "group_accuracy[group=G] >= R: in every group at least this share of the rows is right"
+SUMMARY = "group_accuracy[group=G] >= R: at least this share of the rows of every group is right"
 OPS = (">=",)
 SUBJECT = Subject.RIGHT
 

@@ -32,8 +32,8 @@ from odtc.trees.heap_tree import HeapTree
 
 NAME = "monotone"
 SUMMARY = (
-    "monotone[FEATURE,positive=CLASS]: of two rows that only this column tells apart, the greater is predicted "
-    "the class if the other is"
+    "monotone[FEATURE,positive=CLASS]: if two rows differ in this column alone and the lesser "
+    "is predicted as the class, so is the greater"
 )
 OPS = ()
 SUBJECT = Subject.PREDICTIONS

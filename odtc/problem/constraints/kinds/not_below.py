@@ -14,7 +14,7 @@ from odtc.problem.constraints.on_predictions import Knows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "not_below"
-SUMMARY = "not_below[F,G]: no node that asks column F of the data stands below one that asks column G"
+SUMMARY = "not_below[F,G]: no node that tests column F of the data is below a node that tests column G"
 OPS = ()
 SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS

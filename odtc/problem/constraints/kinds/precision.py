@@ -26,7 +26,7 @@ from odtc.problem.constraints.rates import counting, klass, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "precision"
-SUMMARY = "precision[CLASS] >= R: of the rows predicted as a class at least this share is of it, if there are any"
+SUMMARY = "precision[CLASS] >= R: at least this share of the rows predicted as a class belongs to it, if there are any"
 OPS = (">=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 

@@ -23,7 +23,7 @@ from odtc.problem.constraints.rates import counting, klass, of_class, one_class,
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "recall"
-SUMMARY = "recall[CLASS] >= R: of the rows of a class at least this share is predicted as it"
+SUMMARY = "recall[CLASS] >= R: at least this share of the rows of a class is predicted as the class"
 OPS = (">=",)
 SUBJECT = Subject.RIGHT
 

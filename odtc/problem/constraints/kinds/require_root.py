@@ -14,7 +14,7 @@ from odtc.problem.constraints.on_predictions import Knows
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "require_root"
-SUMMARY = "require_root[FEATURE,…]: the root asks one of these columns of the data, if it asks anything"
+SUMMARY = "require_root[FEATURE,…]: the root tests one of these columns of the data, if it is a branch node"
 OPS = ()
 SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS

@@ -11,7 +11,7 @@ from odtc.problem.roles import Need, Role
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "tests"
-SUMMARY = "tests <= N: at most N different tests of the encoding are asked"
+SUMMARY = "tests <= N: the tree uses at most N different tests of the encoding"
 OPS = ("<=",)
 SUBJECT = Subject.TESTS
 KNOWS = Knows.TESTS

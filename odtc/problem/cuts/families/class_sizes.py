@@ -14,7 +14,7 @@ from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
 
 NAME = "class_sizes"
-SUMMARY = "leaves predict one class each, so classes beyond their number are wrong (SVM1-ODT, Proposition 1)"
+SUMMARY = "each leaf predicts one class, so the rows of further classes are wrong (SVM1-ODT, Proposition 1)"
 NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
 VALID = EVERY_TREE
 HINT = "svm1_odt has them"

@@ -16,7 +16,7 @@ from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "commutation"
-SUMMARY = "of two trees that only ask two tests in another order, one is cut off"
+SUMMARY = "of two trees that differ only in the order of two tests, one is cut off"
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 

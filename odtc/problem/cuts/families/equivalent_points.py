@@ -14,7 +14,7 @@ from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
 
 NAME = "equivalent_points"
-SUMMARY = "of rows with equal tests and different labels at most one class is right"
+SUMMARY = "among rows with equal tests and different labels at most one class is right"
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"), Need(Role.FLOW)), (Need(Role.CORRECT),))
 VALID = EVERY_TREE
 

@@ -13,7 +13,7 @@ from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 
 NAME = "no_feature_reuse"
-SUMMARY = "no test is asked twice on a path"
+SUMMARY = "no path uses a test twice"
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
