@@ -113,8 +113,9 @@ def _details(kind, name) -> str:
         ]
     elif kind == "constraints":
         module = CONSTRAINTS.get(name)
+        needs = f"needs columns of the roles {words(module.NEEDS)}: " if module.NEEDS else ""
         lines += [
-            f"needs columns of the roles {words(module.NEEDS)}: {able_models(module)}",
+            f"{needs}{able_models(module)}",
             "",
             module.module.__doc__.strip(),
         ]

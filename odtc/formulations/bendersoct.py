@@ -297,4 +297,8 @@ def _better(problem: Problem, best: HeapTree | None, *trees: HeapTree) -> HeapTr
 
 def subjects(params) -> tuple[Subject, ...]:
     """It knows which rows are right, not which class a wrong row is predicted, nor where it ends."""
-    return tuple(subject for subject in Subject if subject not in (Subject.LEAF_ROWS, Subject.PREDICTIONS))
+    return tuple(
+        subject
+        for subject in Subject
+        if subject not in (Subject.LEAF_ROWS, Subject.PREDICTIONS, Subject.LEAVES, Subject.SETTLED)
+    )

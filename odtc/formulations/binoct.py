@@ -198,4 +198,4 @@ def _n_bits(scales: Scales) -> int:
 
 def subjects(params) -> tuple[Subject, ...]:
     """A node has columns for features, and codes of thresholds."""
-    return tuple(subject for subject in Subject if subject != Subject.TESTS)
+    return tuple(subject for subject in Subject if subject not in (Subject.TESTS, Subject.LEAVES, Subject.SETTLED))

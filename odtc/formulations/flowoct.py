@@ -295,4 +295,4 @@ def estimate(sizes: Sizes) -> Estimate:
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    return tuple(Subject)
+    return tuple(subject for subject in Subject if subject != Subject.SETTLED)

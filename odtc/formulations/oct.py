@@ -223,8 +223,10 @@ def _printed_turns(m: ModelBuilder, X: np.ndarray, tree, a, z) -> None:
 
 def subjects(params) -> tuple[Subject, ...]:
     """A node has columns for features; for tests only in the binary forms."""
-    binary = params.binary in ("true", "printed")
-    return tuple(subject for subject in Subject if binary or subject != Subject.TESTS)
+    without = (Subject.LEAVES, Subject.SETTLED)
+    if params.binary not in ("true", "printed"):
+        without += (Subject.TESTS,)
+    return tuple(subject for subject in Subject if subject not in without)
 
 
 def prices(problem: Problem) -> tuple[float, float]:

@@ -21,7 +21,14 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import Beyond, blank_arrays, settle
-from tests.exhaustive import discrimination, every_hyperplane, every_split, fewest_branch_nodes, least_losses
+from tests.exhaustive import (
+    discrimination,
+    every_hyperplane,
+    every_split,
+    every_tree,
+    fewest_branch_nodes,
+    least_losses,
+)
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py
 # The forms in which each formulation must obey the laws, as it declares them.
@@ -110,7 +117,7 @@ def costs(draw, K, any_cost):
 
 
 # The kinds of constraints that a form must keep, by what both declare that they speak of; the others it must refuse.
-# Kinds that the same rows write are drawn together, as "answers" and "places".
+# Kinds that the same rows write are drawn together, as "answers", "places", "columns" and "labels".
 KINDS = {name: CONSTRAINTS.get(name) for name in CONSTRAINTS.names()}
 ON_PREDICTIONS = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS)
 
@@ -120,7 +127,12 @@ def of_subjects(*subjects) -> tuple[str, ...]:
     return tuple(name for name, kind in KINDS.items() if kind.SUBJECT in subjects)
 
 
-TOGETHER = {"answers": of_subjects(*ON_PREDICTIONS), "places": of_subjects(Subject.PLACES)}
+TOGETHER = {
+    "answers": of_subjects(*ON_PREDICTIONS),
+    "places": of_subjects(Subject.PLACES),
+    "columns": of_subjects(Subject.FEATURES, Subject.DEPTHS),
+    "labels": of_subjects(Subject.LEAVES),
+}
 BESIDE_ANSWERS = (*of_subjects(Subject.BRANCHES, Subject.LEAF_ROWS), "answers")
 
 
@@ -160,6 +172,18 @@ def takes_three_classes(form, kind) -> bool:
     return Subject.PREDICTIONS in subjects_of(form) or KINDS[kind].SUBJECT != Subject.RIGHT_OF_TWO
 
 
+# What data may lack for a constraint, in the words of the refusals.
+REFUSALS = (
+    "two groups",
+    "two columns",
+    "rows of",
+    "levels of",
+    "can be asked",
+    "by thresholds",
+    "alone tells apart",
+)
+
+
 @st.composite
 def constrained(draw, form, kind, **of_problem):
     """A problem with a constraint of this kind, and now and then one more."""
@@ -167,12 +191,14 @@ def constrained(draw, form, kind, **of_problem):
         rows = {"most_rows": min(8, of_problem.get("most_rows", 8))}
         most = draw(st.integers(2, 3)) if kind == "answers" or takes_three_classes(form, kind) else 2
         of_problem |= rows | {"aside": True, "levels": "abc", "most_classes": most}
+    if group_of(kind) == "labels":  # and every tree
+        of_problem |= {"most_rows": min(6, of_problem.get("most_rows", 6))}
     problem = draw(problems(form, **of_problem))
     others = [other for other_form, other in BY_CONSTRAINT if other_form == form]
     if "aside" in of_problem:
         others = [other for other in others if other in BESIDE_ANSWERS]
     else:
-        others = [other for other in others if other != "answers"]
+        others = [other for other in others if other not in ("answers", "labels")]
     if not {Subject.TESTS, Subject.FEATURES} & set(subjects_of(form)) and Subject.PLACES in subjects_of(form):
         # Folded levels know the path or what is summed, not both.
         on_paths = group_of(kind) == "places"
@@ -183,7 +209,15 @@ def constrained(draw, form, kind, **of_problem):
     except ChoiceError as refused:  # what this data has no rows for, or no tests
         assert any(
             word in str(refused)
-            for word in ("two groups", "rows of", "levels of", "can be asked", "by thresholds", "alone tells apart")
+            for word in (
+                "two groups",
+                "two columns",
+                "rows of",
+                "levels of",
+                "can be asked",
+                "by thresholds",
+                "alone tells apart",
+            )
         )
         assume(False)
 
@@ -204,6 +238,8 @@ def least_kept(problem) -> float:
     """What the cheapest tree costs that keeps the problem's constraints, by trying every tree and asking each kind's
     judge; infinite if none does."""
     judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
+    if any(judge.leaf or judge.leaves for judge in judges):
+        return least_of_every_tree(problem)
     if any(judge.predictions for judge in judges):
         return _least_answering(problem, judges)
     encoded, depth = problem.encoded, problem.topology.depth
@@ -246,6 +282,33 @@ def _least_answering(problem, judges) -> float:
         if (
             paid < best
             and all(judge.counts(n, None) for judge in judges if judge.counts)
+            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
+        ):
+            best = paid
+    return best
+
+
+def least_of_every_tree(problem) -> float:
+    """The same for constraints of any kinds together: by all trees, one after another."""
+    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
+    encoded, data = problem.encoded, problem.encoded.dataset
+    per_loss, per_branch_node, least = terms(problem)
+    least = max([least, *(judge.least_rows for judge in judges)])
+
+    def may(test, above) -> bool:
+        return all(judge.allowed(test, above) for judge in judges if judge.allowed)
+
+    def leaf(label, rows) -> bool:
+        return len(rows) >= least and all(judge.leaf(label, rows) for judge in judges if judge.leaf)
+
+    best, cost, truth, weight = float("inf"), encoded.cost.tolist(), data.y.tolist(), data.weight.tolist()
+    trees = every_tree(encoded.X[encoded.row_of], len(encoded.classes), problem.topology.depth, may, leaf)
+    for n, tests, counts, predicted in trees:
+        paid = per_branch_node * n + per_loss * sum(w * cost[t][p] for w, t, p in zip(weight, truth, predicted))
+        if (
+            paid < best
+            and all(judge.counts(n, tests) for judge in judges if judge.counts)
+            and all(judge.leaves(counts) for judge in judges if judge.leaves)
             and all(judge.predictions(predicted) for judge in judges if judge.predictions)
         ):
             best = paid

@@ -277,5 +277,5 @@ def _contrast(problem: Problem, kind: np.ndarray, first: np.ndarray) -> Contrast
 
 def subjects(params) -> tuple[Subject, ...]:
     """Splits are its own, no tests of the encoding."""
-    on_tests = (Subject.TESTS, Subject.FEATURES, Subject.PLACES)
-    return tuple(subject for subject in Subject if subject not in on_tests)
+    on_tests = (Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
+    return tuple(subject for subject in Subject if subject not in (*on_tests, Subject.LEAVES, Subject.SETTLED))

@@ -27,12 +27,18 @@ class Judge:
         predictions(predicted): whether the rows of the data may be predicted as these classes, a sequence of int.
     least_rows : int
         The rows of the data that each leaf must have.
+    leaf : Callable or None
+        leaf(class, rows): whether a leaf may predict this class (int) for these rows of the data, a sequence of int.
+    leaves : Callable or None
+        leaves(counts): whether a tree may have so many leaves of each class, a sequence of int.
     """
 
     allowed: Callable[[int, tuple], bool] | None = None
     counts: Callable[[int, object], bool] | None = None
     predictions: Callable[[tuple], bool] | None = None
     least_rows: int = 0
+    leaf: Callable[[int, tuple], bool] | None = None
+    leaves: Callable[[tuple], bool] | None = None
 
 
 def share(weight, counted, among) -> float | None:

@@ -17,7 +17,7 @@ from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.groups import carrying
-from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs
+from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import parse_params
@@ -26,6 +26,10 @@ from odtc.problem.roles import Need, Needs, Role, columns, missing_roles, nodes
 from odtc.trees.heap_tree import HeapTree, settle
 
 GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
+BY_SEARCH = (
+    "is satisfied by the compiler's own search alone, as no row of a model tells which branch nodes separate rows; use "
+    "`odtc fit --model dpflow`, with fewer tests (--encoding auto:bins=8) or a smaller --depth if it is refused"
+)
 SLACK = 1e-9  # of the bound: sums of weights are rounded
 
 
@@ -170,6 +174,8 @@ def built(problem: Problem) -> Model:
     model = replace(problem.module.build(problem), problem=problem)
     for number, given in rowed(problem):
         module = given.module
+        if module.SUBJECT == Subject.SETTLED:
+            raise ChoiceError(f"constraint {str(given)!r} {BY_SEARCH}")
         if why := missing_roles(problem, model, module.needs(problem.encoded, given)):
             drop = problem.module.hinders(problem, given)
             same = problem.module.instead(problem, given)
@@ -190,6 +196,8 @@ def built(problem: Problem) -> Model:
 
 def able_models(kind) -> str:
     """Which formulations take constraints of a kind, as a sentence: by default, or with which parameters."""
+    if kind.SUBJECT == Subject.SETTLED:
+        return "`odtc fit --model dpflow` takes it, whose own search needs no model"
     names = []
     for name in FORMULATIONS.able(Compiled):
         module = FORMULATIONS.get(name)
@@ -291,15 +299,15 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
     suffix : str
         The end of the names of all blocks.
     group : int (tests or scales,)
-        The group of each, from 0.
+        The group of each, from 0; -1 for one that is not counted.
     most : float
     """
     b, n = asking(problem, model), int(group.max()) + 1
     whole, fill = _chooses(model, b), min(most, n)
     y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
     hold, g = m.rows(f"hold{suffix}", b.axes[0], Axis("group", n), upper=0), np.arange(n)
-    t, f = nodes(b)[:, None], np.arange(len(group))
-    m.add(hold[t, group], b[t, f])
+    t, f = nodes(b)[:, None], np.flatnonzero(group >= 0)
+    m.add(hold[t, group[f]], b[t, f])
     m.add(hold[t, g], y[g], -1)
     m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
 
@@ -323,7 +331,8 @@ def held(problem: Problem, model: Model, point: dict, group: np.ndarray, most: f
     """
     b = asking(problem, model)
     y = np.zeros(int(group.max()) + 1)
-    np.maximum.at(y, group, point[b.name].max(axis=0))
+    counted = group >= 0
+    np.maximum.at(y, group[counted], point[b.name].max(axis=0)[counted])
     if _chooses(model, b):
         y[np.flatnonzero(y == 0)[: max(0, int(most - y.sum()))]] = 1
     return {"held": y}

@@ -3,6 +3,9 @@
 A text is "NAME[ARGUMENTS] OP NUMBER"; the arguments stand between commas as in CSV, some of them as KEY=VALUE, and a
 kind that forbids something outright has no OP and no NUMBER: "forbid_root[age]" (odtc.problem.constraints.constraint).
 
+A kind of the subject SETTLED has no rows: rows of a model do not tell a branch node that separates rows from one that
+does not. The constrained search (odtc.algorithms.constrained) keeps such a kind, and it alone.
+
 A formulation knows no kind: it asks what the constraints of a problem `know` together, and whether one is `early`, and
 takes the form that can tell. Rows of constraints are rows of the model as any other, never cuts. Only a formulation
 whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its own `build` sees to.
@@ -31,6 +34,9 @@ class Subject(StrEnum):
     RIGHT = "which rows are right"
     RIGHT_OF_TWO = "which rows are right, if there are two classes"
     PREDICTIONS = "which class each row is predicted"
+    DEPTHS = "how deep a column of the data is tested"
+    LEAVES = "what each leaf holds and predicts"
+    SETTLED = "the tree without branch nodes that separate no rows"
 
 
 class Kind(Protocol):
@@ -161,9 +167,16 @@ CONSTRAINTS = Registry(
         "balanced_accuracy",
         "f1",
         "cost",
+        "leaf_class_rows",
+        "leaf_precision",
+        "class_leaves",
         "forbid_root",
         "require_root",
         "not_below",
+        "deepest",
+        "shallowest",
+        "never_together",
+        "together",
         "monotone",
     ),
     Contract(always=(Kind,), may=(OnPredictions, CountsTests, BarsPaths, Repairs)),

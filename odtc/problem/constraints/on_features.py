@@ -61,6 +61,36 @@ def of_columns(encoded: Encoded, features: list[int]) -> np.ndarray:
     return np.isin([test.features[0] for test in encoded.tests], features)
 
 
+def depths(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
+    """The depths of the nodes that ask the column that the constraint names; the root is at depth 0."""
+    t = np.flatnonzero(np.isin(asked(encoded, heap), named(encoded, given, 1)))
+    return [int(node).bit_length() - 1 for node in t]
+
+
+def depth_bound(encoded: Encoded, given: Constraint) -> Constraint:
+    """The constraint, of one column and a depth; raises ChoiceError."""
+    if len(given.args) != 1:
+        raise ChoiceError(
+            f"expected {given.name}[FEATURE] {given.op} N, got {str(given)!r}; write for example "
+            f"'{given.name}[{encoded.features[0].name}] {given.op} 1'"
+        )
+    named(encoded, given, 1)
+    if given.bound != int(given.bound) or given.bound < 0:
+        raise ChoiceError(f"expected a depth, a whole number of 0 or more (the root's is 0), got {str(given)!r}")
+    return given
+
+
+def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
+    """The features that the arguments name, two different ones at least. Raises ChoiceError."""
+    found = list(dict.fromkeys(named(encoded, given)))
+    if len(found) < 2:
+        names = [feature.name for feature in encoded.features][:2]
+        raise ChoiceError(
+            f"expected two columns or more in {str(given)!r}; write for example '{given.name}[{','.join(names)}]'"
+        )
+    return found
+
+
 def of_label(problem: Problem, model: Model) -> np.ndarray:
     """int64 (tests,) or (scales,): the feature of each label that a node may ask, in the columns `asking`."""
     feature = np.array([test.features[0] for test in problem.encoded.tests])

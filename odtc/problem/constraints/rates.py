@@ -8,6 +8,7 @@ the rows of g that count and w_ig that of row i, for both orders of g and h
 """
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -15,10 +16,12 @@ import numpy as np
 from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.constraint import SLACK, Constraint
 from odtc.problem.constraints.groups import example_of, groups
 from odtc.problem.constraints.on_predictions import predicted
 from odtc.trees.heap_tree import HeapTree
+
+SMALL = 10_000  # a share with a denominator up to this is taken as the fraction that it was typed for
 
 
 def share(given: Constraint) -> Constraint:
@@ -68,6 +71,20 @@ def of_class(encoded: Encoded, name: str) -> np.ndarray:
 def part(encoded: Encoded, among: np.ndarray, said: np.ndarray) -> float:
     """Of the weight of the rows `among` (bool) the share of those that are `said` (bool)."""
     return float(encoded.weight[among & said].sum() / encoded.weight[among].sum())
+
+
+def fraction_of(given: Constraint) -> Fraction:
+    """The bound as a fraction of small whole numbers if it is one, else with the slack of comparisons."""
+    found = Fraction(given.bound).limit_denominator(SMALL)
+    return Fraction(given.limit) if abs(found - Fraction(given.bound)) > SLACK / 2 else found
+
+
+def lacking(given: Constraint, inside: np.ndarray) -> np.ndarray:
+    """float64 (rows,): a - b [row is `inside`] for a bound of a / b, whose mean is 0 or less if a share of a / b or
+    more is inside; divided by b if that is large."""
+    share_of = fraction_of(given)
+    lacks = float(share_of.numerator) - float(share_of.denominator) * inside
+    return lacks / float(share_of.denominator) if share_of.denominator > SMALL else lacks
 
 
 def counting(encoded: Encoded, weight: np.ndarray, k: int) -> np.ndarray:

@@ -9,24 +9,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from math import comb, lcm
+from math import comb
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import BarsPaths, OnPredictions
 from odtc.problem.constraints.on_predictions import lines
+from odtc.problem.constraints.search_units import whole
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 MOST_LINES = 60  # additive constraints; a kind with more (monotone) is checked at every tree
 MOST_SUBSETS = 20_000  # of columns
-MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
 
 
 def terms_of(encoded: Encoded, given: Constraint) -> Terms:
@@ -181,23 +181,6 @@ def _additive(encoded: Encoded, found: list[Terms]) -> tuple[np.ndarray, np.ndar
     )
 
 
-def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """(int64 of the same shape, scale): the values times the least scale that makes them whole.
-
-    Raises
-    ------
-    TooLarge
-        If there is no such scale of a moderate size.
-    """
-    parts = [Fraction(value).limit_denominator(MOST_DENOMINATOR) for value in np.unique(values).tolist()]
-    scale = lcm(*(part.denominator for part in parts)) if parts else 1
-    if scale <= MOST_DENOMINATOR:
-        found = np.rint(values * scale)
-        if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
-            return found.astype(np.int64), scale
-    raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
-
-
 def subsets_of(
     found: list[Terms], n_tests: int, depth: int
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[Terms]]:
@@ -237,7 +220,7 @@ def subsets_of(
 
 def _of_size(m: int, most: int) -> np.ndarray:
     """bool (subsets, m): all subsets of this size."""
-    chosen = np.array(list(combinations(range(m), most)), int).reshape(-1, most)
+    chosen = np.array(list(combinations(range(m), most)), int).reshape(comb(m, most), most)
     subsets = np.zeros((len(chosen), m), bool)
     np.put_along_axis(subsets, chosen, True, axis=1)
     return subsets

@@ -4,12 +4,10 @@ A tree that never predicts the class keeps it; its figure is 1. For r = a / b wi
 row is written with a and b, so that its coefficients are whole if the weights are.
 """
 
-from fractions import Fraction
-
 import numpy as np
 
 from odtc.problem.constraints.by_definition import judged_rate, tried_classes
-from odtc.problem.constraints.constraint import SLACK, Constraint
+from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import (  # noqa: F401
     KNOWS,
@@ -22,7 +20,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.rates import counting, klass, of_class, one_class
+from odtc.problem.constraints.rates import counting, klass, lacking, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "precision"
@@ -41,12 +39,7 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
 
 
 def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
-    part = Fraction(given.bound).limit_denominator(10_000)
-    if abs(part - Fraction(given.bound)) > SLACK / 2:
-        part = Fraction(given.limit)
-    lacks = float(part.numerator) - float(part.denominator) * of_class(encoded, given.args[0])
-    if part.denominator > 10_000:
-        lacks /= float(part.denominator)
+    lacks = lacking(given, of_class(encoded, given.args[0]))
     return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]
 
 

@@ -1,0 +1,80 @@
+"""At most N leaves predict a class: z_itc ≤ u_t, Σ_t u_t ≤ N.
+
+z_itc says whether row i ends in t and is predicted c, u_t whether any row does.
+"""
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.by_definition import Judge
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_leaves import (  # noqa: F401
+    NEEDS,
+    early,
+    leaves_of,
+    predicting,
+    predicts,
+)
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.rates import klass, rarest
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree, settle
+
+NAME = "class_leaves"
+SUMMARY = "class_leaves[CLASS] <= N: at most N leaves predict a class"
+OPS = ("<=",)
+SUBJECT = Subject.LEAVES
+KNOWS = Knows.LEAF
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if len(given.args) != 1:
+        raise ChoiceError(
+            f"expected {NAME}[CLASS] <= N, one of {', '.join(encoded.classes)}, got {str(given)!r}; write for example "
+            f"'{NAME}[{rarest(encoded)}] <= 2'"
+        )
+    klass(encoded, given.args[0])
+    if given.bound != int(given.bound) or given.bound < 0:
+        raise ChoiceError(f"expected a whole number of leaves, 0 or more, got {str(given)!r}")
+    return given
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float((leaves_of(encoded, heap)[1] == klass(encoded, given.args[0])).sum())
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    u = predicting(problem, model, m, klass(problem.encoded, given.args[0]), suffix)
+    m.add(m.rows(f"predicted{suffix}", upper=given.bound)[()], u.all())
+
+
+def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+    return predicts(problem, model, klass(problem.encoded, given.args[0]), point)
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """With other labels at the leaves of the class that lose least by it."""
+    k = klass(encoded, given.args[0])
+    while (over := value(encoded, given, heap) - given.bound) > 0 and len(encoded.classes) > 1:
+        at, labels, of = leaves_of(encoded, heap)
+        cost = np.array([encoded.loss[of == leaf].sum(axis=0) for leaf in range(len(at))])
+        others = np.where(np.arange(len(encoded.classes)) == k, np.inf, cost)
+        dearer = np.where(labels == k, others.min(axis=1) - cost[:, k], np.inf)
+        changed, label = np.argsort(dearer, kind="stable")[: int(over)], heap.label.copy()
+        label[at[changed]] = others[changed].argmin(axis=1)
+        heap = settle(heap.test, encoded, label, heap.beyond)
+    return heap
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    return Terms(leaves=((klass(encoded, given.args[0]), int(given.bound)),))
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME}[{name}] <= {most}" for name in encoded.classes for most in range(3)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    k = encoded.classes.index(given.args[0])
+    return Judge(leaves=lambda counts: counts[k] <= given.bound)

@@ -1,0 +1,72 @@
+"""No node below a depth tests this column of the data: Σ_{t deeper than N, f of the column} b_tf ≤ 0.
+
+The root is at depth 0, its children are at depth 1.
+"""
+
+import numpy as np
+
+from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.constraint import Constraint, asking
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import (  # noqa: F401
+    NEEDS,
+    asked,
+    depth_bound,
+    depths,
+    named,
+    of_columns,
+    of_label,
+)
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree, settle
+
+NAME = "deepest"
+SUMMARY = "deepest[FEATURE] <= N: no node deeper than N tests a column; the root is at depth 0"
+OPS = ("<=",)
+SUBJECT = Subject.DEPTHS
+KNOWS = Knows.TESTS
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return depth_bound(encoded, given)
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(max(depths(encoded, given, heap), default=0))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    t = problem.topology.branch_nodes
+    deep = t[np.log2(t).astype(int) > given.bound][:, None]
+    labels = np.flatnonzero(np.isin(of_label(problem, model), named(problem.encoded, given, 1)))
+    if len(deep) and len(labels):
+        m.add(m.rows(f"deep{suffix}", upper=0)[()], asking(problem, model)[deep, labels])
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without the nodes that test it too deep, and what is below them."""
+    t = np.arange(len(heap.test))
+    deep = np.log2(np.maximum(t, 1)).astype(int) > given.bound
+    wrong = deep & np.isin(asked(encoded, heap), named(encoded, given, 1))
+    return settle(np.where(wrong, -1, heap.test), encoded, None, heap.beyond)
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    mine = of_columns(encoded, named(encoded, given, 1))
+    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] > given.bound, ~mine, True))
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME}[{feature.name}] <= {depth}" for feature in encoded.features for depth in range(3)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    def allowed(test, above) -> bool:
+        return feature_name(encoded, test) != given.args[0] or len(above) <= given.bound
+
+    return Judge(allowed=allowed)

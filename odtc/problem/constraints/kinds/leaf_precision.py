@@ -1,0 +1,98 @@
+"""In every leaf that predicts a class at least this share of the rows is of it, by weight.
+
+    Σ_i w_i (r - [y_i = c]) z_itc ≤ 0            t a node where rows end
+
+z_itc says whether row i ends in t and is predicted c. Without a class it holds for every class: each leaf is as pure
+as that. For r = a / b with small whole numbers the rows are written with a and b.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.model.blocks import Axis
+from odtc.problem.constraints.by_definition import BOUNDS, Judge
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_leaves import NEEDS, early, ends, held, leaves_of, relabelled  # noqa: F401
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.rates import klass, lacking, share
+from odtc.problem.constraints.search_units import whole
+from odtc.problem.constraints.terms import Terms
+from odtc.problem.roles import node_axis, nodes
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "leaf_precision"
+SUMMARY = "leaf_precision[CLASS] >= R: in every leaf that predicts a class (any, if none is named) this share is of it"
+OPS = (">=",)
+SUBJECT = Subject.LEAVES
+KNOWS = Knows.LEAF
+LEAST = 1e-9  # of the weight of a leaf: sums of weights are rounded
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    if len(given.args) > 1:
+        example = replace(given, args=given.args[:1])
+        raise ChoiceError(f"expected one class or none in {str(given)!r}; write for example {str(example)!r}")
+    _classes(encoded, given)
+    return share(given)
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    labels, shares = leaves_of(encoded, heap)[1], [1.0]
+    weight = held(encoded, heap, encoded.weight)
+    for k in _classes(encoded, given):
+        own = held(encoded, heap, encoded.weight * (encoded.y == k))
+        here = (labels == k) & (weight > 0)
+        shares += (own[here] / weight[here]).tolist()
+    return float(min(shares))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    encoded, z = problem.encoded, ends(problem, model)
+    t, classes = nodes(z), _classes(encoded, given)
+    pure = m.rows(f"pure{suffix}", Axis("named", len(classes)), node_axis(t), upper=0)
+    for place, k in enumerate(classes):
+        lacks = encoded.weight * lacking(given, encoded.y == k)
+        i = np.flatnonzero(lacks)[:, None]
+        m.add(pure[place, t], z[i, t, k], lacks[i])
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """With other labels at leaves that are less pure."""
+    named = _classes(encoded, given)
+
+    def may(label, rows):
+        weight = encoded.weight[rows]
+        own = weight[encoded.y[rows] == label].sum()
+        return label not in named or own >= given.limit * weight.sum() - LEAST * weight.sum()
+
+    return relabelled(encoded, heap, may)
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    found = []
+    for k in _classes(encoded, given):
+        measure = whole(-encoded.weight * lacking(given, encoded.y == k))[0]
+        found.append((measure, np.where(np.arange(len(encoded.classes)) == k, 0.0, -np.inf)))
+    return Terms(measures=tuple(found))
+
+
+def _classes(encoded, given: Constraint) -> list[int]:
+    return [klass(encoded, name) for name in given.args] or list(range(len(encoded.classes)))
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME}{name} >= {bound}" for name in ["", *(f"[{c}]" for c in encoded.classes)] for bound in BOUNDS]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    data = encoded.dataset
+    truth, weight, named = data.y.tolist(), data.weight.tolist(), [encoded.classes.index(name) for name in given.args]
+
+    def leaf(label, rows) -> bool:
+        own = sum(weight[row] for row in rows if truth[row] == label)
+        return bool(named and label not in named) or own >= (given.bound - 1e-9) * sum(weight[row] for row in rows)
+
+    return Judge(leaf=leaf)

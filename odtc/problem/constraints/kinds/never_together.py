@@ -1,0 +1,85 @@
+"""A tree tests at most one of these columns of the data: y_j ≥ Σ_{f of j} b_tf, Σ_j y_j ≤ 1 over these columns j.
+
+Of tests of two columns that part the rows alike, the encoding keeps one, and that one counts.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.constraint import Constraint, cap_distinct, least_missed
+from odtc.problem.constraints.constraint import held as held_columns
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import NEEDS, asked, of_columns, of_label, two_columns  # noqa: F401
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "never_together"
+SUMMARY = "never_together[FEATURE,FEATURE,…]: a tree tests at most one of these columns of the data"
+OPS = ()
+SUBJECT = Subject.FEATURES
+KNOWS = Knows.TESTS
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    two_columns(encoded, given)
+    return given
+
+
+def early(given: Constraint) -> bool:
+    return False
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(max(0, len(_asked(encoded, given, heap)) - 1))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    group = _group(problem, model, given)
+    if group.max(initial=-1) > 0:
+        cap_distinct(problem, model, m, suffix, group, 1)
+
+
+def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+    group = _group(problem, model, given)
+    return held_columns(problem, model, point, group, 1) if group.max(initial=-1) > 0 else {}
+
+
+def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+    """Without the column of these that is missed least, and what its tests lead to, one after another."""
+    while len(mine := _asked(encoded, given, heap)) > 1:
+        of = asked(encoded, heap)
+        heap = least_missed(encoded, heap, [np.flatnonzero(of == j) for j in mine])
+    return heap
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    sides = [of_columns(encoded, [feature]) for feature in two_columns(encoded, given)]
+    return Terms(apart=tuple(combinations([side for side in sides if side.any()], 2)))
+
+
+def _asked(encoded, given: Constraint, heap: HeapTree) -> list[int]:
+    """Those of these columns that the tree tests."""
+    return [feature for feature in two_columns(encoded, given) if feature in asked(encoded, heap)]
+
+
+def _group(problem, model, given: Constraint) -> np.ndarray:
+    """int64 (tests,) or (scales,): the number, from 0, of the column of each; -1 for other columns."""
+    of, mine = of_label(problem, model), two_columns(problem.encoded, given)
+    there = [feature for feature in mine if (of == feature).any()]
+    return np.array([there.index(feature) if feature in there else -1 for feature in of.tolist()], int)
+
+
+def tries(encoded) -> list[str]:
+    names = [feature.name for feature in encoded.features]
+    pairs = [*combinations(names, 2), *combinations(names, 3)] or [(names[0], names[0])]
+    return [f"{NAME}[{','.join(some)}]" for some in pairs]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    def counts(n, tests) -> bool:
+        return len({feature_name(encoded, test) for test in tests} & set(given.args)) <= 1
+
+    return Judge(counts=counts)

@@ -1,0 +1,55 @@
+"""No node above a depth tests this column of the data; the root is at depth 0, its children are at depth 1.
+
+What counts is the tree that is left when nodes that separate no rows are gone: without them a node below moves up. No
+row of a model tells that, so the compiler's own search satisfies this kind: the column is tested at the levels N, N + 1, …
+and every leaf holds a row.
+"""
+
+import numpy as np
+
+from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import depth_bound, depths, named, of_columns
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "shallowest"
+SUMMARY = "shallowest[FEATURE] >= N: no node above depth N tests a column; the root is at depth 0"
+OPS = (">=",)
+SUBJECT = Subject.SETTLED
+KNOWS = Knows.TESTS
+NEEDS = ()
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    return depth_bound(encoded, given)
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    return float(min(depths(encoded, given, heap), default=given.bound))
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    mine = of_columns(encoded, named(encoded, given, 1))
+    return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] < given.bound, ~mine, True))
+
+
+def tries(encoded) -> list[str]:
+    return [f"{NAME}[{feature.name}] >= {depth}" for feature in encoded.features for depth in (0, 1, 2)]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    def allowed(test, above) -> bool:
+        return feature_name(encoded, test) != given.args[0] or len(above) >= given.bound
+
+    return Judge(allowed=allowed)

@@ -1,0 +1,59 @@
+"""A tree that tests one of these columns of the data tests all of them.
+
+What counts is the tree that is left when nodes that separate no rows, or lead to one class only, are gone: an
+incidental test of the other column is none. No row of a model tells that, so the compiler's own search satisfies this
+kind, by a check of every tree that it would take.
+"""
+
+from itertools import combinations
+
+from odtc.problem.constraints.by_definition import Judge, feature_name
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.constraints.on_features import asked, two_columns
+from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.constraints.terms import Terms
+from odtc.trees.heap_tree import HeapTree
+
+NAME = "together"
+SUMMARY = "together[FEATURE,FEATURE,…]: a tree that tests one of these columns tests all of them"
+OPS = ()
+SUBJECT = Subject.SETTLED
+KNOWS = Knows.TESTS
+NEEDS = ()
+
+
+def read(encoded, given: Constraint) -> Constraint:
+    two_columns(encoded, given)
+    return given
+
+
+def early(given: Constraint) -> bool:
+    return True
+
+
+def value(encoded, given: Constraint, heap: HeapTree) -> float:
+    missing = set(two_columns(encoded, given)) - set(asked(encoded, heap).tolist())
+    return float(len(missing)) if len(missing) < len(two_columns(encoded, given)) else 0.0
+
+
+def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+    raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
+
+
+def terms(encoded, given: Constraint) -> Terms:
+    return Terms(checked=True)
+
+
+def tries(encoded) -> list[str]:
+    names = [feature.name for feature in encoded.features]
+    pairs = [*combinations(names, 2), *combinations(names, 3)] or [(names[0], names[0])]
+    return [f"{NAME}[{','.join(some)}]" for some in pairs]
+
+
+def judged(encoded, given: Constraint) -> Judge:
+    def counts(n, tests) -> bool:
+        mine = {feature_name(encoded, test) for test in tests} & set(given.args)
+        return not mine or mine == set(given.args)
+
+    return Judge(counts=counts)

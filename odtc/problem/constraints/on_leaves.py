@@ -1,0 +1,70 @@
+"""Constraints on what a leaf holds and predicts: what their kinds have in common.
+
+Their rows are over the columns [row, node, class], which say where a row ends and what it is predicted there. A leaf
+that no row reaches counts as none. A tree is repaired by other labels: each leaf takes the cheapest class that it may
+predict.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.data.encoding import Encoded
+from odtc.model.blocks import Axis, Block
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes
+from odtc.trees.heap_tree import HeapTree, settle
+
+NEEDS: Needs = ((Need(Role.PREDICTED, "leaves"),),)
+
+
+def early(given) -> bool:
+    """A leaf of the last level may be forbidden, and the node above it be allowed to predict."""
+    return True
+
+
+def leaves_of(encoded: Encoded, heap: HeapTree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(nodes int (leaves,), labels int (leaves,), leaf int (rows,)): the leaves that rows reach, and each row's."""
+    at, of = np.unique(heap.reach(encoded.X), return_inverse=True)
+    return at, heap.label[at].astype(int), of.reshape(-1)
+
+
+def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
+    """float64 (leaves,): the sums of a measure (rows,) over the leaves of `leaves_of`."""
+    at, _, of = leaves_of(encoded, heap)
+    return np.bincount(of, measure, len(at))
+
+
+def ends(problem: Problem, model) -> Block:
+    """The columns [row, node, class]."""
+    return columns(problem, model, Role.PREDICTED, "leaves")
+
+
+def predicting(problem: Problem, model, m, k: int, suffix: str) -> Block:
+    """Own columns u_t, 1 if a row ends in t and is predicted class k: z_itk ≤ u_t for each row i."""
+    z = ends(problem, model)
+    t, n = nodes(z), z.axes[0].size
+    u = m.columns(f"predicts{suffix}", node_axis(t))
+    within = m.rows(f"reached{suffix}", Axis("row", n), node_axis(t), upper=0)
+    i = np.arange(n)[:, None]
+    m.add(within[i, t], z[i, t, k])
+    m.add(within[i, t], u[t], -1)
+    return u
+
+
+def predicts(problem: Problem, model, k: int, point: dict) -> dict[str, np.ndarray]:
+    """The columns of `predicting` at a point of the formulation's."""
+    return {"predicts": point[ends(problem, model).name][:, :, k].max(axis=0)}
+
+
+def relabelled(encoded: Encoded, heap: HeapTree, may: Callable[[int, np.ndarray], bool]) -> HeapTree:
+    """The tree in which each leaf whose label it may not have takes the cheapest that it may; may(class, rows bool)."""
+    at, labels, of = leaves_of(encoded, heap)
+    label = heap.label.copy()
+    for leaf, node in enumerate(at.tolist()):
+        rows = of == leaf
+        if may(int(labels[leaf]), rows):
+            continue
+        cost = encoded.loss[rows].sum(axis=0)
+        label[node] = next((k for k in np.argsort(cost, kind="stable").tolist() if may(k, rows)), label[node])
+    return settle(heap.test, encoded, label, heap.beyond)

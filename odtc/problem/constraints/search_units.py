@@ -1,0 +1,27 @@
+"""Weights, prices and coefficients as whole numbers, for the searches that add them exactly."""
+
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from odtc.algorithms.constrained.constrained_problem import TooLarge
+
+MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
+
+
+def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """(int64 of the same shape, scale): the values times the least scale that makes them whole.
+
+    Raises
+    ------
+    TooLarge
+        If there is no such scale of a moderate size.
+    """
+    parts = [Fraction(value).limit_denominator(MOST_DENOMINATOR) for value in np.unique(values).tolist()]
+    scale = lcm(*(part.denominator for part in parts)) if parts else 1
+    if scale <= MOST_DENOMINATOR:
+        found = np.rint(values * scale)
+        if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
+            return found.astype(np.int64), scale
+    raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")

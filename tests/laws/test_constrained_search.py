@@ -1,0 +1,56 @@
+"""The compiler's own search keeps every kind of constraint exactly: its optimum is that of trying every tree."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import broken, posed
+from odtc.problem.constraints.kind import CONSTRAINTS
+from tests.laws.problems import KINDS, least_of_every_tree, problems
+
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+MOST_TESTS = 5
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS.names())
+@given(data=st.data())
+@settings(max_examples=6, **SLOW)
+def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
+    form = ("dpflow", data.draw(st.sampled_from([{}, {"lambda": 0.25}])))
+    problem = data.draw(problems(form, depths=(1, 2, 2), most_rows=7, aside=True))
+    assume(problem.encoded.n_tests <= MOST_TESTS)
+    kinds = [kind, *data.draw(st.lists(st.sampled_from(CONSTRAINTS.names()), max_size=1))]
+    try:
+        problem = posed(problem, [data.draw(st.sampled_from(KINDS[name].tries(problem.encoded))) for name in kinds])
+    except ChoiceError:  # what this data has no rows, columns or levels for
+        assume(False)
+    assume(problem.module.searches(problem))  # weights with thirds and bounds with many digits have no small unit
+    least, found = least_of_every_tree(problem), problem.module.search(problem, None, lambda *told: None)
+    assert found.infeasible == (least == np.inf)
+    if not found.infeasible:
+        assert not broken(problem, found.heap)
+        assert problem.module.objective(problem, found.heap) == pytest.approx(least, abs=1e-9)
+        assert found.bound == pytest.approx(least, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", CONSTRAINTS.names())
+def test_an_argument_that_is_missing_is_answered_with_a_sentence(kind):
+    from odtc.data.dataset import Dataset, Feature
+    from odtc.data.encoding import encode
+    from odtc.problem.parameters import parse_params
+    from odtc.problem.problem import Problem
+    from odtc.trees.complete_tree import CompleteTree
+
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
+    features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+    data = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
+    problem = Problem(encode(data), CompleteTree(2), "dpflow", parse_params("dpflow", {}))
+    module = CONSTRAINTS.get(kind)
+    bare = f"{kind} {module.OPS[0]} 0" if module.OPS else kind
+    if "[" in module.tries(problem.encoded)[1 if kind == "leaf_precision" else 0] and kind != "leaf_precision":
+        with pytest.raises(ChoiceError, match=kind):
+            posed(problem, [bare])
+    else:
+        posed(problem, [bare.replace(" 0", " 1")])
