@@ -1,8 +1,8 @@
 """No node above a depth tests this column of the data; the root is at depth 0, its children are at depth 1.
 
 What counts is the tree that is left when nodes that separate no rows are gone: without them a node below moves up. No
-row of a model tells that, so the compiler's own search satisfies this kind: the column is tested at the levels N, N + 1, …
-and every leaf holds a row.
+row of a model tells that, so the compiler's own search satisfies this kind: the column is tested at the levels N,
+N + 1, … and every leaf holds a row.
 """
 
 import numpy as np
