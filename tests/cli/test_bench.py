@@ -52,6 +52,7 @@ def measured(small) -> tuple[list[dict], Path]:
     return benchmark.run(cells, QUICK, path), path
 
 
+@pytest.mark.slow
 def test_every_form_has_the_optimum_of_an_exhaustive_search(measured, small):
     results, path = measured
     encoded = pipeline.build(small / "few.csv", "flowoct", 1, encoding="onehot").problem.encoded
@@ -169,6 +170,7 @@ def test_refusals_are_results(small, tmp_path):
     assert result["message"] in markdown([result])
 
 
+@pytest.mark.slow
 def test_constraints_hold_for_every_form(small, tmp_path):
     """The optimum is that of trees that keep it; a form that cannot say it is refused; a row says what was kept."""
     settings = replace(QUICK, spec=QUICK.spec.with_model(constraints=("leaf_rows >= 12",)))
@@ -266,6 +268,7 @@ def test_the_command_line_goes_on_where_it_was(small):
     assert [cell["form"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     # A shell's background job ignores SIGINT, and so would its children.
     hear = (

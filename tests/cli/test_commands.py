@@ -227,6 +227,7 @@ def test_every_format_makes_the_whole_way(xor, tmp_path, form, packed):
     assert read_tree(tmp_path / "m.tree.json") == read_tree(xor / "xor_flowoct_d2.tree.json")
 
 
+@pytest.mark.slow
 def test_a_process_for_each_command_says_the_same_in_words(xor, tmp_path):
     said = [
         started(*words, folder=tmp_path)
@@ -365,6 +366,7 @@ def test_a_solution_file_without_a_point_is_exit_code_3(work):
         assert odtc(name, "xor_flowoct_d2.sol", folder=work).code == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number, limit", [(signal.SIGINT, []), (signal.SIGTERM, ["--time-limit", "100"])])
 def test_ctrl_c_and_a_friendly_kill_keep_and_decode_the_incumbent(slow, number, limit):
     # A shell's background job ignores SIGINT, and so would its children.
@@ -416,6 +418,7 @@ def test_progress_is_quiet_without_a_terminal(xor, tmp_path):
     assert started("fit", "--model", "flowoct", xor / "xor.csv", "--json", folder=tmp_path).err == ""
 
 
+@pytest.mark.slow
 def test_progress_is_a_live_line_on_a_terminal(slow):
     ours, theirs = pty.openpty()
     with open(slow / "out.json", "wb") as out:
@@ -551,6 +554,7 @@ def test_predict_score_counts_by_class(xor, tmp_path):
 # where results go
 
 
+@pytest.mark.slow
 def test_results_go_to_dev_stdout_and_through_pipes(xor, tmp_path):
     tree, data = xor / "xor_flowoct_d2.tree.json", xor / "xor.csv"
     plain = started("predict", tree, data).out
@@ -768,6 +772,7 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
     assert not (tmp_path / "m.sol").exists() and (tmp_path / "m.run.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "last", "expected"),
     [

@@ -61,6 +61,7 @@ def wide(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -105,6 +106,7 @@ def test_the_limit_is_not_only_dpflows(wide):
     assert said.code == 0 and said.facts["termination"] == "time_limit" and said.facts["verified"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

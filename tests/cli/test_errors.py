@@ -172,6 +172,7 @@ def test_unknown_kinds_and_names():
     assert "did you mean 'flowoct'" in refused(odtc("info", "flowot"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fit", "build"])
 def test_a_model_too_large_for_memory_is_refused_before_it_is_laid_out(tmp_path, monkeypatch, name):
     monkeypatch.setattr(memory, "available", lambda: 8 * 2**30)
@@ -222,6 +223,7 @@ def test_results_that_cannot_be_written(work, words, o):
         assert "cannot write" in refused_untouched(*words, "-o", o, folder=work)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -254,6 +256,7 @@ def test_a_solution_cut_anywhere_is_refused(work):
         assert odtc("decode", name, folder=work).code == 0
 
 
+@pytest.mark.slow
 def test_a_start_cut_between_two_lines_fails_its_checks(work):
     text = (work / "m.mst").read_text().splitlines(keepends=True)
     for kept in range(1, len(text)):
@@ -539,6 +542,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_names_survive_the_whole_way(tmp_path, name):
     def quoted(*cells):

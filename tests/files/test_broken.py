@@ -209,6 +209,7 @@ def mutate(data: bytes, draw: np.random.Generator, other: bytes) -> tuple[bytes,
             return b"".join(lines), False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_thousand_mutations(tmp_path, monkeypatch, format):
     """Each is refused in one sentence, or read as the same point, or as one that a check finds wrong."""

@@ -23,6 +23,7 @@ from tests.laws.problems import ALL_FORMS, form_id, problems
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS.names())
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())
@@ -238,6 +239,7 @@ ENDATA
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVERS.names())
 def test_a_foreign_file_means_to_every_solver_what_it_says(name, tmp_path):
     """It maximises, with a constant, a range, names that LP cannot say, and whole columns with a bound that
