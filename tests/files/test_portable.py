@@ -39,6 +39,29 @@ def test_what_odtc_writes_is_as_odtc_writes_it(form, format, data, tmp_path):
         assert (file.form, file.packed, file.cuts, file.astray) == (format, packed, False, "")
 
 
+def test_bounds_of_whole_columns_are_the_whole_numbers_between_them():
+    """Not the nearest ones: from 0.4 to 1.6 there is only 1, and from -1.6 to -0.4 only -1."""
+    bounds = [(0.4, 1.6), (-1.6, -0.4), (0.0, 0.9), (-0.9, 5.5), (2.0, 3.0)]
+    lower, upper = np.array(bounds).T
+    model = Model(
+        "m",
+        np.ones(5),
+        0.0,
+        np.zeros(1),
+        np.ones(1),
+        lower,
+        upper,
+        np.ones(5, np.uint8),
+        (NamedBlock(tuple("abcde"), 0),),
+        (NamedBlock(("r",), 0),),
+        matrix=sp.csc_array(np.ones((1, 5))),
+    )
+    made = portable(model)
+    assert made.col_lower.tolist() == [1, -1, 0, 0, 2] and made.col_upper.tolist() == [1, -1, 0, 5, 3]
+    loose = portable(replace(model, integrality=np.zeros(5, np.uint8), matrix=model.A))
+    assert loose.col_lower.tolist() == lower.tolist() and loose.col_upper.tolist() == upper.tolist()
+
+
 MPS = """NAME          m  FREE
 ROWS
  N  obj

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from odtc.errors import ManifestError
 from odtc.fileformats.solution_files import read_point, write_point
 from odtc.workflow import artifacts, pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
@@ -68,3 +69,27 @@ def test_decoding_elsewhere_later(format, tmp_path):
     facts = json.loads(done.stdout)
     assert facts["verified"] and facts["termination"] == "optimal"
     assert json.loads((there / facts["tree"]).read_text()) == in_memory.to_json()
+
+
+@pytest.mark.parametrize("key", ["n_cols", "n_rows", "nnz"])
+@pytest.mark.parametrize("by", [-1, 1])
+def test_a_model_of_another_size_is_refused(key, by, tmp_path):
+    """Each of the three sizes by itself, of a model built again and of one read from a file."""
+    model = pipeline.build(EXAMPLES / "monks" / "monks-3.csv", "flowoct", 1)
+    manifest = read_manifest(write_manifest(model.problem, model, tmp_path / "m.odt.json"))
+    manifest.expect(model)
+    other = replace(
+        manifest, facts=manifest.facts | {"model": manifest.facts["model"] | {key: getattr(model, key) + by}}
+    )
+    for compared in (model, replace(model, problem=None, matrix=model.A)):
+        with pytest.raises(ManifestError, match=f"records {key} = "):
+            other.expect(compared)
+
+
+def test_a_model_of_other_columns_is_refused(tmp_path):
+    model = pipeline.build(EXAMPLES / "monks" / "monks-3.csv", "flowoct", 1)
+    manifest = read_manifest(write_manifest(model.problem, model, tmp_path / "m.odt.json"))
+    first, *rest = model.columns
+    renamed = replace(model, columns=(replace(first, name="other"), *rest), matrix=model.A)
+    with pytest.raises(ManifestError, match="records other columns than"):
+        manifest.expect(renamed)

@@ -4,6 +4,7 @@ leaves a tree."""
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from odtc.formulations import cg
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import ColumnPool, Columns
 from odtc.formulations.cg.initial_columns import paths_of, splits_of, tail_of
-from odtc.formulations.cg.pricing import Duals, lagrangian, price, subtree_values, tree_costs_through
+from odtc.formulations.cg.pricing import Duals, _stops, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
 from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
@@ -588,3 +589,16 @@ def test_ends_side_by_side_make_the_same_columns():
     (model, solution), (other, found) = fitted(one), fitted(two)
     assert model.problem.params.columns == other.problem.params.columns
     assert (solution.objective, solution.bound) == (found.objective, found.bound) and solution.termination == "optimal"
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_path_stops_where_nothing_below_must_ask(depth):
+    """A node that must ask something lets no node above it stop, itself among them, and all others."""
+    upper = range(1, 2**depth)
+    below = {t: [j for j in upper if any(j >> up == t for up in range(depth))] for t in upper}
+    paths = SimpleNamespace(depth=depth)
+    assert all(_stops(paths, {}, t) for t in upper)
+    for must in upper:
+        allowed = {j: np.array([True, True, j != must]) for j in upper if j in (1, must)}
+        for t in upper:
+            assert _stops(paths, allowed, t) == (must not in below[t]), (must, t)

@@ -52,6 +52,13 @@ def test_a_file_in_any_order(tmp_path, text):
         assert cost_matrix(ABC, WEIGHTS, cost=given).tolist() == [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
 
 
+def test_balanced_weights_of_classes_without_rows():
+    """W / (K W_k) of the classes that have rows; one without any counts 1, and is none of the K."""
+    found = cost_matrix(("a", "b", "c"), np.array([2.0, 0.0, 6.0]), "balanced")
+    assert found.max(axis=1).tolist() == [2.0, 1.0, 8 / 12] and np.isfinite(found).all()
+    assert cost_matrix(("a", "b"), np.array([5.0, 0.0]), "balanced").max(axis=1).tolist() == [1.0, 1.0]
+
+
 def test_names_with_signs():
     names = ("a:b", "c", "a", "x=1", "y,z")
     priced = cost_matrix(names, np.ones(5), cost='a:b:c=2,c:a:b=3,a:c=4,x=1:c=5,"y,z:c=6"')

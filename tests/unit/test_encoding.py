@@ -191,6 +191,26 @@ def test_midpoints_at_the_edges_of_doubles():
     np.testing.assert_array_equal(midpoints(np.array([-5e-324, 0.0, 5e-324])), [-5e-324, 0.0])
 
 
+@given(st.integers(-(10**6), 10**6), st.lists(st.integers(1, 40), min_size=1, max_size=12))
+def test_numbers_that_differ_past_the_twelfth_digit_are_kept_apart(whole, steps):
+    """A threshold is told in twelve digits only if it still stands between its neighbours."""
+    values = np.unique(whole + 1e-13 * max(1, abs(whole)) * np.cumsum(steps))
+    cuts = midpoints(values)
+    assert (values[:-1] <= cuts).all() and (cuts < values[1:]).all()
+    column = values[:, None]
+    dataset = Dataset(
+        "d",
+        column,
+        np.arange(len(values), dtype=np.int32) % 2,
+        (Feature("f", "numeric"),),
+        ("n", "p"),
+        np.ones(len(values)),
+    )
+    if len(values) > 1:
+        encoded = encode(dataset, "thresholds")
+        assert (encoded.n_rows, encoded.n_tests) == (len(values), len(values) - 1)
+
+
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.integers(2, 8))
 def test_bins_choose_few_of_all_thresholds(values, bins):
     dataset = made([values])

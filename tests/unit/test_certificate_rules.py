@@ -1,0 +1,317 @@
+"""Each rule of the checker can say no: one forgery that breaks it alone, and the sentence that refuses is that rule's.
+
+The certificates here are of few rows and written by hand, so that each target is known.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import CertificateError
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.verification.certificate import check
+from odtc.verification.lower_bound import LowerBound
+from odtc.workflow import pipeline
+from tests.exhaustive import cheapest
+
+# Two numbers of three values and a column of two levels; 12 rows of weight 1.
+CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
+LABELS = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1]
+
+
+def numbers(weight=None, labels=LABELS) -> Dataset:
+    features = Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))
+    weight = np.ones(len(CELLS)) if weight is None else np.array(weight, float)
+    return Dataset("d", np.array(CELLS, float), np.array(labels, np.int32), features, ("n", "p"), weight)
+
+
+def certificate(depth=2, params=None, dataset=None):
+    dataset = dataset or numbers()
+    problem = pipeline.pose(dataset, "dpflow", depth, params=params or {})
+    return json.loads(json.dumps(certify(problem))), dataset
+
+
+def refused(facts, dataset, words):
+    with pytest.raises(CertificateError, match=words):
+        check(facts, dataset)
+
+
+def test_what_is_so_is_accepted():
+    for depth in (1, 2, 3):
+        facts, dataset = certificate(depth)
+        assert check(facts, dataset).objective == cheapest(_asked(facts, dataset), dataset.y, dataset.weight, depth)
+
+
+def _asked(facts, dataset) -> np.ndarray:
+    """bool (rows, tests), as the texts of the tests say."""
+    place = {feature.name: at for at, feature in enumerate(dataset.features)}
+    columns = [
+        dataset.X[:, place[test["feature"]]] <= test["threshold"]
+        if test["kind"] == "threshold"
+        else np.isin(dataset.X[:, place[test["feature"]]], ["uv".index(value) for value in test["values"]])
+        for test in facts["tests"]
+    ]
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("key", ["same", "complement"])
+def test_a_test_that_is_left_out_and_separates_otherwise(key):
+    facts, dataset = certificate()
+    one, other = ({k: v for k, v in test.items() if k not in ("same", "complement")} for test in facts["tests"][:2])
+    facts["tests"][0][key] = [other]
+    refused(facts, dataset, "leaves out the test")
+    for alike in ([], [one], [one, one]):
+        facts["tests"][0][key] = alike
+        assert check(facts, dataset)
+
+
+def test_a_tree_that_costs_otherwise_than_claimed():
+    facts, dataset = certificate()
+    assert facts["claim"] == 2
+    for other in (1, 3):
+        refused(
+            facts | {"claim": other}, dataset, f"the tree of the certificate costs 2 on the data, .* claims {other}"
+        )
+
+
+def test_a_tree_that_is_deeper_than_stated():
+    facts, dataset = certificate(3)
+    shallow = certificate(2)[0]
+    assert facts["claim"] < shallow["claim"]
+    refused(shallow | {"tree": facts["tree"]}, dataset, "deeper than 2")
+
+
+def test_a_root_without_the_target_that_is_claimed():
+    facts, dataset = certificate()
+    refused(facts | {"targets": [""]}, dataset, "the root has no such target")
+    refused(facts | {"targets": []}, dataset, "the root has no such target")
+
+
+def test_a_target_that_one_label_alone_is_below():
+    """A branch node is so dear that every test keeps the target, and only the labels do not."""
+    facts, dataset = certificate(1, {"lambda": 0.9})
+    alone = facts["claim"]
+    assert "split" not in facts["tree"]["root"] and facts["targets"] == [str(alone)]
+    for more in (1, 2):
+        refused(facts | {"targets": [str(alone + more)]}, dataset, "at the root .* but one label alone costs")
+
+
+def test_a_target_that_one_test_is_below():
+    facts, dataset = certificate(1)
+    refused(facts | {"targets": [str(facts["claim"] + 1)]}, dataset, "but by its own numbers asking .* leaves 4$")
+    facts, dataset = certificate(2)
+    refused(facts | {"targets": [str(facts["claim"] + 1)]}, dataset, "but by its own numbers asking .* leaves 2$")
+
+
+def test_a_target_that_the_targets_below_do_not_carry():
+    facts, dataset = certificate(3, {"lambda": 0.05})
+    assert len(facts["targets"]) == 2 and facts["targets"][1]
+    for at, entry in enumerate(entries := facts["targets"][1].split(";")):
+        words = entry.split(",")
+        raised = ",".join([str(int(words[0]) + 1), *words[1:]])
+        forged = ";".join([*entries[:at], raised, *entries[at + 1 :]])
+        try:  # what is refused is the state that was raised, by a rule for it
+            check(facts | {"targets": [facts["targets"][0], forged]}, dataset)
+        except CertificateError as problem:
+            assert str(problem).startswith("where ") and ("one label alone" in str(problem) or "asking" in str(problem))
+    refused(facts | {"targets": [facts["targets"][0], ""]}, dataset, "at the root .* asking")
+
+
+@pytest.mark.parametrize(
+    "targets, words",
+    [
+        (["", "", ""], "targets below the last level but one"),
+        (["3,0"], "a state of level 0 has other than 0 literals"),
+        (["3", "1"], "a state of level 1 has other than 1 literals"),
+        (["3", "1,0,2"], "a state of level 1 has other than 1 literals"),
+        (["3", "1,99"], "a state of level 1 has other than 1 literals"),
+        (["3", "1,10"], "a state of level 1 has other than 1 literals"),  # of 5 tests the last literal is 9
+        (["3", "x"], "expected whole numbers"),
+    ],
+)
+def test_targets_that_are_none(targets, words):
+    facts, dataset = certificate(3 if len(targets) < 3 else 2)
+    assert len(facts["tests"]) == 5
+    refused(facts | {"targets": targets}, dataset, words)
+
+
+def test_a_state_of_no_rows_and_one_that_asks_a_test_twice():
+    facts, dataset = certificate(4, {"lambda": 0.05})
+    feature = [test["feature"] for test in facts["tests"]]
+    low, high = [at for at, name in enumerate(feature) if name == "a"]
+    rows = _asked(facts, dataset)
+    # No row is at most the lower threshold and above the higher one; literal 2f is the right side of test f.
+    empty = f"0,{2 * low + 1},{2 * high}"
+    assert not (rows[:, low] & ~rows[:, high]).any()
+    refused(facts | {"targets": ["", "", empty]}, dataset, "a state holds no rows")
+    refused(facts | {"targets": ["", "", f"0,{2 * low},{2 * low + 1}"]}, dataset, "2 literals of different tests")
+
+
+@pytest.mark.parametrize(
+    "forged, words",
+    [
+        ({"depth": 0}, "no numbers that can be"),
+        ({"depth": 21}, "no numbers that can be"),
+        ({"scale": 0}, "no numbers that can be"),
+        ({"weight_scale": 0}, "no numbers that can be"),
+        ({"scale": 3, "weight_scale": 2}, "no numbers that can be"),
+        ({"price": 1}, "no numbers that can be"),  # as much as the scale
+        ({"price": -1}, "expected price from 0"),
+        ({"claim": 2**53}, "expected claim from 0 to below"),
+        ({"loss": [[0, 1], [1, 1]]}, "square table"),
+        ({"loss": [[1, 1], [1, 0]]}, "square table"),
+        ({"loss": [[0, 0], [0, 0]]}, "square table"),
+        ({"loss": [[0, 1, 1], [1, 0, 1]]}, "square table"),
+        ({"loss": [[0, 2**52], [2**52, 0]]}, "too large to be added exactly"),
+        ({"loss": [[0, -1], [1, 0]]}, "expected a loss from 0"),
+    ],
+)
+def test_numbers_that_cannot_be(forged, words):
+    facts, dataset = certificate()
+    assert facts["scale"] == facts["weight_scale"] == 1
+    refused(facts | forged, dataset, words)
+
+
+def test_depth_20_is_one():
+    dataset = numbers()
+    facts, _ = certificate(2)
+    deep = facts | {"depth": 20, "of": facts["of"] | {"depth": 20}, "targets": [""]}
+    refused(deep, dataset, "the root has no such target")
+
+
+def test_weights_that_are_not_whole_at_the_scale():
+    facts, dataset = certificate()
+    light = [1.0] * len(CELLS)
+    light[3] = 1.25
+    refused(facts, numbers(light), "no whole numbers at the certificate's scale")
+    light[3] = 1e-9  # would count as nothing
+    refused(facts, numbers(light), "no whole numbers at the certificate's scale")
+
+
+@pytest.mark.parametrize(
+    "test, words",
+    [
+        ({"kind": "threshold", "feature": "z", "threshold": 0.5}, "asks the column 'z', which the data has not"),
+        ({"kind": "threshold", "feature": "a", "threshold": float("inf")}, "expected a finite number at tests"),
+        ({"kind": "threshold", "feature": "a", "threshold": float("nan")}, "expected a finite number at tests"),
+    ],
+)
+def test_tests_that_cannot_be(test, words):
+    facts, dataset = certificate()
+    facts["tests"][0] = test
+    refused(facts, dataset, words)
+
+
+def test_a_level_that_the_data_has_not_is_in_no_row():
+    facts, dataset = certificate()
+    at = next(at for at, test in enumerate(facts["tests"]) if test["kind"] == "subset")
+    facts["tests"][at] = facts["tests"][at] | {"values": [*facts["tests"][at]["values"], "w"]}
+    assert check(facts, dataset)
+
+
+# Every target, and every bound that is carried over, against brute force at its state.
+
+
+@st.composite
+def chained(draw):
+    """(X bool (tests, rows), loss (rows, classes) of whole numbers, tests): two numbers with all their thresholds."""
+    n, K = draw(st.integers(3, 8)), draw(st.integers(2, 3))
+    columns, tests = [], []
+    for name in "ab":
+        cells = np.array(draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
+        for cut in range(4):
+            columns.append(cells <= cut)
+            tests.append({"kind": "threshold", "feature": name, "threshold": cut + 0.5})
+    order = draw(st.permutations(range(len(tests))))  # the checker sorts them itself
+    y = np.array(draw(st.lists(st.integers(0, K - 1), min_size=n, max_size=n)))
+    weight = np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), float)
+    price = np.array(draw(st.lists(st.integers(1, 3), min_size=K * K, max_size=K * K))).reshape(K, K) * (1 - np.eye(K))
+    X = np.stack([columns[at] for at in order])
+    return X, weight[:, None] * price[y], [tests[at] for at in order], draw(st.integers(0, 2))
+
+
+def least(X, loss, rows, height, price) -> float:
+    """What the best tree costs on these rows, by trying every one."""
+    best = float(loss[rows].sum(axis=0).min())
+    for test in X if height else ():
+        left, right = rows & test, rows & ~test
+        if left.any() and right.any():
+            best = min(best, price + sum(least(X, loss, side, height - 1, price) for side in (left, right)))
+    return best
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_bound_that_is_carried_is_above_the_best_tree_of_its_side(data):
+    X, loss, tests, price = data.draw(chained())
+    bound = LowerBound({"tests": tests, "targets": [""]}, X, loss, price, 3)
+    every = np.ones(X.shape[1], bool)
+    exact = np.array([[least(X, bound.loss, side, 1, price) if side.any() else 0.0 for side in (x, ~x)] for x in X]).T
+    known = np.array(data.draw(st.lists(st.booleans(), min_size=exact.size, max_size=exact.size))).reshape(exact.shape)
+    moved = bound.most[every] @ bound.real
+    carried = bound._carried(np.where(known, exact, 0.0), moved)
+    assert (carried <= exact + 1e-6).all() and (carried >= np.where(known, exact, 0.0)).all()
+    full = bound._carried(exact, moved)
+    assert full == pytest.approx(exact)
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_one_more_test_on_a_side_is_tried_out_exactly(data):
+    X, loss, tests, price = data.draw(chained())
+    bound = LowerBound({"tests": tests, "targets": [""]}, X, loss, price, 3)
+    parts = np.array([at for at, x in enumerate(X) if x.any() and not x.all()], int)
+    if len(parts):
+        exact = np.array([[least(X, bound.loss, side, 1, price) for side in (X[at], ~X[at])] for at in parts]).T
+        assert np.array(bound._stumps(bound.real, bound.loss, parts)) == pytest.approx(exact)
+
+
+@given(data=st.data(), depth=st.sampled_from([1, 2, 3]), price=st.sampled_from([0.0, 0.05]))
+@settings(max_examples=40, deadline=None)
+def test_every_target_is_a_bound_at_its_state_and_one_above_the_best_tree_is_refused(data, depth, price):
+    n = data.draw(st.integers(4, 12))
+    cells = data.draw(st.lists(st.tuples(*[st.integers(0, 4)] * 2), min_size=n, max_size=n))
+    y = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.int32)
+    features = Feature("a", "numeric"), Feature("b", "numeric")
+    if len(set(cells)) == 1:
+        return
+    dataset = Dataset("d", np.array(cells, float), y, features, ("n", "p"), np.ones(n))
+    facts, _ = certificate(depth, {"lambda": price}, dataset)
+    X = _asked(facts, dataset).T
+    loss = np.array(facts["loss"], float)[y] * facts["weight_scale"]
+    for level, text in enumerate(facts["targets"]):
+        entries = [list(map(int, entry.split(","))) for entry in text.split(";") if entry]
+        for at, (target, *literals) in enumerate(entries):
+            rows = np.ones(n, bool)
+            for literal in literals:
+                rows &= X[literal >> 1] == bool(literal & 1)
+            best = least(X, loss, rows, depth - level, facts["price"])
+            assert target <= best
+            raised = [*entries[:at], [int(best) + 1, *literals], *entries[at + 1 :]]
+            levels = list(facts["targets"])
+            levels[level] = ";".join(",".join(map(str, entry)) for entry in raised)
+            refused(facts | {"targets": levels}, dataset, "the certificate claims a cost of at least")
+
+
+def test_states_of_one_level_keep_the_higher_of_two_targets():
+    """Two entries of one state: the bound is the higher, and each is checked."""
+    facts, dataset = certificate(1)
+    best = facts["claim"]
+    for targets in (f"{best};0", f"0;{best}", f";{best};;0"):
+        assert check(facts | {"targets": [targets]}, dataset).objective == best
+    for targets in (f"{best};{best + 1}", f"{best + 1};{best}"):
+        refused(facts | {"targets": [targets]}, dataset, "asking")
+
+
+def test_many_thresholds_are_all_tried_in_the_end():
+    """Of a feature with 39 thresholds a few are tried first; the only one that leaves less is none of them."""
+    n = 40
+    y = np.array([10 <= at < 23 or at >= 30 for at in range(n)], np.int32)
+    dataset = Dataset("d", np.arange(n, dtype=float)[:, None], y, (Feature("a", "numeric"),), ("n", "p"), np.ones(n))
+    facts = certificate(2, {"intervals": "false"}, dataset)[0]
+    assert check(facts, dataset).objective == 0
+    refused(facts | {"targets": ["1"]}, dataset, "at the root .* asking a <= 22.5 leaves 0$")

@@ -1,0 +1,134 @@
+"""What is claimed of a tree is claimed alike by the run, its JSON, the words on screen and the estimator, however a
+solver ends; and what is claimed is so."""
+
+import json
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import odtc
+from odtc.cli import console
+from odtc.estimators import classifier
+from odtc.model.solution import Solution, Termination
+from odtc.workflow import pipeline
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
+from tests.exhaustive import cheapest
+
+ENDS = ("optimal", "time_limit", "interrupted", "unknown", "error")
+
+
+@pytest.fixture(scope="module")
+def near():
+    """A model of 60 rows, the point of CART's tree, which is not the best one, and what the best one costs."""
+    dataset = odtc.read(MONKS / "monks-2.csv")
+    rows = np.arange(0, dataset.n_rows, 3)
+    dataset = replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows])
+    model = pipeline.build(dataset, "flowoct", 2, encoding="onehot")
+    encoded = model.problem.encoded
+    best = cheapest(encoded.X, encoded.y, encoded.weight, 2)
+    heap, point = pipeline.start(model)
+    assert heap.errors(encoded) > best > 1
+    return dataset, model, point, best
+
+
+def fitted(monkeypatch, done, dataset, **keywords):
+    """The estimator of a run that ended so."""
+    monkeypatch.setattr(classifier, "run", lambda spec, data: done)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return odtc.OptimalTreeClassifier(2, time_limit=1, **keywords).fit(dataset.X, dataset.y)
+
+
+@pytest.mark.parametrize("bound", [None, "floor", "best", "close", "equal"])
+@pytest.mark.parametrize("end", ENDS)
+def test_all_that_tells_of_a_run_tells_the_same(end, bound, near, monkeypatch, capsys):
+    dataset, model, point, best = near
+    paid = model.objective(point)
+    stated = {None: None, "floor": -5.0, "best": best, "close": paid - 0.1, "equal": paid}[bound]
+    done = pipeline.finish(model, Solution(point, Termination(end), paid, stated, 1.0, "X 1.0"))
+    facts, known = done.facts, bound == "equal"
+    assert done.verified == (stated is None or stated <= paid)
+    assert facts["objective"] == done.decoded.heap.errors(model.problem.encoded) == paid
+    assert facts["gap"] == pytest.approx(abs(facts["objective"] - facts["bound"]) / max(1, paid))
+    assert facts["bound"] == (stated if bound in ("best", "close", "equal") else 0)
+    assert done.proved == known == (facts["gap"] == 0) and facts["termination"] == end
+    console._print_tree(done)
+    words = capsys.readouterr().out.splitlines()[-1]
+    assert words.startswith("proved optimal") == (known and end == "optimal")
+    assert words.startswith("optimal within the gap") == (end == "optimal" and not known)
+    assert f"objective {paid:.10g}, bound {facts['bound']:.10g}, gap {100 * facts['gap']:.2f} %" in words
+    said = fitted(monkeypatch, done, dataset)
+    assert said.status_ == end and said.is_optimal_ is known
+    assert (said.objective_, said.bound_, said.gap_) == (facts["objective"], facts["bound"], facts["gap"])
+
+
+def test_a_gap_is_not_proved(near, monkeypatch, capsys):
+    """At every gap from a tenth down to rounding: is_optimal_, the run and the words say no."""
+    dataset, model, point, _ = near
+    paid = model.objective(point)
+    for gap in (0.1, 0.01, 1e-3, 1e-4, 1e-5):
+        bound = paid - gap * paid
+        done = pipeline.finish(model, Solution(point, Termination.OPTIMAL, paid, bound, 1.0, "X 1.0"))
+        said = fitted(monkeypatch, done, dataset)
+        console._print_tree(done)
+        assert not done.proved and not said.is_optimal_ and "proved" not in capsys.readouterr().out
+        assert said.gap_ == pytest.approx(gap) and said.bound_ == bound
+
+
+def test_a_tree_that_is_cut_back_is_claimed_for_what_it_is():
+    """status_, is_optimal_, bound_ and objective_ of a cut tree, against counting and against the uncut tree."""
+    random = np.random.default_rng(3)
+    X = random.integers(0, 4, (60, 3)).astype(float)
+    y = ((X[:, 0] > 1) ^ (X[:, 1] > 2)).astype(int)
+    free = odtc.OptimalTreeClassifier(2).fit(X, y)
+    lost = kept = 0
+    for share in (0.0, 0.05, 0.1, 0.2, 0.3, 0.45):
+        cut = odtc.OptimalTreeClassifier(2, min_weight_fraction_leaf=share).fit(X, y)
+        assert cut.leaf_weights_.sum(axis=1).min() >= share * len(y)
+        assert cut.objective_ == (cut.predict(X) != y).sum() and cut.bound_ == free.objective_
+        worse = cut.objective_ > free.objective_
+        assert cut.is_optimal_ == (not worse) and (cut.status_ == "optimal") == (not worse)
+        assert cut.gap_ == abs(cut.objective_ - cut.bound_) / max(1, cut.objective_)
+        lost, kept = lost + worse, kept + (not worse)
+    assert lost and kept
+
+
+def test_a_leaf_alone_is_optimal_at_what_it_costs():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 1, 1])
+    said = odtc.OptimalTreeClassifier(0).fit(X, y, sample_weight=[2, 1, 1, 1])
+    assert (said.status_, said.is_optimal_, said.objective_, said.bound_, said.gap_) == ("optimal", True, 2, 2, 0)
+    assert said.predict([[0.0]])[0] == 1 and said.leaf_rows_.tolist() == [[1, 3]]
+    dear = odtc.OptimalTreeClassifier(0, cost={(0, 1): 5}).fit(X, y)
+    assert (dear.objective_, dear.predict([[3.0]])[0]) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "ends", "proved"),
+    [
+        ((), ("optimal",), True),
+        (("--gap", 0.9), ("optimal",), None),
+        (("--model", "cart"), ("unknown",), False),
+        (("--model", "flowoct", "--time-limit", "0.001"), ("time_limit",), False),
+    ],
+    ids=["proof", "gap", "cart", "limit"],
+)
+def test_screen_json_and_files_of_a_run_agree(words, ends, proved, tmp_path):
+    words = ["fit", MONKS / "monks-2.csv", "--depth", 2, "--model", "flowoct", "--encoding", "onehot", *words]
+    run = command(*words, "-o", "m", "--json", folder=tmp_path)
+    facts = run.facts
+    assert run.code == 0 and facts["verified"] and facts["termination"] in ends, run.err
+    assert facts["bound"] is None or facts["bound"] <= facts["objective"]
+    tight = facts["gap"] is not None and facts["gap"] <= 1e-9
+    assert proved is None or tight == proved
+    screen = command(*words, "-o", "n", folder=tmp_path).out
+    assert ("proved optimal" in screen) == (tight and facts["termination"] == "optimal")
+    assert f"objective {facts['objective']:.10g}" in screen
+    record = tmp_path / "m.run.json"
+    if record.exists():
+        told = json.loads(record.read_text())
+        assert told["termination"] == facts["termination"]
+        assert told["objective"] == pytest.approx(facts["objective"]) and told["bound"] == pytest.approx(facts["bound"])

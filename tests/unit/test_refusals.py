@@ -1,0 +1,232 @@
+"""Each check of verify can say no: one forgery that breaks it alone, and the check that refuses is named."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.model.milp import Model
+from odtc.model.solution import Solution, Termination
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.trees.tree import Branch, Leaf
+from odtc.verification.verify import proves, verify, verify_filled, verify_tree
+from odtc.workflow import pipeline
+
+# Numbers, levels, two levels and missing cells, three classes, weights; no tree of depth 2 is right everywhere.
+ROWS = "size,kind,on,w,y\n" + "".join(
+    f"{i % 5 + i % 3 / 4},{'abc'[i % 3]},{'' if i % 7 == 3 else 'uv'[i % 4 > 1]},{1 + i % 2},"
+    f"{'npq'[(i * i + i // 4) % 3]}\n"
+    for i in range(36)
+)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """(model, the solution that is CART's tree, the tree, the data)."""
+    file = tmp_path_factory.mktemp("refusals") / "d.csv"
+    file.write_text(ROWS)
+    reading = {"target": "y", "weights": "w", "missing": "separate"}
+    model = odtc.build(file, "flowoct", 2, reading=reading, cost="n:p=3,p:n=0")
+    heap, point = pipeline.start(model)
+    return model, Solution(point, Termination.TIME_LIMIT, model.objective(point)), heap, odtc.read(file, **reading)
+
+
+def refusing(checks) -> list[str]:
+    return [check.name for check in checks if not check.passed]
+
+
+def checked(built, *, solution=None, heap=None, tree=None, dataset=None, model: Model | None = None, known=()):
+    """The names of the checks that refuse what was built, with some of it replaced."""
+    own, found, cart, data = built
+    heap = heap or cart
+    model = model or own
+    tree = tree or heap.to_tree(own.problem.encoded)
+    return refusing(verify(own.problem, model, solution or found, heap, tree, dataset or data, known))
+
+
+def test_nothing_refuses_what_is_so(built):
+    assert checked(built) == []
+
+
+def edited(model: Model, **changed) -> Model:
+    """The model with an edited twin, against which the point is checked."""
+    return replace(model, edited=replace(model, matrix=model.A, **changed), matrix=model.A)
+
+
+def test_a_point_beyond_a_bound(built):
+    model, found, *_ = built
+    upper = model.col_upper.copy()
+    upper[np.flatnonzero(found.x > 0.5)[0]] = 0.5
+    assert checked(built, model=edited(model, col_upper=upper)) == ["bounds"]
+    lower = model.col_lower.copy()
+    lower[np.flatnonzero(found.x < 0.5)[0]] = 0.5
+    assert checked(built, model=edited(model, col_lower=lower)) == ["bounds"]
+
+
+def test_a_point_that_breaks_a_row(built):
+    model, found, *_ = built
+    activity = model.A @ found.x
+    upper, lower = model.row_upper.copy(), model.row_lower.copy()
+    upper[0], lower[0] = activity[0] - 1, -np.inf
+    assert checked(built, model=edited(model, row_upper=upper, row_lower=lower)) == ["rows"]
+    below = model.row_lower.copy()
+    below[0] = activity[0] + 1
+    free = np.full(model.n_rows, np.inf)
+    assert checked(built, model=edited(model, row_upper=free, row_lower=below)) == ["rows"]
+
+
+def test_a_point_that_is_not_whole(built):
+    model, found, *_ = built
+    free = edited(model, row_lower=np.full(model.n_rows, -np.inf), row_upper=np.full(model.n_rows, np.inf))
+    at = int(np.flatnonzero(model.integrality & (model.c == 0))[0])
+    x = found.x.copy()
+    x[at] = 0.25
+    assert checked(built, model=free, solution=replace(found, x=x)) == ["integrality"]
+
+
+def test_an_objective_that_the_point_has_not(built):
+    found = built[1]
+    assert checked(built, solution=replace(found, claimed=found.objective + 1)) == ["objective"]
+    assert checked(built, solution=replace(found, claimed=found.objective)) == []
+
+
+def test_a_tree_that_is_no_point_of_the_model(built):
+    model, found, *_ = built
+    upper, lower = model.row_upper.copy(), model.row_lower.copy()
+    upper[0] = (model.A @ found.x)[0] - 1
+    lower[0] = -np.inf
+    narrow = replace(model, row_upper=upper, row_lower=lower, edited=model, matrix=model.A)
+    assert checked(built, model=narrow) == ["tree in model"]
+
+
+def test_a_model_that_counts_otherwise_than_the_rows(built):
+    model, found, *_ = built
+    more = replace(model, offset=model.offset + 1, matrix=model.A)
+    assert checked(built, model=more) == ["tree in model"]
+
+
+def test_a_tree_that_costs_more_than_the_point(built):
+    encoded = built[0].problem.encoded
+    leaf = settle(np.full(8, -1, np.int32), encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    assert checked(built, heap=leaf) == ["tree objective"]
+
+
+def test_a_bound_above_the_tree_in_hand_and_above_a_known_one(built):
+    model, found, cart, _ = built
+    worst = settle(np.full(8, -1, np.int32), model.problem.encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    assert checked(built, solution=replace(found, bound=found.objective)) == []
+    assert checked(built, solution=replace(found, bound=found.objective + 1)) == ["bound"]
+    point = model.join(model.problem.module.start(model.problem, worst))
+    poor = Solution(point, Termination.TIME_LIMIT, model.objective(point), found.objective + 1)
+    assert checked(built, heap=worst, solution=poor) == []
+    assert checked(built, heap=worst, solution=poor, known=[("another", cart)]) == ["bound"]
+
+
+def test_a_tree_that_loses_less_than_equivalent_points_leave(built):
+    problem, cart = built[0].problem, built[2]
+
+    class Lying(HeapTree):
+        def loss(self, encoded):
+            return -1.0
+
+    tree = cart.to_tree(problem.encoded)
+    assert refusing(verify_tree(problem, Lying(cart.test, cart.label), tree)) == ["equivalent points"]
+
+
+def with_counts(tree, change):
+    """The tree with other counts in its first leaf."""
+
+    def first(node):
+        if isinstance(node, Leaf):
+            return replace(node, counts=change(node.counts))
+        return Branch(node.split, first(node.left), node.right)
+
+    return replace(tree, root=first(tree.root))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda counts: (counts[0] + 1, *counts[1:]),
+        lambda counts: (counts[0] - 1e-3, *counts[1:]),
+        lambda counts: (counts[0] + 1, counts[1] - 1, *counts[2:]),  # as much in all, of other classes
+    ],
+)
+def test_leaves_that_hold_other_rows(built, change):
+    tree = built[2].to_tree(built[0].problem.encoded)
+    assert checked(built, tree=with_counts(tree, change)) == ["leaf counts"]
+
+
+def test_a_leaf_of_too_few_rows(built):
+    data = built[3]
+    problem = pipeline.pose(data, "oct", 2, params={"n_min": 4})
+    encoded = problem.encoded
+    few = next(
+        heap
+        for f in range(encoded.n_tests)
+        if (heap := settle(np.array([-1, f, *[-1] * 6], np.int32), encoded)).fewest_rows(encoded) < 18
+    )
+    n = few.fewest_rows(encoded)
+    for least, refused in ((n, []), (n + 1, ["least rows"])):
+        problem = pipeline.pose(data, "oct", 2, params={"n_min": least})
+        assert refusing(verify_tree(problem, few, few.to_tree(encoded), data)) == refused
+
+
+@pytest.mark.parametrize("text", ["branch_nodes <= {0}", "accuracy >= {1}"])
+def test_a_constraint_that_the_tree_breaks(built, text):
+    data, heap = built[3], built[2]
+    encoded = built[0].problem.encoded
+    right = 1 - heap.errors(encoded) / encoded.weight.sum()
+    kept, broken = (text.format(heap.n_branch_nodes - less, right + less / 50 - 1e-6) for less in (0, 1))
+    for given, refused in ((kept, []), (broken, ["constraint"])):
+        problem = pipeline.pose(data, "flowoct", 2, constraints=(given,))
+        assert refusing(verify_tree(problem, heap, heap.to_tree(encoded), data)) == refused
+        assert refusing(verify_tree(problem, heap, heap.to_tree(encoded))) == refused
+
+
+def test_rows_of_the_file_that_the_tree_predicts_otherwise(built):
+    model, _, heap, data = built
+    encoded = model.problem.encoded
+    said = heap.label[heap.reach(encoded.X)][encoded.row_of]
+    y = data.y.copy()
+    at = int(np.flatnonzero(said == data.y)[0])
+    y[at] = (y[at] + 1) % 3
+    assert checked(built, dataset=replace(data, y=y)) == ["data"]
+
+
+def test_rows_of_the_file_that_cost_otherwise_and_rows_that_count_otherwise(built):
+    """As many errors at another price, and other errors at the same price: each is seen by itself."""
+    model, _, _, data = built
+    encoded = model.problem.encoded
+    leaf = settle(np.full(8, -1, np.int32), encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    free = settle(np.full(8, -1, np.int32), encoded, np.array([-1, 1, *[-1] * 6], np.int32))
+    # All are predicted n: p costs nothing, q costs 1.
+    p, q, n = (int(np.flatnonzero(data.y == k)[0]) for k in (1, 2, 0))
+    weight = data.weight.copy()
+    weight[p], weight[q] = weight[p] - 0.5, weight[q] + 0.5  # as many errors, which cost more
+    tree = leaf.to_tree(encoded)
+    assert refusing(verify_tree(model.problem, leaf, tree, data)) == []
+    assert refusing(verify_tree(model.problem, leaf, tree, replace(data, weight=weight))) == ["data"]
+    weight = data.weight.copy()
+    weight[p] += 0.5  # one error more, which costs nothing
+    assert refusing(verify_tree(model.problem, leaf, tree, replace(data, weight=weight))) == ["data"]
+    weight = data.weight.copy()
+    weight[n] += 0.5  # predicted right
+    assert refusing(verify_tree(model.problem, leaf, tree, replace(data, weight=weight))) == []
+    assert refusing(verify_tree(model.problem, free, free.to_tree(encoded), replace(data, weight=weight))) == ["data"]
+
+
+def test_leaves_that_hold_other_rows_than_those_selected_from(built):
+    problem, heap, data = built[0].problem, built[2], built[3]
+    tree = heap.to_tree(problem.encoded)
+    assert verify_filled(problem, tree, data).passed
+    label = next(leaf.label for leaf in tree.leaves())
+    add = with_counts(tree, lambda counts: tuple(c + (k == label) for k, c in enumerate(counts)))
+    assert verify_filled(problem, add, data).name == "all rows" and not verify_filled(problem, add, data).passed
+
+
+def test_a_tree_is_proved_by_the_floor_alone_at_the_floor(tmp_path):
+    (tmp_path / "d.csv").write_text("a,y\n0,n\n0,n\n0,y\n1,n\n1,n\n1,n\n1,n\n1,y\n")
+    problem = pipeline.pose(tmp_path / "d.csv", "flowoct", 1)
+    assert proves(problem, 2.0) and proves(problem, 2.0 + 1e-13) and not proves(problem, 2.0 + 1e-6)
