@@ -65,11 +65,13 @@ class Known:
 
 class End:
     """A cut that was evaluated, or an end of a column: the weight left of it, and bounds of the trees on both sides;
-    `grown` bounds those left of any later cut, and `grown_right` those right of any earlier one."""
+    `grown` bounds those left of any later cut, and `grown_right` those right of any earlier one; `paid`, the trees on
+    both sides of an evaluated cut cost that or somewhat more."""
 
-    __slots__ = ("grown", "grown_right", "left", "right", "weight")
+    __slots__ = ("grown", "grown_right", "left", "paid", "right", "weight")
 
     def __init__(self, weight: int, left: int, right: int, grown: int | None = None, grown_right: int | None = None):
+        self.paid = left + right
         self.weight, self.left, self.right = weight, left, right
         self.grown = left if grown is None else grown
         self.grown_right = right if grown_right is None else grown_right
@@ -256,8 +258,13 @@ class RankSearch:
         known.improve(below.upper, height - 1)
         if known.lower >= min(known.upper, need):
             return
-        heap = self._columns(node, below)
+        heap = self._columns(node, below, known)
+        near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
+        done: set[int] = set()  # numbers of the intervals that were halved
+        turn = False
         while True:
+            while heap and heap[0][2] in done:
+                heappop(heap)
             bound = heap[0][0] if heap else NONE
             known.lower = max(known.lower, min(known.upper, need, bound))
             if node is self.root and height == self.height:
@@ -265,10 +272,15 @@ class RankSearch:
             if bound >= min(known.upper, need):
                 break
             self.check()
-            halves = self._halve(node, height, need, known, heap[0])
-            heappop(heap)
-            for half in halves:
+            turn = not turn
+            while near and (near[0][1][2] in done or near[0][1][0] >= min(known.upper, need)):
+                heappop(near)
+            # Every second interval is one beside a good test: better trees are often there.
+            interval = near[0][1] if near and turn else heap[0]
+            done.add(interval[2])
+            for half in self._halve(node, height, need, known, interval):
                 heappush(heap, half)
+                heappush(near, (min(half[6].paid, half[7].paid), half))
 
     def _dive(self, node, height):
         """A tree that is found greedily: below the first test of the best tree of depth 2, and below that of least Gini
@@ -294,14 +306,16 @@ class RankSearch:
                 known.improve(self.ranked.price + sides[0].upper + sides[1].upper, self._test(node, column, cut))
         return known
 
-    def _columns(self, node, below):
-        """One interval for all cuts of each column; the column of the tree of the height below begins at its test."""
+    def _columns(self, node, below, known):
+        """One interval for all cuts of each column; that of the best tree's first test begins at this test."""
         blocks, _, weight, rows = self._cuts(node)
         heap, price, least = [], self.ranked.price, self.ranked.least
         first = (-1, 0)
-        if not isinstance(below.test, int) and below.test != LEAF:
-            first = below.test[0], self._cut_of(node, *below.test)
+        for test in (below.test, known.test):
+            if not isinstance(test, int) and test != LEAF:
+                first = test[0], self._cut_of(node, *test)
         low, high = End(0, 0, below.lower, 0, 0), End(node.weight, below.lower, 0, 0, 0)
+        low.paid = high.paid = NONE
         for column in range(len(blocks)):
             a, z = 1, int(blocks[column]) - 1
             if least > 1:
