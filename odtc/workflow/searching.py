@@ -67,7 +67,7 @@ def searched(
     if found.infeasible or heap is None:
         raise no_solution(Unsolved(problem, None, solution))
     if found.phases and ended != Termination.OPTIMAL:
-        solution = replace(solution, message=f"the search had come to {found.phases}; {MORE_TIME}")
+        solution = replace(solution, message=f"{found.phases}; {MORE_TIME}")
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled)
     return replace(done, fewest_leaves=found.fewest)
 

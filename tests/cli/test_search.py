@@ -1,5 +1,6 @@
 """`odtc fit` without a model or a solver: the search proves the tree, or hands in the best one and a bound."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -37,9 +38,12 @@ def test_of_the_best_trees_it_has_the_fewest_leaves(tmp_path):
 
 
 def test_at_a_limit_it_has_a_tree_no_worse_than_carts_and_a_bound(wide):
-    facts = command("fit", "wide.csv", "--depth", 4, "--time-limit", 2, "--json", folder=wide).facts
+    said = command("fit", "wide.csv", "--depth", 4, "--time-limit", 2, "--json", folder=wide)
+    facts, words = said.facts, r"note: (depth \d proved, )?depth (\d): ([\d.]+), bound ([\d.]+); more time"
     assert facts["termination"] == "time_limit" and facts["verified"]
     assert 0 <= facts["bound"] <= facts["objective"] and facts["train_correct"] >= facts["cart_train_correct"]
+    _, height, cost, bound = re.search(words, said.err).groups()
+    assert float(bound) <= float(cost) and (height != "4" or float(cost) == facts["objective"])
 
 
 def test_ctrl_c_hands_in_what_is_known(wide):

@@ -70,13 +70,20 @@ class ThresholdSearch:
 
     @property
     def upper(self) -> float:
-        """The objective of the best tree that the search has found."""
-        return self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).upper)
+        """The objective of the best tree so far."""
+        found = self.share * self.ranked.cost(self.search.known(self.problem.topology.depth).upper)
+        return found if self.start is None else min(found, objective(self.problem, self.start))
 
     @property
     def phase(self) -> str:
-        """What is proved, and what is searched, in words."""
-        return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), f"depth {self.height}"])
+        """What is proved, and what is known of the depth that is searched, in words."""
+        if self.height == self.problem.topology.depth:
+            cost, bound = self.upper, self.bound
+        else:
+            known = self.search.known(self.height)
+            cost, bound = (self.share * self.ranked.cost(value) for value in (known.upper, known.lower))
+        searched = f"depth {self.height}: {cost:.6g}, bound {min(cost, bound):.6g}"
+        return ", ".join([*(f"depth {height} proved" for height in self.proved[-1:]), searched])
 
     def run(self) -> Searched:
         """Searches until the proof, the end of the time (odtc.base.deadline) or Ctrl-C."""
