@@ -24,12 +24,16 @@ def decode(
     o: Annotated[
         Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")
     ] = None,
+    simplify: Annotated[
+        bool, typer.Option("--simplify", help="Write the tree without the branch nodes that no row needs.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Turn a solution file into a checked tree."""
     from odtc.base.atomic_write import require_writable
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
+    from odtc.workflow.messages import needless_text
 
     model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
     target = o or Path(f"{artifacts.stem_of(solution_file)}.tree.json")
@@ -39,7 +43,9 @@ def decode(
     if note:
         console.say(f"note: {note}")
     known = artifacts.known_trees(model, solution_file, opened)
-    done = finish(model, solution, dataset=dataset, known=known)
+    done = finish(model, solution, dataset=dataset, known=known, simplify=simplify)
+    if not simplify and (offer := needless_text(done)):
+        console.say(f"note: {offer}")
     written = [str(artifacts.write_tree(done.tree, target))] if done.verified else []
     facts = (
         artifacts.selection_facts(opened)

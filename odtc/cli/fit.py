@@ -31,11 +31,15 @@ def fit(
     ] = False,
     pool: near_optimal.PoolSize = None,
     within: near_optimal.Within = None,
+    no_simplify: Annotated[
+        bool, typer.Option("--no-simplify", help="Keep branch nodes that no row needs: the solver's tree as it is.")
+    ] = False,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
     """Build, solve, decode and verify: data to a checked tree, in one go."""
     from odtc.fileformats.model_files import FORMATS
+    from odtc.workflow.messages import simplified_text
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
 
@@ -43,9 +47,11 @@ def fit(
         FORMATS.get(format)
     sink = FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within)
     try:
-        done = run(spec, data, test, sink, console.ConsoleReporter())
+        done = run(replace(spec, simplify=not no_simplify), data, test, sink, console.ConsoleReporter())
     except NoSolutionError as problem:
         console.print_no_solution(problem, sink.files, as_json)
         raise
+    if words := simplified_text(done):
+        console.say(f"note: {words}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     console.print_tree_result(done, facts, as_json)

@@ -24,6 +24,7 @@ from odtc.errors import SolverError
 from odtc.estimators import parameters
 from odtc.model.solution import Solution, Termination
 from odtc.trees.heap_tree import HeapTree
+from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow.run import run
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
@@ -60,6 +61,8 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         As `--cuts`, `--start`, `-p` (a dict), `--threads` and `--gap` of the command line.
     random_state : int, RandomState instance or None
         Seeds the solver; None is 0, so that the same data has the same tree.
+    simplify : bool, default True
+        Whether branch nodes that no row needs are left out.
 
     A missing value (NaN, None, pandas.NA) goes right at a threshold, and may be asked for by itself; a
     category that was not seen in `fit` is in no set.
@@ -96,6 +99,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         threads=None,
         gap=0.0,
         random_state=None,
+        simplify=True,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -114,6 +118,7 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         self.threads = threads
         self.gap = gap
         self.random_state = random_state
+        self.simplify = simplify
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -168,13 +173,16 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution) = None, _leaf_alone(dataset, cost)
         else:
-            problem, tree, solution = self._run(RunSpec(model=self._model_spec(cost), solving=solving), dataset)
+            problem, tree, solution = self._run(
+                RunSpec(model=self._model_spec(cost), solving=solving, simplify=self.simplify), dataset
+            )
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
             total = np.bincount(dataset.y, dataset.weight, self.n_classes_) @ of_class
             root = _cut_back(tree.root, of_class, cost, share * total * (1 - 1e-9))
             if root is not tree.root:
                 tree = replace(tree, root=root)
+                tree = simplify_tree(tree) if self.simplify and not problem.constraints else tree
                 heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
                 solution = replace(
                     solution, objective=problem.module.objective(problem, heap), termination=Termination.UNKNOWN

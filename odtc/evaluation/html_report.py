@@ -64,7 +64,9 @@ def open_run(given, data=None) -> Run:
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
         model, solution, manifest = artifacts.open_solution(stem + ".sol", stem + SUFFIX)
         dataset, note = artifacts.original_data(manifest, data)
-        fit = finish(model, solution, dataset=dataset)
+        fit = finish(model, solution, dataset=dataset, simplify=True)
+        if fit.simplified is not None and _leaves_of(stem) == fit.simplified["n_branch_nodes"] + 1:
+            fit = finish(model, solution, dataset=dataset)  # as the run left it
         path = manifest.facts["data"].get("path")
         path = str(data or (Path(stem + SUFFIX).parent / path if path else ""))
         return Run(Path(stem).name, fit.tree, fit, manifest.facts, *read_solving(stem), note, path)
@@ -77,6 +79,12 @@ def open_run(given, data=None) -> Run:
             f"stem that `odtc fit -o` had"
         )
     return Run(Path(stem).name, read_tree(path))
+
+
+def _leaves_of(stem: str) -> int:
+    """The leaves of the tree that a run has written; 0 without one."""
+    path = Path(stem + ".tree.json")
+    return read_tree(path).n_leaves if path.is_file() else 0
 
 
 def render_page(run: Run, test: str | Path | None = None, templates=None) -> str:

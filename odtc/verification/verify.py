@@ -43,6 +43,13 @@ def verify(
     known : sequence of (str, HeapTree)
         Trees in hand by name, against which a claimed bound is held.
     """
+    return verify_point(problem, model, solution, heap, known) + verify_tree(problem, heap, tree, dataset)
+
+
+def verify_point(
+    problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]] = ()
+) -> list[Check]:
+    """The checks of a solution and its tree against the model; `known` as of `verify`."""
     module, objective = problem.module, model.objective(solution.x)
     checks = check_point(model.edited or model, solution.x) + check_claim(model, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
@@ -52,7 +59,7 @@ def verify(
         exact = complete(problem, model, kept)
         counted, paid = module.objective(problem, kept), module.objective(problem, heap)
     except TreeError as refused:  # a solver's tolerance may leave a tree that is just none of the model's
-        return [*checks, Check("tree in model", False, str(refused)), *verify_tree(problem, heap, tree, dataset)]
+        return [*checks, Check("tree in model", False, str(refused))]
     wrong = [check for check in check_point(model, exact) if not check.passed]
     checks.append(
         Check(
@@ -89,7 +96,7 @@ def verify(
                 f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}{others}",
             )
         )
-    return checks + verify_tree(problem, heap, tree, dataset)
+    return checks
 
 
 def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset | None = None) -> list[Check]:

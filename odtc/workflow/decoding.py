@@ -7,15 +7,15 @@ from dataclasses import replace
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, NoSolutionError, SolutionError
-from odtc.model.feasibility import Check
+from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination
 from odtc.problem.identity import short
 from odtc.problem.problem import Problem
+from odtc.problem.simplifying import simplified, simplified_check
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.tree import Tree
-from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_tree
-from odtc.verification.verify import verify as run_checks
+from odtc.trees.simplifying import simplify_tree
+from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_point, verify_tree
 from odtc.workflow.compiling import Prepared, greedy
 from odtc.workflow.messages import COMPILER, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
@@ -24,7 +24,11 @@ from odtc.workflow.run_facts import SolveFacts
 
 
 def decode(
-    model: Model, solution: Solution, dataset: Dataset | None = None, known: Sequence[tuple[str, HeapTree]] = ()
+    model: Model,
+    solution: Solution,
+    dataset: Dataset | None = None,
+    known: Sequence[tuple[str, HeapTree]] = (),
+    simplify: bool = False,
 ) -> Decoded:
     """The checked tree of a solution.
 
@@ -38,6 +42,9 @@ def decode(
         The data file read anew: the tree is then checked on it, too.
     known : sequence of (str, HeapTree)
         Trees with their names. The bound of the solution is compared with their cost, and with that of CART's tree.
+    simplify : bool
+        Whether the tree goes without its needless branch nodes (odtc.problem.simplifying); else it is that of the
+        point.
 
     Returns
     -------
@@ -67,13 +74,17 @@ def decode(
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
     heap = problem.module.decode(problem, model.split(solution.x))
-    tree, dataset = heap.to_tree(problem.encoded), _read_anew(problem, dataset)
-    known = [*known, *greedy(problem)] if solution.bound is not None else ()
-    checks = run_checks(problem, model, solution, heap, tree, dataset, known)
-    paid = tree_cost(problem, heap)
+    smaller = simplified(problem, heap) if simplify else heap
+    dataset = _read_anew(problem, dataset)
+    known = [*known, *greedy(problem)] if solution.bound is not None else []
+    known += [("the tree without needless branch nodes", smaller)] * (smaller is not heap)
+    checks = verify_point(problem, model, solution, heap, known)
+    paid = tree_cost(problem, smaller)
+    if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
+        smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
         solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, scope="")
-    return _decoded(problem, heap, tree, checks, raise_bound_to_floor(problem, solution), dataset)
+    return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
@@ -92,16 +103,31 @@ def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:
 
 
 def _decoded(
-    problem: Problem, heap: HeapTree, tree: Tree, checks: list[Check], solution: Solution, dataset: Dataset | None
+    problem: Problem,
+    point_heap: HeapTree,
+    heap: HeapTree,
+    checks: list[Check],
+    solution: Solution,
+    dataset: Dataset | None,
+    simplify: bool,
 ) -> Decoded:
-    """What was checked, and the tree with all rows in its leaves if it was trained on selected ones."""
+    """The tree `heap`, made of that of the point, with its checks; with all rows in its leaves if it was trained on
+    selected ones. Of these, leaves are twins if all rows say so; constraints are of the selected rows, so with any the
+    twins stay."""
+    if heap is not point_heap:
+        checks = [*checks, simplified_check(problem, point_heap, heap)]
+    tree = heap.to_tree(problem.encoded)
+    checks = [*checks, *verify_tree(problem, heap, tree, dataset)]
     if dataset is not None and dataset.selected is not None:
         tree = fill_leaves(tree, problem, dataset.selected.whole)
+        tree = simplify_tree(tree) if simplify and not problem.constraints else tree
         checks = [*checks, verify_filled(problem, tree, dataset.selected.whole)]
-    return Decoded(heap, tree, checks, solution)
+    return Decoded(heap, tree, checks, solution, point_heap)
 
 
-def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None) -> Fit:
+def learn(
+    problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None, simplify: bool = False
+) -> Fit:
     """The tree of a formulation that has no model (CART): checked, and compared with nothing proven. A search ends with
     the time limit."""
     began = time.monotonic()
@@ -109,10 +135,12 @@ def learn(problem: Problem, labelled: Dataset | None = None, time_limit: float |
         heap = problem.module.tree(problem)
     paid = problem.module.objective(problem, heap)
     solution = Solution(None, Termination.UNKNOWN, paid, None, time.monotonic() - began, problem.module.NAME)
-    return without_model(problem, heap, solution, labelled)
+    return without_model(problem, heap, solution, labelled, simplify)
 
 
-def unfinished(ready: Prepared, labelled: Dataset | None = None, found: Solution | None = None) -> Fit:
+def unfinished(
+    ready: Prepared, labelled: Dataset | None = None, found: Solution | None = None, simplify: bool = False
+) -> Fit:
     """The tree that was known when the time limit came before there was one from a solver; bounded by what equivalent
     points leave.
 
@@ -127,7 +155,7 @@ def unfinished(ready: Prepared, labelled: Dataset | None = None, found: Solution
     note = START_INSTEAD if found else NO_SOLVER_RAN
     message = f"{note}{': ' * bool(solution.message)}{solution.message}"
     known = replace(solution, objective=paid, claimed=None, message=message)
-    return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled)
+    return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled, simplify)
 
 
 def no_solution(outcome: Unsolved) -> NoSolutionError:
@@ -159,11 +187,17 @@ def proved(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> Fi
     return without_model(problem, heap, solution, None)
 
 
-def without_model(problem: Problem, heap: HeapTree, solution: Solution, labelled: Dataset | None) -> Fit:
+def without_model(
+    problem: Problem, point_heap: HeapTree, solution: Solution, labelled: Dataset | None, simplify: bool = False
+) -> Fit:
+    """The Fit of a tree that came to be without a model; `solution` says what it costs and what is proved."""
+    heap = simplified(problem, point_heap) if simplify else point_heap
+    if heap is not point_heap:
+        solution = replace(solution, objective=problem.module.objective(problem, heap))
     if proves(problem, solution.objective):
         solution = replace(solution, termination=Termination.OPTIMAL, bound=solution.objective)
-    tree, dataset = heap.to_tree(problem.encoded), problem.encoded.dataset
-    decoded = _decoded(problem, heap, tree, verify_tree(problem, heap, tree, dataset), solution, dataset)
+    dataset = problem.encoded.dataset
+    decoded = _decoded(problem, point_heap, heap, [], solution, dataset, simplify)
     return Fit(problem, None, decoded, replace(SolveFacts.of(solution), has_solution=True), dataset, labelled)
 
 
@@ -173,9 +207,10 @@ def finish(
     labelled: Dataset | None = None,
     dataset: Dataset | None = None,
     known: Sequence[tuple[str, HeapTree]] = (),
+    simplify: bool = False,
 ) -> Fit:
     """The last part of `fit`: decode and verify a solution, with CART's figures, and those of the
-    rows `labelled`; `dataset` and `known` as in `decode`."""
+    rows `labelled`; `dataset`, `known` and `simplify` as in `decode`."""
     dataset = _read_anew(model.problem, dataset)
-    decoded = decode(model, solution, dataset, known)
+    decoded = decode(model, solution, dataset, known, simplify)
     return Fit(model.problem, model, decoded, SolveFacts.of(settled(model, decoded)), dataset, labelled)

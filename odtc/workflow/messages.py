@@ -6,6 +6,8 @@ from odtc.data.column_types import numbers_of
 from odtc.data.dataset import Dataset
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
+from odtc.problem.simplifying import simplified
+from odtc.workflow.results import Fit
 from odtc.workflow.specification import RunSpec
 
 COMPILER = "odtc"  # in the place of a solver, if none ran
@@ -48,6 +50,33 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
         if whole is not dataset:
             notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
     return [note for note in notes if note]
+
+
+def needless_text(done: Fit) -> str:
+    """That a tree has needless branch nodes, and how to be rid of them; "" if it has none."""
+    heap = done.decoded.heap
+    smaller = simplified(done.problem, heap)
+    if smaller is heap:
+        return ""
+    return (
+        f"the rows need {smaller.n_branch_nodes} of the {heap.n_branch_nodes} branch nodes; --simplify writes the "
+        f"tree without the others, which predicts the same"
+    )
+
+
+def simplified_text(done: Fit) -> str:
+    """Which branch nodes went as no row needed them; "" if none went."""
+    before = done.simplified
+    if before is None:
+        return ""
+    went, paid = before["n_branch_nodes"] - done.tree.n_branch_nodes, done.proof.objective
+    price = (
+        ""
+        if paid is None or paid >= before["objective"]
+        else f", and the tree costs {before['objective'] - paid:.6g} less"
+    )
+    nodes = "1 branch node that no row needs is" if went == 1 else f"{went} branch nodes that no row needs are"
+    return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
 
 
 def no_start_text(problem: Problem, name) -> str:

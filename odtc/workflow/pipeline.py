@@ -107,7 +107,8 @@ def fit(
         Take Progress records, and pieces of the solver's log.
     **keywords
         Those of `build`, `cuts` among them, and the fields of odtc.workflow.specification.SolvingSpec (`solver`,
-        `time_limit` in wall seconds for the compiler and the solver together, `threads`, `seed`, `gap`).
+        `time_limit` in wall seconds for the compiler and the solver together, `threads`, `seed`, `gap`). With
+        `simplify=False` the tree keeps branch nodes that no row needs.
 
     Returns
     -------

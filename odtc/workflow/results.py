@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from odtc.data.dataset import Dataset
 from odtc.errors import TreeError
 from odtc.heuristics.heuristic import HEURISTICS
@@ -28,6 +30,8 @@ class Decoded:
     tree: Tree
     checks: list[Check]
     solution: Solution
+    # The tree before its needless branch nodes went (odtc.problem.simplifying); None if it was not simplified.
+    point_heap: HeapTree | None = None
 
     @property
     def verified(self) -> bool:
@@ -108,6 +112,17 @@ class Fit:
         return TreeFacts.of(self._trained, self.problem.encoded.cost)
 
     @cached_property
+    def simplified(self) -> dict | None:
+        """What the tree was before its needless branch nodes went: `n_branch_nodes` and `objective`; None if none
+        went."""
+        before = self.decoded.point_heap
+        nodes = self.decoded.heap.n_branch_nodes if before is None else before.n_branch_nodes
+        if nodes == self.tree.n_branch_nodes:
+            return None
+        paid = tree_cost(self.problem, self.decoded.heap if before is None else before)
+        return {"n_branch_nodes": nodes, "objective": paid}
+
+    @cached_property
     def _greedy(self) -> HeapTree:
         return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology)
 
@@ -131,8 +146,10 @@ class Fit:
         rows = RowPredictions(self.problem.encoded, whole, self.tree.predict(whole.X))
         constraints = constraint.on_answers(self.problem)
         breaks = [f"{given}: {rows.told(given)}" for given in constraints if not given.holds(rows.value(given))]
-        pairs = zip(self._trained.leaves(), self.tree.leaves())
-        relabelled = sum(one.label != other.label for one, other in pairs)
+        at, predicted = self._trained.apply(whole.X), self.tree.predict(whole.X)
+        now = np.array([leaf.label for leaf in self._trained.leaves()])
+        now[at] = predicted  # rows of one leaf are predicted alike
+        relabelled = sum(int(now[place] != leaf.label) for place, leaf in enumerate(self._trained.leaves()))
         return AllRowsFacts.of(self.tree, self.problem.encoded.cost, breaks=breaks, relabelled=relabelled)
 
     @cached_property
@@ -161,6 +178,8 @@ class Fit:
             }
         if self.problem.constraints:
             facts["kept"] = self.kept
+        if self.simplified is not None:
+            facts["simplified"] = self.simplified
         fewest = {} if self.fewest_leaves is None else {"fewest_leaves": self.fewest_leaves}
         return facts | fewest | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
 
@@ -193,7 +212,8 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
 
 def settled(model: Model, decoded: Decoded) -> Solution:
     """The solution without a solver's rounding: objective and bound are the exact cost of the tree if that is what the
-    point costs."""
+    point costs. A tree that costs less without needless branch nodes has its own cost, which the bound holds for,
+    too."""
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return solution
@@ -201,7 +221,9 @@ def settled(model: Model, decoded: Decoded) -> Solution:
         value is not None and abs(value - paid) <= 1e-6 * max(1.0, abs(paid))
         for value in (solution.objective, solution.bound)
     ]
-    if not near[0]:
+    before = decoded.point_heap
+    smaller = before is not None and before is not decoded.heap and paid < tree_cost(model.problem, before)
+    if not near[0] and not (smaller and paid < solution.objective):
         return solution
     exact = near[1] and not solution.scope  # the bound of an edited model is not one of this
     return replace(solution, objective=paid, bound=paid if exact else solution.bound)

@@ -107,13 +107,13 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     labelled = test_rows(problem, test) if test is not None else None
     sink.posed(problem, spec)
     if learns(problem):
-        done = learn(problem, labelled, deadline.limit_left(began, limit))
+        done = learn(problem, labelled, deadline.limit_left(began, limit), spec.simplify)
         sink.no_model()
         return done
     left = deadline.limit_left(began, limit)
     if spec.searching and not sink.wants_model and searches(problem):
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
-            done = searched(problem, labelled, left, spec.model.start, hearing.progress)
+            done = searched(problem, labelled, left, spec.model.start, hearing.progress, spec.simplify)
         sink.no_model()
         return done
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
@@ -129,14 +129,14 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
             )
     if ready.model is None:
         sink.no_model()
-        done = unfinished(ready, labelled)
+        done = unfinished(ready, labelled, simplify=spec.simplify)
         _say_if_any(reporter, sink.finished(problem, 0))
         return done
     sink.solved(ready.model, last, solution, spec)
     if solution.has_solution:
-        done = finish(last, solution, labelled)
+        done = finish(last, solution, labelled, simplify=spec.simplify)
     elif solution.termination in STOPPED:
-        done = unfinished(ready, labelled, solution)
+        done = unfinished(ready, labelled, solution, spec.simplify)
     else:
         raise no_solution(Unsolved(last.problem, last, solution))
     _say_if_any(reporter, sink.finished(problem, ready.left))

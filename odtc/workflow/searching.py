@@ -29,7 +29,12 @@ def searches(problem: Problem) -> bool:
 
 
 def searched(
-    problem: Problem, labelled: Dataset | None = None, time_limit: float | None = None, start_from="cart", progress=None
+    problem: Problem,
+    labelled: Dataset | None = None,
+    time_limit: float | None = None,
+    start_from="cart",
+    progress=None,
+    simplify: bool = False,
 ) -> Fit:
     """The tree of the formulation's own search: proved, or the best one and a bound at the time limit or after Ctrl-C.
 
@@ -68,7 +73,7 @@ def searched(
         raise no_solution(Unsolved(problem, None, solution))
     if found.phases and ended != Termination.OPTIMAL:
         solution = replace(solution, message=f"{found.phases}; {MORE_TIME}")
-    done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled)
+    done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     return replace(done, fewest_leaves=found.fewest)
 
 

@@ -135,12 +135,14 @@ class SolvingSpec(Options):
 @dataclass(frozen=True)
 class RunSpec:
     """A whole run. With `fitting` the loop of a formulation that has one is run, and its parameters have the defaults
-    of `odtc fit`; else its one model is made, as `odtc build` writes it."""
+    of `odtc fit`; else its one model is made, as `odtc build` writes it. With `simplify` the tree goes without its
+    needless branch nodes (odtc.problem.simplifying)."""
 
     reading: ReadingSpec = ReadingSpec()
     model: ModelSpec = ModelSpec()
     solving: SolvingSpec = SolvingSpec()
     fitting: bool = True
+    simplify: bool = True
 
     @classmethod
     def from_keywords(cls, model: str, depth: int, keywords: dict, fitting: bool = True) -> "RunSpec":
@@ -151,11 +153,12 @@ class RunSpec:
         """
         keywords = dict(keywords)
         reading = ReadingSpec(**(keywords.pop("reading", None) or {}))
+        simplify = bool(keywords.pop("simplify", True)) if fitting else True
         params = dict(keywords.pop("params", None) or {})
         of_model = _pick(ModelSpec, keywords, leave=() if fitting else ("start",))
         of_solving = _pick(SolvingSpec, keywords) if fitting else {}
         spec = ModelSpec(model, depth, params | keywords, **of_model)
-        return cls(reading, spec, SolvingSpec(**of_solving), fitting)
+        return cls(reading, spec, SolvingSpec(**of_solving), fitting, simplify)
 
     @property
     def searching(self) -> bool:
@@ -176,6 +179,7 @@ class RunSpec:
         parts = [word for part in (self.model, self.reading, self.solving) for word in command_words(part)]
         if "--model" not in parts:  # the default of `odtc fit` is another than that of a specification
             parts = ["--model", self.model.model, *parts]
+        parts += [] if self.simplify else ["--no-simplify"]
         return ["odtc", "fit", data, *parts, "-o", stem]
 
 

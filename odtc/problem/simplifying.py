@@ -1,0 +1,61 @@
+"""The tree of a run without needless branch nodes, if its constraints and its objective allow that."""
+
+import numpy as np
+
+from odtc.errors import TreeError
+from odtc.model.feasibility import Check, is_close
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.simplifying import simplify_heap
+
+SLACK = 1e-9  # of an objective: sums of weights are rounded
+
+
+def simplified(problem: Problem, heap: HeapTree) -> HeapTree:
+    """The tree without the branch nodes that no row needs (odtc.trees.simplifying).
+
+    A node stays if the tree without it would break a constraint, have a leaf with fewer rows than the parameters ask
+    for, or cost more. A tree that is none of the model's is left as it is, and so is one of selected rows: the rows
+    that were not selected may need its nodes.
+
+    Returns
+    -------
+    HeapTree
+        The same object if nothing goes.
+    """
+    dataset = problem.encoded.dataset
+    if dataset is not None and dataset.selected is not None:
+        return heap
+    try:
+        paid = problem.module.objective(problem, heap)
+    except TreeError:
+        return heap
+    least, keeps = problem.module.least_rows(problem), not broken(problem, heap)
+
+    def accepts(smaller: HeapTree) -> bool:
+        try:
+            costs = problem.module.objective(problem, smaller)
+        except TreeError:
+            return False
+        return (
+            (costs <= paid or is_close(costs, paid, SLACK))
+            and smaller.fewest_rows(problem.encoded) >= least
+            and not (keeps and broken(problem, smaller))
+        )
+
+    return simplify_heap(heap, problem.encoded, accepts)
+
+
+def simplified_check(problem: Problem, before: HeapTree, after: HeapTree) -> Check:
+    """The check that a smaller tree predicts what the larger one does, and costs no more."""
+    encoded = problem.encoded
+    was, now = (heap.label[heap.reach(encoded.X)] for heap in (before, after))
+    other = int(encoded.copies[was != now].sum())
+    paid, costs = (problem.module.objective(problem, heap) for heap in (before, after))
+    return Check(
+        "simplified",
+        bool(np.array_equal(was, now)) and (costs <= paid or is_close(costs, paid, SLACK)),
+        f"{before.n_branch_nodes - after.n_branch_nodes} of {before.n_branch_nodes} branch nodes were needless; "
+        f"{other} rows are predicted otherwise without them, and the tree costs {costs:.10g}, with them {paid:.10g}",
+    )
