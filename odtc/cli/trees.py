@@ -1,5 +1,6 @@
 """`odtc show`, `odtc export` and `odtc predict`: what is done with a tree."""
 
+import codecs
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +13,10 @@ from odtc.cli.options import (
     Json,
     Templates,
     TreeFile,
+    among,
     completing,
 )
+from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 
 
@@ -70,36 +73,47 @@ def predict(
     tree: TreeFile,
     data: DataFile,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default stdout.")] = None,
+    on_missing: Annotated[
+        str,
+        typer.Option(
+            "--on-missing",
+            metavar="|".join(ON_MISSING),
+            help="What a missing or unreadable number does that the tree asks for: refuse ends in an error, blank "
+            "leaves the prediction empty, majority follows the side of most training rows.",
+            autocompletion=among(*ON_MISSING),
+        ),
+    ] = ON_MISSING[0],
     score: Annotated[
         bool, typer.Option("--score", help="Print accuracy and confusion matrix of a labelled file.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rows of a file; the tree's columns are found by name, an unseen category is in no set."""
-    from odtc.base.atomic_write import require_writable, write_text
-    from odtc.data.reading import read_rows
+    """Predict the rows of a file of any size; the tree's columns are found by name, an unseen category is in no set."""
+    import shutil
+    import tempfile
+
+    from odtc.base.atomic_write import new_file, require_writable
+    from odtc.evaluation.predicting import predict_file
     from odtc.trees.tree import read_tree
-    from odtc.workflow import run_facts
 
     if o is not None:
         require_writable(o, tree, data)
     loaded = read_tree(tree)
-    rows = read_rows(data, loaded.features, loaded.classes, loaded.target, require_labels=score, used=loaded.used)
-    predicted = loaded.predict(rows.X)
-    if o is not None or not (score or as_json):
-        text = console.csv_column("prediction", [loaded.classes[k] for k in predicted])
-        if o is None:
-            sys.stdout.write(text)
-        else:
-            write_text(o, text)
+    if o is not None:
+        with new_file(o) as stream:
+            done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
+    else:
+        with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
+            done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
+            if not (score or as_json):
+                stream.seek(0)
+                shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
+    if words := done.skipped_text():
+        console.say(f"note: {words}")
     if score:
-        facts = run_facts.score(loaded, rows)
+        facts = done.score | done.skipped
         console.print_json(facts) if as_json else console.print_score(facts)
     elif as_json:
         console.print_json(
-            {
-                "n_rows": rows.n_rows,
-                "predictions": [loaded.classes[k] for k in predicted],
-                "files": [str(o)] if o else [],
-            }
+            {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []} | done.skipped
         )

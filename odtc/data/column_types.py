@@ -59,22 +59,32 @@ def kind_of(dtype: pl.DataType, column: pl.Series, categorical: bool, numeric: b
     return CATEGORICAL if declared or known.cast(pl.Float64, strict=False).has_nulls() else NUMERIC
 
 
-def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it") -> np.ndarray:
+def numbers(column: pl.Series, name: str, place: str, advice: str = "correct it", first: int = 1) -> np.ndarray:
     """float64 of shape (rows,), NaN if missing; raises DataError for a cell that is no finite number.
 
-    `advice` ends that message.
+    `advice` ends that message; `first` is the number of the first row.
     """
-    text = column.cast(pl.String) if column.dtype == pl.Boolean else column
-    values = text.cast(pl.Float64, strict=False)
+    values = _as_numbers(column)
     wrong = column.is_not_null() & ~values.is_finite().fill_null(False)
     if wrong.any():
         row = wrong.arg_max()
         raise DataError(
-            f"expected a finite number in column {name!r} of {place}, got {_short(text[row])} in row {row + 1}; "
-            f"{advice}"
+            f"expected a finite number in column {name!r} of {place}, got {_short(column[row])} in row "
+            f"{row + first}; {advice}"
         )
     # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
     return values.to_numpy() + 0.0
+
+
+def finite_numbers(column: pl.Series) -> pl.Series:
+    """The cells of a column that are finite numbers, as Float64; null if missing or no number."""
+    values = _as_numbers(column)
+    return values.set(~values.is_finite().fill_null(True), None)
+
+
+def _as_numbers(column: pl.Series) -> pl.Series:
+    text = column.cast(pl.String) if column.dtype == pl.Boolean else column
+    return text.cast(pl.Float64, strict=False)
 
 
 def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -> None:

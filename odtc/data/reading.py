@@ -8,6 +8,7 @@ messages count the rows of data from 1, the header not among them.
 import hashlib
 import zlib
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -19,10 +20,14 @@ from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
+from odtc.data.coding_rows import code_cells, code_labels, expect_columns, no_known_label, some
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of
 from odtc.data.reading_spec import POLICIES, ReadingSpec
+from odtc.data.text_pieces import not_utf8
 from odtc.errors import ChoiceError, DataError
+
+BATCH = 1 << 24  # bytes of text that are read at once
 
 
 class Reader(Protocol):
@@ -36,6 +41,10 @@ class Reader(Protocol):
     def read(self, path) -> pl.DataFrame:
         """The table of a file. Raises DataError for a file that it cannot read."""
         ...
+
+    def batches(self, path, size: int) -> Iterator[pl.DataFrame]:
+        """The same table in frames of about `size` bytes of text each; by default in one."""
+        yield self.read(path)
 
 
 READERS = Registry(
@@ -174,46 +183,14 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
     path = Path(path)
     frame, place = _load(path), repr(str(path))
     used = range(len(features)) if used is None else sorted(used)
-    named = [features[j].name for j in used]
-    for role, names in (
-        ("feature", named),
-        ("label", [target] if require_labels else []),
-        ("weight", [weights] if weights else []),
-    ):
-        if absent := [n for n in names if n not in frame.columns]:
-            hint = did_you_mean(absent[0], frame.columns) if len(absent) == 1 else ""
-            raise DataError(
-                f"expected the {role} column{'s' if len(absent) > 1 else ''} {_some(absent)} in {place}, got no such "
-                f"column{'s' if len(absent) > 1 else ''}{hint}; columns are found by name, in any order"
-            )
-    X = np.full((frame.height, len(features)), np.nan)
-    for j in used:
-        feature = features[j]
-        cells = column_types.column_cells(frame[feature.name], place)
-        if feature.kind == NUMERIC:
-            X[:, j] = column_types.numbers(cells, feature.name, place)
-        else:
-            X[:, j] = column_types.level_codes(cells.cast(pl.String), feature.levels, feature.kind)
+    roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
+    expect_columns(frame.columns, place, roles | {"weight": [weights] if weights else []})
+    X, _ = code_cells(frame, place, features, used)
     y = np.full(frame.height, -1, dtype=np.int32)
     if target in frame.columns:
-        codes = column_types.level_codes(
-            column_types.column_cells(frame[target], place).cast(pl.String), classes, CATEGORICAL
-        )
-        y = np.nan_to_num(codes, nan=-1).astype(np.int32)
+        y, words = code_labels(frame[target], classes, place)
         if require_labels and (y < 0).all():
-            first = next(
-                (cell for cell in column_types.column_cells(frame[target], place).cast(pl.String) if cell is not None),
-                None,
-            )
-            raise DataError(
-                f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in "
-                f"column {target!r} of {place}, "
-                + (
-                    "got only missing cells"
-                    if first is None
-                    else f"got none of them in {frame.height} rows, the first {first!r}"
-                )
-            )
+            raise no_known_label(target, classes, place, frame.height, next(iter(words.drop_nulls().head(1)), None))
     weight = np.ones(frame.height)
     if weights:
         weight = column_types.weights(column_types.column_cells(frame[weights], place), weights, place)
@@ -247,10 +224,7 @@ def read_text(path) -> str:
     except UnicodeDecodeError as problem:
         # utf-8-sig counts its places from behind the mark.
         line = problem.object.count(b"\n", 0, problem.start) + 1
-        raise DataError(
-            f"expected UTF-8 text in {str(path)!r}, got the byte 0x{problem.object[problem.start]:02x} in line {line}, "
-            f"byte {problem.start + 1} of the file; save it as UTF-8"
-        ) from None
+        raise not_utf8(path, problem.object[problem.start], line, problem.start) from None
     if not text.strip():
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
     return text
@@ -272,8 +246,34 @@ def check_names(names, place: str) -> None:
             )
 
 
+def frames_of(path, size: int = BATCH) -> Iterator[pl.DataFrame]:
+    """The table of a file in frames of about `size` bytes of text, so that it need not fit in memory; none is empty.
+
+    A format whose reader has no `batches` comes in one frame. Raises DataError as the readers do.
+    """
+    path, found = Path(path), False
+    for frame in _reader_of(path).batches(path, size):
+        if frame.height:
+            found = True
+            yield frame
+    if not found:
+        raise _header_only(path)
+
+
 def _load(path: Path) -> pl.DataFrame:
     """The frame of a file that exists, can be read and has rows."""
+    frame = _reader_of(path).read(path)
+    if not frame.height:
+        raise _header_only(path)
+    return frame
+
+
+def _header_only(path: Path) -> DataError:
+    return DataError(f"expected rows of data in {str(path)!r}, got a header only")
+
+
+def _reader_of(path: Path):
+    """The reader of a file that exists, can be read and is not empty."""
     try:
         with path.open("rb") as stream:
             empty = not stream.read(1)
@@ -282,10 +282,7 @@ def _load(path: Path) -> pl.DataFrame:
     module, _ = _match(path)
     if empty:
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
-    frame = module.read(path)
-    if not frame.height:
-        raise DataError(f"expected rows of data in {str(path)!r}, got a header only")
-    return frame
+    return module
 
 
 def _match(path: Path):
@@ -328,7 +325,7 @@ def _check_columns(frame, place: str, target, categorical, numeric, weights, asi
     ):
         for name in named:
             if name not in frame.columns:
-                hint = did_you_mean(str(name), frame.columns) or f"; it has {_some(frame.columns)}"
+                hint = did_you_mean(str(name), frame.columns) or f"; it has {some(frame.columns)}"
                 raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
             if role != "target" and name == target:
                 raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
@@ -337,11 +334,6 @@ def _check_columns(frame, place: str, target, categorical, numeric, weights, asi
             if role == "numeric" and name in categorical:
                 raise ChoiceError(f"expected the column {name!r} in --categorical or in --numeric, got it in both")
     return target
-
-
-def _some(names) -> str:
-    listed = [repr(name) for name in names[:10]]
-    return ", ".join(listed + ["..."] if len(names) > 10 else listed)
 
 
 def _check_classes(classes: tuple[str, ...], n_rows: int, target: str, place: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from odtc.base.spec_fields import NAMES, spec_field
 
 POLICIES = ("drop", "error", "separate")
+ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
 
 
 @dataclass(frozen=True)

@@ -103,26 +103,37 @@ class Tree:
         """The places of the features that its splits ask for."""
         return {feature for node, _ in self.walk() if isinstance(node, Branch) for feature in node.split.features}
 
-    def apply(self, X: np.ndarray, first: int = 1) -> np.ndarray:
+    def apply(self, X: np.ndarray, first: int = 1, on_missing: str = "refuse") -> np.ndarray:
         """The leaf of each row.
 
         Parameters
         ----------
         X : float64 (rows, features)
-            Coded as `Dataset.X`: numbers, or codes of levels; NaN if missing.
+            Coded like `Dataset.X`.
         first : int
-            The number of the first row in messages.
+            The number that an error gives the first row.
+        on_missing : str
+            What a missing number does at a threshold or a hyperplane, unless the tree was trained with
+            missing="separate": "refuse" raises, with "blank" the row comes to no leaf, with "majority" it follows the
+            side that more training rows took (of equals the left one).
 
         Returns
         -------
         int64 (rows,)
-            Places in `leaves()`.
+            The place in `leaves()`; -1 for none.
 
         Raises
         ------
         DataError
-            If a number is missing at a threshold or a hyperplane, unless the tree was trained with missing="separate".
+            For a missing number that is refused.
+        TreeError
+            For "majority" if the leaves do not say how many training rows they hold.
         """
+        if on_missing == "majority" and self.missing != "separate" and not all(leaf.rows for leaf in self.leaves()):
+            raise TreeError(
+                "the tree does not say how many training rows took each side, so a missing cell cannot follow the "
+                "majority; fit it anew, or choose --on-missing blank"
+            )
         reached = np.zeros(len(X), dtype=np.int64)
         number = 0
         stack = [(self.root, np.arange(len(X)))]
@@ -132,18 +143,30 @@ class Tree:
                 reached[rows] = number
                 number += 1
                 continue
-            for feature in node.split.measured if self.missing != "separate" else ():
-                absent = np.isnan(X[rows, feature])
-                if absent.any():
-                    raise DataError(
-                        f"row {rows[absent][0] + first} has no value for {self.features[feature].name!r}, which this "
-                        f"tree "
-                        f"{'compares with a threshold' if len(node.split.features) == 1 else 'weighs'}; "
-                        "fill it in, or train with --missing separate"
-                    )
+            absent = self._unanswered(node.split, X[rows])
+            if absent.any() and on_missing == "refuse":
+                raise self._no_answer(node.split, X[rows], rows + first)
+            if absent.any() and on_missing == "blank":
+                reached[rows[absent]] = -1
+                rows, absent = rows[~absent], absent[~absent]
             left = node.split.left(X[rows])
+            left[absent] = sum(node.left.rows) >= sum(node.right.rows)
             stack += [(node.right, rows[~left]), (node.left, rows[left])]
         return reached
+
+    def _unanswered(self, split: Split, X: np.ndarray) -> np.ndarray:
+        """Which rows lack a number that a split measures: bool (rows,)."""
+        measured = list(split.measured) if self.missing != "separate" else []
+        return np.isnan(X[:, measured]).any(axis=1)
+
+    def _no_answer(self, split: Split, X: np.ndarray, numbers: np.ndarray) -> DataError:
+        """The error of the first column that a split measures in which a row lacks a number."""
+        feature = next(place for place in split.measured if np.isnan(X[:, place]).any())
+        return DataError(
+            f"row {numbers[np.isnan(X[:, feature])][0]} has no value for {self.features[feature].name!r}, which this "
+            f"tree {'compares with a threshold' if len(split.features) == 1 else 'weighs'}; "
+            "fill it in, or train with --missing separate"
+        )
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The class of each row.

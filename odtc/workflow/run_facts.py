@@ -252,13 +252,19 @@ def score(tree: Tree, labelled: Dataset) -> dict:
     predicted, true = tree.predict(labelled.X[known]), labelled.y[known]
     K = len(tree.classes)
     table = np.bincount(true * K + predicted, minlength=K * K).reshape(K, K)
-    of_class = table.sum(axis=1)
+    return score_of(table, int((~known).sum()), tree.classes)
+
+
+def score_of(table: np.ndarray, n_unlabelled: int, classes) -> dict:
+    """Accuracy and confusion matrix of counts int (true class, predicted class), and of rows without a known label."""
+    of_class, n_rows = table.sum(axis=1), int(table.sum())
+    recalls = np.diagonal(table) / np.maximum(of_class, 1)
     return {
-        "n_rows": int(known.sum()),
-        "n_rows_without_known_label": int((~known).sum()),
+        "n_rows": n_rows,
+        "n_rows_without_known_label": n_unlabelled,
         "correct": int(np.trace(table)),
-        "accuracy": float(np.trace(table) / known.sum()) if known.any() else None,
-        "balanced_accuracy": float((np.diagonal(table) / of_class)[of_class > 0].mean()) if known.any() else None,
-        "classes": list(tree.classes),
+        "accuracy": float(np.trace(table) / n_rows) if n_rows else None,
+        "balanced_accuracy": float(recalls[of_class > 0].mean()) if n_rows else None,
+        "classes": list(classes),
         "confusion": table.tolist(),
     }

@@ -3,11 +3,14 @@
 import csv
 import io
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import polars as pl
 
 from odtc.data.reading import check_names, read_text
+from odtc.data.text_pieces import text_pieces
 from odtc.errors import DataError
 
 NAME = "csv"
@@ -29,6 +32,52 @@ def read(path) -> pl.DataFrame:
     return _read_plain(path, text, delimiter)
 
 
+def batches(path, size: int) -> Iterator[pl.DataFrame]:
+    """The frames of `read`, for about `size` bytes of text each; from the first quote on, rows are read one by one."""
+    pieces, text, header, above = text_pieces(path, size), "", None, 0
+    for piece in pieces:
+        text += piece
+        if header is None:
+            text = text.lstrip("\r\n")
+        if '"' in text:
+            break
+        cut = _last_line_end(text) + 1
+        if cut:
+            block, text = text[:cut].replace("\r\n", "\n").replace("\r", "\n"), text[cut:]
+            if header is None:
+                delimiter = _delimiter(path, block)
+                header, _, block = block.partition("\n")
+            frame = _read_plain(path, f"{header}\n{block}", delimiter, above)
+            above += frame.height
+            yield frame
+    if header is None:
+        if not text.strip():
+            raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
+        delimiter = _delimiter(path, text)
+    if '"' in text:
+        records = _records(path, _lines(text, pieces), delimiter, header, above)
+        names = _names(path, next(records))
+        while rows := list(islice(records, max(1, size // (16 * len(names))))):
+            yield _frame(names, rows)
+    elif text.strip("\r\n"):
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        yield _read_plain(path, text if header is None else f"{header}\n{text}", delimiter, above)
+
+
+def _last_line_end(text: str) -> int:
+    """The place of the last line end; that of the last but one sign at most of one that may go on behind it."""
+    found = text.rfind("\n")
+    return found if found >= 0 else text.rfind("\r", 0, max(0, len(text) - 1))
+
+
+def _lines(text: str, pieces) -> Iterator[str]:
+    """The lines of a text and of the pieces behind it, with their ends of any kind."""
+    for piece in pieces:
+        *lines, text = io.StringIO(text + piece, newline="")
+        yield from lines
+    yield from io.StringIO(text, newline="")
+
+
 def _delimiter(path, text: str) -> str:
     """A tab by suffix; in .csv a semicolon (or a tab) if the header has one and no comma."""
     if re.search(r"\.(tsv|tab)(\.gz)?$", str(path).lower()):
@@ -37,8 +86,9 @@ def _delimiter(path, text: str) -> str:
     return next((sign for sign in ",;\t" if sign in header), ",")
 
 
-def _read_plain(path, text: str, delimiter: str) -> pl.DataFrame:
-    """Text without a quote: a line is a row, so widths are counted on bytes and polars parses."""
+def _read_plain(path, text: str, delimiter: str, above: int = 0) -> pl.DataFrame:
+    """Text without a quote: a line is a row, so widths are counted on bytes and polars parses. `above` rows stand
+    before these in the file."""
     if "\n\n" in text:
         text = re.sub("\n\n+", "\n", text)
     if not text.endswith("\n"):
@@ -51,7 +101,7 @@ def _read_plain(path, text: str, delimiter: str) -> pl.DataFrame:
     widths = np.diff(np.searchsorted(np.flatnonzero(signs == ord(delimiter)), ends), prepend=0) + 1
     wrong = np.flatnonzero(widths != len(names))
     if wrong.size:
-        raise _ragged(path, wrong[0], len(names), widths[wrong[0]])
+        raise _ragged(path, above + wrong[0], len(names), widths[wrong[0]])
     if len(widths) == 1:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     return pl.read_csv(
@@ -67,21 +117,35 @@ def _read_plain(path, text: str, delimiter: str) -> pl.DataFrame:
 
 def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:
     """Text with quotes, where a cell may hold delimiters and line ends: a record is a row."""
-    rows = []
+    header, *rows = _records(path, io.StringIO(text, newline=""), delimiter)
+    return _frame(_names(path, header), rows)
+
+
+def _records(path, lines, delimiter: str, header: str | None = None, above: int = 0) -> Iterator[list[str]]:
+    """The header and the records of lines; with `header` the lines are those behind `above` rows below it."""
+    first = next(csv.reader([header], delimiter=delimiter, strict=True)) if header is not None else None
+    number = 0
+    if first is not None:
+        number = above + 1
+        yield first
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+        for row in csv.reader(lines, delimiter=delimiter, strict=True):
             if not row:
                 continue
-            if rows and len(row) != len(rows[0]):
-                raise _ragged(path, len(rows), len(rows[0]), len(row))
-            rows.append(row)
+            first = first or row
+            if len(row) != len(first):
+                raise _ragged(path, number, len(first), len(row))
+            number += 1
+            yield row
     except csv.Error as problem:
         raise DataError(
-            f"expected quoted cells that open and close with '\"' in {str(path)!r}, but row {len(rows)} "
+            f"expected quoted cells that open and close with '\"' in {str(path)!r}, but row {number} "
             f"does not ({problem}); double the quotes inside a cell"
         ) from None
-    names = _names(path, rows[0])
-    columns = list(zip(*rows[1:])) or [()] * len(names)
+
+
+def _frame(names: list[str], rows: list[list[str]]) -> pl.DataFrame:
+    columns = list(zip(*rows)) or [()] * len(names)
     frame = pl.DataFrame([pl.Series(n, c, dtype=pl.String) for n, c in zip(names, columns)])
     return frame.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
 

@@ -1,12 +1,27 @@
 """Reads Parquet files, every column in its own type."""
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from odtc.errors import DataError
 
 NAME = "parquet"
 SUFFIXES = (".parquet", ".pq")
+FAULTS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 SUMMARY = "Apache Parquet, with its own column types; category columns are categorical"
+
+
+def batches(path, size: int) -> Iterator[pl.DataFrame]:
+    """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8."""
+    try:
+        table = pl.scan_parquet(path, glob=False)
+        n_rows = table.select(pl.len()).collect().item()
+        rows = max(1, size // (8 * max(1, len(table.collect_schema()))))
+        for begin in range(0, max(n_rows, 1), rows):
+            yield table.slice(begin, rows).collect()
+    except FAULTS as problem:
+        raise _broken(path, problem) from None
 
 
 def read(path) -> pl.DataFrame:
@@ -15,9 +30,13 @@ def read(path) -> pl.DataFrame:
         # An open file instead of a path: polars would take "*" and "[" in a path for a pattern.
         with open(path, "rb") as stream:
             return pl.read_parquet(stream)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
-        reason = str(problem).partition("\n")[0]
-        raise DataError(
-            f"expected a whole Parquet file in {str(path)!r}, got bytes that cannot be read as one ({reason}); "
-            "write the file again"
-        ) from None
+    except FAULTS as problem:
+        raise _broken(path, problem) from None
+
+
+def _broken(path, problem) -> DataError:
+    reason = str(problem).partition("\n")[0]
+    return DataError(
+        f"expected a whole Parquet file in {str(path)!r}, got bytes that cannot be read as one ({reason}); "
+        "write the file again"
+    )

@@ -1,0 +1,155 @@
+"""Rows of another file in the codes of a tree: its features, its levels, its classes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from odtc.base.registry import did_you_mean
+from odtc.data import column_types
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.errors import DataError
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    """Rows coded by a tree.
+
+    Attributes
+    ----------
+    X : float64 (rows, features)
+        As in Dataset; NaN in columns that the tree does not ask for.
+    y : int32 (rows,) or None
+        -1 if the label is missing or no known class; None if there is no column of labels.
+    first : int
+        The number of the first row in its file, from 1.
+    unknown : int
+        Cells of numeric columns that hold no number and count as missing.
+    labels : Series or None
+        The labels as the file has them.
+    """
+
+    X: np.ndarray
+    y: np.ndarray | None
+    first: int = 1
+    unknown: int = 0
+    labels: pl.Series | None = None
+
+
+def expect_columns(found: Sequence[str], place: str, roles: dict[str, Sequence[str]]) -> None:
+    """Raises DataError for a column of these roles, {role: names}, that is not among those found."""
+    for role, names in roles.items():
+        if absent := [name for name in names if name not in found]:
+            hint = did_you_mean(absent[0], found) if len(absent) == 1 else ""
+            many = "s" if len(absent) > 1 else ""
+            raise DataError(
+                f"expected the {role} column{many} {some(absent)} in {place}, got no such "
+                f"column{many}{hint}; columns are found by name, in any order"
+            )
+
+
+def code_cells(
+    frame: pl.DataFrame, place: str, features: Sequence[Feature], used: Sequence[int], first: int = 1, lenient=False
+) -> tuple[np.ndarray, int]:
+    """The cells of a frame in the codes of features.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    place : str
+        The file, quoted, for messages.
+    features : sequence of Feature
+    used : sequence of int
+        The places of the features that are asked for.
+    first : int
+        The number of the first row.
+    lenient : bool
+        Whether a cell of a numeric column that holds no number counts as missing.
+
+    Returns
+    -------
+    X : float64 (rows, features)
+    unknown : int
+        How many cells counted as missing.
+
+    Raises
+    ------
+    DataError
+        For a cell that is no number, unless `lenient`.
+    """
+    X, unknown = np.full((frame.height, len(features)), np.nan), 0
+    for j in used:
+        feature = features[j]
+        cells = column_types.column_cells(frame[feature.name], place)
+        if feature.kind != NUMERIC:
+            X[:, j] = column_types.level_codes(cells.cast(pl.String), feature.levels, feature.kind)
+            continue
+        if lenient:
+            known = column_types.finite_numbers(cells)
+            unknown += known.null_count() - cells.null_count()
+            cells = known
+        X[:, j] = column_types.numbers(cells, feature.name, place, first=first)
+    return X, unknown
+
+
+def code_labels(cells: pl.Series, classes: Sequence[str], place: str) -> tuple[np.ndarray, pl.Series]:
+    """(codes, words) of a column of labels: int32 (rows,), -1 if missing or no known class, and the cells as text."""
+    words = column_types.column_cells(cells, place).cast(pl.String)
+    codes = column_types.level_codes(words, classes, CATEGORICAL)
+    return np.nan_to_num(codes, nan=-1).astype(np.int32), words
+
+
+def no_known_label(target: str, classes: Sequence[str], place: str, n_rows: int, first: str | None) -> DataError:
+    """The error of a file without a label that the tree knows; `first` is the first label that is there."""
+    got = "only missing cells" if first is None else f"none of them in {n_rows} rows, the first {first!r}"
+    return DataError(
+        f"expected labels of the tree ({', '.join(classes[:10])}{', …' if len(classes) > 10 else ''}) in "
+        f"column {target!r} of {place}, got {got}"
+    )
+
+
+def code_frames(frames, place: str, tree, require_labels: bool = False, lenient: bool = False) -> Iterator[CodedRows]:
+    """The rows of the frames of one file, frame by frame, in the codes of a tree.
+
+    Parameters
+    ----------
+    frames : iterator of DataFrame
+    place : str
+        The file, quoted, for messages.
+    tree : Tree
+        Its features that it asks for, its classes and its target count.
+    require_labels : bool
+        Whether rows are of no use without labels.
+    lenient : bool
+        As of `code_cells`.
+
+    Raises
+    ------
+    DataError
+        For an absent column, a cell that is no number, and labels of which the tree knows none.
+    """
+    used, first, known, example = sorted(tree.used), 1, False, None
+    for frame in frames:
+        if first == 1:
+            expect_columns(
+                frame.columns,
+                place,
+                {"feature": [tree.features[j].name for j in used], "label": [tree.target] if require_labels else []},
+            )
+        X, unknown = code_cells(frame, place, tree.features, used, first, lenient)
+        y = words = None
+        if tree.target in frame.columns:
+            y, words = code_labels(frame[tree.target], tree.classes, place)
+            known = known or bool((y >= 0).any())
+            example = example if example is not None else next(iter(words.drop_nulls().head(1)), None)
+        yield CodedRows(X, y, first, unknown, words)
+        first += frame.height
+    if require_labels and not known:
+        raise no_known_label(tree.target, tree.classes, place, first - 1, example)
+
+
+def some(names) -> str:
+    """Ten of these names at most, quoted."""
+    listed = [repr(name) for name in names[:10]]
+    return ", ".join(listed + ["..."] if len(names) > 10 else listed)

@@ -1,0 +1,138 @@
+"""The predictions of a tree for a file of any size, written as its rows are read."""
+
+import csv
+import io
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.coding_rows import code_frames
+from odtc.data.reading import BATCH, frames_of
+from odtc.data.reading_spec import ON_MISSING
+from odtc.errors import ChoiceError
+from odtc.trees.tree import Tree
+from odtc.workflow.run_facts import score_of
+
+
+@dataclass
+class Predicted:
+    """What became of the rows of a file.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_missing : int
+        Rows that lack a number which the tree asks on their way.
+    unknown : int
+        Cells that hold no number in a column of numbers.
+    policy : str
+        One of ON_MISSING.
+    predictions : list of (str or None) or None
+        The classes, None for a blank; None if they were not asked for.
+    score : dict or None
+        Accuracy and confusion matrix (odtc.workflow.run_facts.score_of); None without labels.
+    """
+
+    policy: str
+    n_rows: int = 0
+    n_missing: int = 0
+    unknown: int = 0
+    predictions: list | None = None
+    score: dict | None = None
+
+    @property
+    def skipped(self) -> dict:
+        """Under the keys of `--json`; nothing under the policy "refuse"."""
+        if self.policy == "refuse":
+            return {}
+        blank = self.n_missing if self.policy == "blank" else 0
+        return {"n_rows_missing": self.n_missing, "n_rows_blank": blank, "n_cells_unknown": self.unknown}
+
+    def skipped_text(self) -> str:
+        """What was skipped, in words; "" for nothing."""
+        words = []
+        if self.n_missing:
+            went = "are left blank" if self.policy == "blank" else "follow the side of most training rows"
+            words.append(f"{self.n_missing:,} of {self.n_rows:,} rows lack a number that the tree asks for and {went}")
+        if self.unknown:
+            words.append(f"{self.unknown:,} cells of columns of numbers hold no number and count as missing")
+        return "; ".join(words)
+
+
+def predict_file(
+    tree: Tree,
+    path,
+    policy: str = "refuse",
+    stream=None,
+    score: bool = False,
+    keep: bool = False,
+    size: int = BATCH,
+) -> Predicted:
+    """Predicts the rows of a file in batches.
+
+    Parameters
+    ----------
+    tree : Tree
+    path : path
+        A data file; its format is chosen by suffix.
+    policy : str
+        What a number that is missing, or that cannot be read, does if the tree asks for it: "refuse" raises, "blank"
+        leaves the prediction empty, "majority" follows the side that more training rows took.
+    stream : binary stream or None
+        Takes a column `prediction` as CSV.
+    score : bool
+        Whether the predictions are compared with the labels of the file; blanks are left out.
+    keep : bool
+        Whether the predictions are handed back.
+    size : int
+        Bytes of text that are read at once.
+
+    Returns
+    -------
+    Predicted
+
+    Raises
+    ------
+    DataError, TreeError
+        As of odtc.data.coding_rows.code_frames and Tree.apply.
+    ChoiceError
+        For a policy that is none.
+    """
+    if policy not in ON_MISSING:
+        raise ChoiceError(f"--on-missing: expected one of {', '.join(ON_MISSING)}, got {policy!r}")
+    K = len(tree.classes)
+    done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
+    labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
+    words = np.array([*tree.classes, ""], dtype=object)
+    if stream is not None:
+        stream.write(b"prediction\n")
+    frames = frames_of(path, size)
+    for rows in code_frames(frames, repr(str(path)), tree, score, lenient=policy != "refuse"):
+        leaf = tree.apply(rows.X, rows.first, policy)
+        predicted = labels[leaf]
+        done.n_rows += len(leaf)
+        done.unknown += rows.unknown
+        done.n_missing += _count_missing(tree, rows.X, leaf, policy)
+        if stream is not None:
+            stream.write(_column(words[predicted]))
+        if keep:
+            done.predictions += [None if k < 0 else tree.classes[k] for k in predicted]
+        if score:
+            known = (rows.y >= 0) & (predicted >= 0)
+            unlabelled += int((rows.y < 0).sum())
+            table += np.bincount(rows.y[known] * K + predicted[known], minlength=K * K).reshape(K, K)
+    done.score = score_of(table, unlabelled, tree.classes) if score else None
+    return done
+
+
+def _count_missing(tree: Tree, X: np.ndarray, leaf: np.ndarray, policy: str) -> int:
+    if policy == "majority":
+        leaf = tree.apply(X, on_missing="blank")
+    return int((leaf < 0).sum())
+
+
+def _column(cells) -> bytes:
+    """Cells as lines of CSV; an empty one is an empty line in quotes, which readers do not skip."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([cell] for cell in cells)
+    return text.getvalue().encode("utf-8", "backslashreplace")
