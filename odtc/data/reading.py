@@ -20,9 +20,9 @@ from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
-from odtc.data.coding_rows import code_cells, code_labels, expect_columns, no_known_label, some
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of
+from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label, some
 from odtc.data.reading_spec import POLICIES, ReadingSpec
 from odtc.data.text_pieces import not_utf8
 from odtc.errors import ChoiceError, DataError

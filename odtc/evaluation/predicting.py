@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.data.coding_rows import code_frames
 from odtc.data.reading import BATCH, frames_of
+from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Tree
@@ -94,7 +94,7 @@ def predict_file(
     Raises
     ------
     DataError, TreeError
-        As of odtc.data.coding_rows.code_frames and Tree.apply.
+        As of odtc.data.reading_rows.code_frames and Tree.apply.
     ChoiceError
         For a policy that is none.
     """
