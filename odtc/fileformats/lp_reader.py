@@ -4,8 +4,11 @@ The form is that of the manuals of CPLEX, Gurobi and HiGHS ("LP file format"), w
 is read here; what docs/background/file-formats.md says solvers read in different ways without a word is refused.
 """
 
+from typing import Any
+
 import numpy as np
 
+from odtc.errors import ModelError
 from odtc.fileformats.lp_tokens import (
     COLON,
     EQUAL,
@@ -26,7 +29,7 @@ from odtc.fileformats.lp_tokens import (
     tokens,
 )
 from odtc.fileformats.model_files import LARGEST
-from odtc.fileformats.text_buffer import Names, Text, cut_names
+from odtc.fileformats.text_buffer import Entries, Names, Text, cut_names
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 
@@ -39,7 +42,7 @@ def read(data: bytes, name: str) -> Model:
 
 
 class _Reader:
-    def __init__(self, text: Text):
+    def __init__(self, text: Text) -> None:
         self.title = title(text)
         self.text, self.columns = text, Names(text)
         self.sections = sections(text)
@@ -71,7 +74,7 @@ class _Reader:
         )
 
     # [name:] [constant] {sign} [number] column … [constant]
-    def _objective(self, begin, end):
+    def _objective(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray, float]:
         """(columns, costs, offset)."""
         found = tokens(self.text, begin, end)
         if len(found) > 1 and found.kinds[0] == NAME and found.kinds[1] == COLON:
@@ -101,7 +104,7 @@ class _Reader:
         return columns, values, float((signs * found.values[constant]).sum())
 
     # [name:] [number relation] {sign} [number] column … relation number
-    def _rows(self):
+    def _rows(self) -> tuple[tuple[NamedBlock, ...], np.ndarray, np.ndarray, Entries]:
         """(blocks, lower, upper, (rows, columns, values, places))."""
         blocks, sides, entries, count, labels = [], [], [], 0, Names(self.text)
         for kind, begin, end in self.sections:
@@ -138,7 +141,7 @@ class _Reader:
             tuple(map(np.concatenate, zip(*entries))),
         )
 
-    def _blocks(self, blocks, labels):
+    def _blocks(self, blocks: list[tuple[str, list[tuple[int, int]]]], labels: Names) -> tuple[NamedBlock, ...]:
         taken = set(self.text.words(labels.starts, labels.lengths))
         finished, start = [], 0
         for name, named in blocks:
@@ -152,7 +155,7 @@ class _Reader:
             start += len(named)
         return tuple(finished)
 
-    def _whole_rows(self, found: Tokens, first: bool, last: bool):
+    def _whole_rows(self, found: Tokens, first: bool, last: bool) -> tuple[Tokens, np.ndarray]:
         """(the words up to the last whole row's end, the place of each row's last word)."""
         kinds = np.concatenate([found.kinds, [0, 0]])
         # The relation before a row's side stands behind a column, that of a range's left side behind a number.
@@ -174,7 +177,7 @@ class _Reader:
             )
         return found.cut(slice(0, end)), closers
 
-    def _read_rows(self, found: Tokens, closers, begin):
+    def _read_rows(self, found: Tokens, closers: np.ndarray, begin: int) -> tuple[Any, ...]:
         kinds, n = found.kinds, len(found)
         heads = np.concatenate([[0], closers[:-1] + 1])
         labelled = (kinds[heads] == NAME) & (kinds[np.minimum(heads + 1, n - 1)] == COLON)
@@ -227,7 +230,9 @@ class _Reader:
         label = np.where(labelled, found.starts[heads], 0), np.where(labelled, found.lengths[heads], 0)
         return label, lower, upper, row[at], columns, values, found.starts[at]
 
-    def _terms(self, found: Tokens, expressions, numbers, names=True):
+    def _terms(
+        self, found: Tokens, expressions: np.ndarray, numbers: np.ndarray, names: np.ndarray | bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(places of the columns' names, columns, coefficients). `expressions` marks the first words of
         sums, `numbers` the numbers that are no coefficients, `names` the names that are columns."""
         kinds = np.concatenate([found.kinds, [0]])
@@ -249,7 +254,7 @@ class _Reader:
             raise self._error(found, at[np.isfinite(values).argmin()], "expected a finite coefficient of the column")
         return at, self.columns.add(found.starts[at], found.lengths[at]), signs * values
 
-    def _signs(self, found, at):
+    def _signs(self, found: Tokens, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(product of the one or two signs before each word, whether there is one)."""
         kinds, values = (np.concatenate([[0, 0, 0], part]) for part in (found.kinds, found.values))
         one = kinds[at + 2] == SIGN
@@ -258,7 +263,9 @@ class _Reader:
             raise self._error(found, at[three.argmax()], "expected at most two signs before a term")
         return np.where(one, values[at + 2], 1.0) * np.where(two, values[at + 1], 1.0), one
 
-    def _matrix(self, n_rows, rows, columns, values, places):
+    def _matrix(
+        self, n_rows: int, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, places: np.ndarray
+    ) -> Any:
         """csc_array; the entries come row by row."""
         import scipy.sparse as sp
 
@@ -272,7 +279,7 @@ class _Reader:
         matrix.eliminate_zeros()  # 0 x only says that the column is there
         return matrix
 
-    def _once(self, columns, rows, places):
+    def _once(self, columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> None:
         order = np.lexsort((rows, columns))
         if (again := (np.diff(columns[order]) == 0) & (np.diff(rows[order]) == 0)).any():
             at, place = places[order[again.argmax() + 1]], columns[order[again.argmax() + 1]]
@@ -281,7 +288,7 @@ class _Reader:
             )
 
     # Bounds as in `bound_lines`; Generals, Binaries:   column …
-    def _bounds(self):
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(lower, upper, integrality) of the columns; defaults 0 and infinity, and 1 for a binary one."""
         n = len(self.columns)
         bounds = {"lower": np.zeros(n), "upper": np.full(n, np.inf)}
@@ -316,14 +323,14 @@ class _Reader:
             raise self.text.error(at[0], "expected bounds within 0 and 1 of the binary column", self.text.word(*at))
         return lower, upper, whole
 
-    def _find(self, found, at):
+    def _find(self, found: Tokens, at: np.ndarray) -> np.ndarray:
         columns = self.columns.find(found.starts[at], found.lengths[at])
         if (columns < 0).any():
             raise self._error(found, at[(columns < 0).argmax()], "expected a column of the objective or of a row")
         return columns
 
-    def _refuse(self, found, bad, expected):
+    def _refuse(self, found: Tokens, bad: np.ndarray, expected: str) -> None:
         refuse(self.text, found, bad, expected)
 
-    def _error(self, found, at, expected):
+    def _error(self, found: Tokens, at: int, expected: str) -> ModelError:
         return error(self.text, found, at, expected)

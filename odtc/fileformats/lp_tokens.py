@@ -3,9 +3,11 @@ lines of Bounds."""
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from odtc.errors import ModelError
 from odtc.fileformats.model_files import LARGEST
 from odtc.fileformats.text_buffer import IN_NUMBER, Text
 
@@ -55,10 +57,10 @@ class Tokens:
     kinds: np.ndarray
     values: np.ndarray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.starts)
 
-    def cut(self, keep) -> "Tokens":
+    def cut(self, keep: Any) -> "Tokens":
         return Tokens(self.starts[keep], self.lengths[keep], self.kinds[keep], self.values[keep])
 
 
@@ -148,7 +150,7 @@ def tokens(text: Text, begin: int, end: int) -> Tokens:
     return Tokens(starts, lengths, kinds, values)
 
 
-def _join_exponents(codes, kinds):
+def _join_exponents(codes: np.ndarray, kinds: np.ndarray) -> None:
     """The sign in 1.5e-05 belongs to the number: digits, maybe a point, e, sign and digit without blanks."""
     at = np.flatnonzero(kinds[1:-1] == SIGN) + 1
     at = at[((codes[at - 1] | 32) == ord("e")) & (codes[at + 1] - np.uint8(48) < 10)]
@@ -164,7 +166,9 @@ def _join_exponents(codes, kinds):
     kinds[at[starts & (back < at - 2)]] = NAME
 
 
-def _split_coefficients(text, starts, lengths, kinds):
+def _split_coefficients(
+    text: Text, starts: np.ndarray, lengths: np.ndarray, kinds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """3x is 3 times x, as when blanks stand between."""
     long = np.flatnonzero((kinds == NUMBER) & (lengths > 1))
     # A decimal ends in a digit or a point, and nearly every name behind a coefficient holds other letters.
@@ -191,7 +195,7 @@ def _split_coefficients(text, starts, lengths, kinds):
 
 
 # One bound a line:   column free | column relation number | number relation column [relation number]
-def bound_lines(text: Text, begin: int, end: int):
+def bound_lines(text: Text, begin: int, end: int) -> list[tuple[str, np.ndarray, Tokens, np.ndarray]]:
     """[(side, places of the columns, tokens, values)]."""
     found = tokens(text, begin, end)
     signs = found.kinds == SIGN
@@ -250,24 +254,24 @@ def title(text: Text) -> str:
     return text.name
 
 
-def finite(values):
+def finite(values: np.ndarray) -> np.ndarray:
     """The values, those that solvers take for infinite made so."""
     return np.where(np.abs(values) >= LARGEST, np.copysign(np.inf, values), values)
 
 
-def mask(size, places):
+def mask(size: int, places: Any) -> np.ndarray:
     chosen = np.zeros(size, bool)
     chosen[places] = True
     return chosen
 
 
-def refuse(text, found, bad, expected):
+def refuse(text: Text, found: Tokens, bad: np.ndarray, expected: str) -> None:
     """Raises ModelError at the first word that is bad."""
     if bad.any():
         raise error(text, found, int(bad.argmax()), expected)
 
 
-def error(text, found, at, expected):
+def error(text: Text, found: Tokens, at: int, expected: str) -> ModelError:
     return text.error(found.starts[at], expected, text.word(found.starts[at], int(found.lengths[at])))
 
 

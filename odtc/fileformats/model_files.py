@@ -14,18 +14,22 @@ import hashlib
 import re
 import zlib
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from odtc.base.atomic_write import new_file
+from odtc.base.byte_stream import ByteStream
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ModelError
+from odtc.model.blocks import Block, NamedBlock
+from odtc.model.milp import Model
 
 
 class ModelFormat(Protocol):
@@ -36,12 +40,12 @@ class ModelFormat(Protocol):
     SUMMARY: str
 
     @abstractmethod
-    def write(self, model, stream, cuts) -> None:
+    def write(self, model: Model, stream: ByteStream, cuts: bool) -> None:
         """Writes the model as bytes to a binary stream, the same bytes every time."""
         ...
 
     @abstractmethod
-    def read(self, data: bytes, name: str):
+    def read(self, data: bytes, name: str) -> None:
         """The Model of a file's bytes; `name` is the file's, for errors and for a model without a name.
 
         Rows of the sections for cuts are blocks "usercuts" and "lazycons", named in the model's `user_cuts` and
@@ -49,7 +53,7 @@ class ModelFormat(Protocol):
         """
         ...
 
-    def renamed(self, model):
+    def renamed(self, model: Model) -> Model:
         """The model with the names that its file has."""
         return model
 
@@ -71,7 +75,7 @@ IDENTITY_WITHIN = 1 << 13  # bytes from the begin of a file, or from the end of 
 PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
-def identity_words(model, file: bool = False) -> str:
+def identity_words(model: Model, file: bool = False) -> str:
     """The text of the comment that names a model; with `file` also that of the model file. "" if it has no identity."""
     if not model.identity:
         return ""
@@ -87,15 +91,15 @@ def identity_in(data: bytes) -> tuple[str, str]:
 class _Hashed:
     """A binary stream that hashes what is written to it."""
 
-    def __init__(self, stream, digest):
+    def __init__(self, stream: ByteStream, digest: Any) -> None:
         self.stream, self.digest = stream, digest
 
-    def write(self, data) -> None:
+    def write(self, data: Any) -> None:
         self.digest.update(data)
         self.stream.write(data)
 
 
-def write_model(model, path, format: str = "mps", cuts: bool = False, digest=None) -> Path:
+def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool = False, digest: Any = None) -> Path:
     """Writes a model file; a path that ends in .gz is compressed.
 
     Parameters
@@ -137,7 +141,7 @@ def write_model(model, path, format: str = "mps", cuts: bool = False, digest=Non
     return Path(path)
 
 
-def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
+def row_sections(model: Model, cuts: bool) -> list[tuple[str, list[Any]]]:
     """(section, row blocks) in the order in which all solvers take them: plain rows, user cuts, lazy
     rows ("rows", "user", "lazy"); without `cuts` all are plain, in the model's order."""
     if not cuts or not (model.user_cuts or model.lazy):
@@ -153,7 +157,7 @@ def row_sections(model, cuts: bool) -> list[tuple[str, list]]:
     ]
 
 
-def read_model(path):
+def read_model(path: str | Path) -> Model:
     """The model of a file: free or fixed MPS or LP, also compressed by gzip. Its content tells the format.
 
     Parameters
@@ -192,7 +196,7 @@ def read_model(path):
     return replace(_parsed(data, path.name), identity=identity, content=hashlib.sha256(data).hexdigest())
 
 
-def _parsed(data: bytes, name: str):
+def _parsed(data: bytes, name: str) -> Model:
     kind = _kind(data, name)
     if kind == "lp" or FREE_NAME.search(data, 0, 1 << 16):
         return FORMATS.get(kind).read(data, name)
@@ -231,7 +235,7 @@ def _kind(data: bytes, name: str) -> str:
     )
 
 
-def name_table(blocks, end: str = "") -> np.ndarray:
+def name_table(blocks: Sequence[Block | NamedBlock], end: str = "") -> np.ndarray:
     """Names of all members of these blocks, each followed by `end`, blank-padded: uint8 of shape
     (members, widest)."""
     size = sum(block.size for block in blocks)
@@ -245,7 +249,7 @@ def name_table(blocks, end: str = "") -> np.ndarray:
     return table
 
 
-def number_table(values: np.ndarray, show=show_number) -> tuple[np.ndarray, np.ndarray]:
+def number_table(values: np.ndarray, show: Callable[[float], str] = show_number) -> tuple[np.ndarray, np.ndarray]:
     """(table, code): value i reads table[code[i]], by default the shortest text of that double.
 
     Raises ModelError for a number that no solver takes as finite.
@@ -272,7 +276,7 @@ def text_table(texts: list[str]) -> np.ndarray:
     return table
 
 
-def lines(*fields) -> np.ndarray:
+def lines(*fields: str | np.ndarray) -> np.ndarray:
     """Lines of one width: each field is a text for every line, or a table with one row a line;
     uint8 of shape (lines, width)."""
     parts = [np.frombuffer(f.encode("ascii"), np.uint8)[None, :] if isinstance(f, str) else f for f in fields]
@@ -293,7 +297,7 @@ def gather(table: np.ndarray, places: np.ndarray) -> np.ndarray:
     return items[places].view(np.uint8).reshape(-1, table.shape[1])
 
 
-def finite_sides(model) -> tuple[np.ndarray, np.ndarray]:
+def finite_sides(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """(kind, rhs) of each row: kind is "L", "G" or "E" as bytes; raises ModelError for a range or a
     free row, which files say in too many ways."""
     lower, upper = model.row_lower, model.row_upper

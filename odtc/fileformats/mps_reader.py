@@ -4,12 +4,15 @@ The form is that of the manuals of HiGHS, CPLEX and Gurobi ("MPS file format"). 
 known to read in different ways without a word (docs/background/file-formats.md) is refused in a sentence.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from odtc.errors import ModelError
 from odtc.fileformats.model_files import LARGEST
-from odtc.fileformats.mps_sections import CUTS, cards, interleaved, section_word, sections, sense, title
-from odtc.fileformats.text_buffer import Names, Text, cut_names
+from odtc.fileformats.mps_sections import CUTS, Field, cards, interleaved, section_word, sections, sense, title
+from odtc.fileformats.text_buffer import Entries, Names, Text, cut_names
 from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 
@@ -28,7 +31,7 @@ def read(data: bytes, name: str, fixed: bool = False) -> Model:
 
 
 class _Reader:
-    def __init__(self, text: Text, fixed: bool):
+    def __init__(self, text: Text, fixed: bool) -> None:
         self.text, self.fixed = text, fixed
         self.sections = sections(text)
 
@@ -62,7 +65,7 @@ class _Reader:
         )
 
     # N|L|G|E name. The first N row (or that of OBJNAME) is the objective, the others are dropped.
-    def _rows(self):
+    def _rows(self) -> tuple[np.ndarray, tuple[NamedBlock, ...]]:
         """(kind of each row of the model as bytes, blocks of rows: plain ones without a name, "usercuts",
         "lazycons")."""
         self.rows, kinds, labels = Names(self.text), [], []
@@ -105,7 +108,7 @@ class _Reader:
         return kinds[of_model], tuple(blocks)
 
     # column row number [row number], with cards   x 'MARKER' 'INTORG' … x 'MARKER' 'INTEND'   between.
-    def _columns(self):
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Entries]:
         """(starts, lengths, integrality) of each column, and its entries: (columns, rows, values, places)."""
         text = self.text
         marks, states = self._take_markers()
@@ -149,11 +152,13 @@ class _Reader:
             at = stop
         return np.array(marks, np.int64), np.array(states, np.uint8)
 
-    def _matrix(self, n_cols, columns, rows, values, places):
+    def _matrix(
+        self, n_cols: int, columns: np.ndarray, rows: np.ndarray, values: np.ndarray, places: np.ndarray
+    ) -> tuple[np.ndarray, Any]:
         """(cost of each column, csc_array). Raises ModelError for an entry that comes twice."""
         import scipy.sparse as sp
 
-        def once(columns, rows, places):
+        def once(columns: np.ndarray, rows: np.ndarray, places: np.ndarray) -> None:
             if (again := (np.diff(columns) == 0) & (np.diff(rows) == 0)).any():
                 at = places[again.argmax() + 1]
                 raise self.text.error(at, "expected each row once in a column", self.text.word_at(at))
@@ -175,7 +180,7 @@ class _Reader:
 
     # set row number [row number]; minus the offset on the objective. RANGES: |number| is the width,
     # below the side of an L row, above that of a G row, on the number's side of an E row.
-    def _sides(self, kinds):
+    def _sides(self, kinds: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """(offset, lower, upper) of the rows."""
         rows, rhs, places = self._vector("RHS")
         offset = -rhs[rows == COST].sum()
@@ -200,7 +205,7 @@ class _Reader:
         upper[rows[~below]] = lower[rows[~below]] + size[~below]
         return float(offset), lower, upper
 
-    def _vector(self, section):
+    def _vector(self, section: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(rows, values, places) of RHS or RANGES: one set, each row once."""
         text, found, first = self.text, [], None
         for _, label, row, number, row_2, number_2 in self._cards(section):
@@ -224,7 +229,7 @@ class _Reader:
 
     # kind set column [number], over the defaults 0 and infinity, or 0 and 1 for a whole column with
     # no card at all. UP below 0 without a lower bound is read in two ways, so it is refused.
-    def _bounds(self, columns, whole):
+    def _bounds(self, columns: Names, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(lower, upper, integrality) of the columns."""
         text, n = self.text, len(columns)
         lower, upper, whole = np.zeros(n), np.full(n, np.inf), whole.copy()
@@ -276,16 +281,16 @@ class _Reader:
         upper[(whole == 1) & ~said] = 1.0
         return lower, upper, whole
 
-    def _cards(self, section):
+    def _cards(self, section: str) -> Iterator[tuple[Any, ...]]:
         begin, end, _ = self.sections.get(section, (0, 0, None))
         return cards(self.text, section, begin, end, self.fixed)
 
-    def _find_rows(self, row, unmapped: bool = False) -> np.ndarray:
+    def _find_rows(self, row: Field, unmapped: bool = False) -> np.ndarray:
         found = self.rows.find(*row)
         if (bad := found < 0).any():
             at = int(bad.argmax())
             raise self._error(row[0][at], row[1][at], "expected a row of the section ROWS")
         return found if unmapped else self.place[found]
 
-    def _error(self, start, length, expected) -> ModelError:
+    def _error(self, start: int, length: int, expected: str) -> ModelError:
         return self.text.error(start, expected, self.text.word(start, int(length)))

@@ -8,7 +8,12 @@ in fixed columns.
     BOUNDS    kind   set      column   number
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+
+from odtc.fileformats.text_buffer import Text
 
 CHUNK = 1 << 22  # bytes read at once: as much as stays in a cache
 
@@ -26,9 +31,13 @@ SENSES = {"MIN": 1, "MINIMIZE": 1, "MAX": -1, "MAXIMIZE": -1}
 KNOWN = ("NAME", "OBJSENSE", "OBJNAME", "ROWS", *CUTS, "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
 COLUMNS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))  # of the fields of a fixed card
 
+Found = dict[str, tuple[int, int, list[str]]]  # section -> (begin, end, words behind it on its line)
+Shapes = dict[int, tuple[int, ...]]  # words on a card -> their fields
+Field = tuple[np.ndarray, np.ndarray]  # (starts, lengths) of one field on some cards
+
 
 # A section is a word in column 1 and the cards under it, up to ENDATA; * in column 1 is a comment.
-def sections(text) -> dict[str, tuple[int, int, list[str]]]:
+def sections(text: Text) -> Found:
     """{section: (begin, end, words behind it on its line)} in file order. Raises ModelError."""
     found, heads = {}, []
     for at in range(0, text.size, CHUNK):
@@ -61,7 +70,7 @@ def sections(text) -> dict[str, tuple[int, int, list[str]]]:
 
 
 # NAME title [FREE]
-def title(text, found) -> str:
+def title(text: Text, found: Found) -> str:
     """The model's name, else the file's."""
     words = list(found.get("NAME", (0, 0, []))[2])
     if len(words) > 1 and words[-1].upper() in ("FREE", "FREEMPS"):
@@ -71,7 +80,7 @@ def title(text, found) -> str:
 
 
 # OBJSENSE MAX, or MAX on the next card; likewise OBJNAME row
-def section_word(text, found, section) -> tuple[str, int] | None:
+def section_word(text: Text, found: Found, section: str) -> tuple[str, int] | None:
     """(the one word of this section, its place), None if there is no such section."""
     if section not in found:
         return None
@@ -83,7 +92,7 @@ def section_word(text, found, section) -> tuple[str, int] | None:
     return words[0], begin - 1
 
 
-def sense(text, found) -> int:
+def sense(text: Text, found: Found) -> int:
     """1 to minimise, -1 to maximise."""
     word, place = section_word(text, found, "OBJSENSE") or ("MIN", 0)
     if word.upper() not in SENSES:
@@ -91,7 +100,7 @@ def sense(text, found) -> int:
     return SENSES[word.upper()]
 
 
-def cards(text, section: str, begin: int, end: int, fixed: bool):
+def cards(text: Text, section: str, begin: int, end: int, fixed: bool) -> Iterator[tuple[Any, ...]]:
     """Yields, for some cards at a time, six fields, each (starts, lengths) or None if no card
     has it; a field that one card lacks has length 0. Raises ModelError."""
     shapes, at = SHAPES.get(section, SHAPES["ROWS"]), begin  # USERCUTS and LAZYCONS hold rows
@@ -105,7 +114,7 @@ def cards(text, section: str, begin: int, end: int, fixed: bool):
         at = stop
 
 
-def _free(text, section, shapes, begin, end):
+def _free(text: Text, section: str, shapes: Shapes, begin: int, end: int) -> tuple[Any, ...] | None:
     codes = text.codes[begin:end]
     solid = codes > 32
     edges = np.flatnonzero(solid[1:] != solid[:-1]) + (begin + 1)
@@ -153,7 +162,7 @@ def _free(text, section, shapes, begin, end):
     return fields
 
 
-def _fixed(text, section, shapes, begin, end):
+def _fixed(text: Text, section: str, shapes: Shapes, begin: int, end: int) -> tuple[Any, ...] | None:
     newlines = np.flatnonzero(text.codes[begin:end] == 10) + begin
     stops = np.concatenate([newlines, [end]]) if text.codes[end - 1] != 10 else newlines
     lines = np.concatenate([[begin], stops[:-1] + 1])
@@ -200,12 +209,12 @@ def _fixed(text, section, shapes, begin, end):
     return fields
 
 
-def _numberless(section) -> list[int]:
+def _numberless(section: str) -> list[int]:
     """In BOUNDS the fields kind, set and column may stand without a number (FR, MI, PL, BV)."""
     return [0b111] if section == "BOUNDS" else []
 
 
-def _line(text, lines, stops, chosen) -> str:
+def _line(text: Text, lines: np.ndarray, stops: np.ndarray, chosen: np.ndarray) -> str:
     at = int(chosen.argmax())
     return text.word(lines[at], int(min(stops[at] - lines[at], 80)))
 
@@ -214,12 +223,12 @@ def _columns() -> str:
     return ", ".join(f"{low + 1}-{high}" for low, high in COLUMNS)
 
 
-def _either(shapes) -> str:
+def _either(shapes: Shapes) -> str:
     counts = [str(count) for count in sorted(shapes)]
     return " or ".join([", ".join(counts[:-1]), counts[-1]] if len(counts) > 1 else counts)
 
 
-def interleaved(twice, one, two):
+def interleaved(twice: np.ndarray, one: Field, two: Field | None) -> Field:
     """The words of the first and, if `twice` is 2, the second pair of each card, in order."""
     if two is None:
         return one

@@ -4,8 +4,12 @@ Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wi
 are longer, so that readers that guess the form guess right (docs/background/file-formats.md).
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.fileformats.model_files import (
     finite_sides,
     gather,
@@ -29,7 +33,14 @@ def identity_card(model: Model) -> str:
     return f"* {words}\n" if words else ""
 
 
-def write(model: Model, stream, row_names: np.ndarray, column_names, title: str, cuts: bool = False) -> None:
+def write(
+    model: Model,
+    stream: ByteStream,
+    row_names: np.ndarray,
+    column_names: Callable[[int, int], np.ndarray],
+    title: str,
+    cuts: bool = False,
+) -> None:
     """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
     kind, rhs = finite_sides(model)
     rows = np.vstack([_padded(text_table(["obj"]), row_names.shape[1]), _padded(row_names, 3)])
@@ -68,7 +79,15 @@ def write(model: Model, stream, row_names: np.ndarray, column_names, title: str,
     stream.write(b"ENDATA\n")
 
 
-def _write_columns(model, stream, rows, column_names, begin, end, part):
+def _write_columns(
+    model: Model,
+    stream: ByteStream,
+    rows: np.ndarray,
+    column_names: Callable[[int, int], np.ndarray],
+    begin: int,
+    end: int,
+    part: Any,
+) -> None:
     """One card an entry: column, row, number. A column without entries is written with cost 0."""
     cost = model.c[begin:end]
     counts = np.diff(part.indptr)
@@ -89,7 +108,9 @@ def _write_columns(model, stream, rows, column_names, begin, end, part):
     )
 
 
-def _write_bounds(model, stream, column_names, begin, end):
+def _write_bounds(
+    model: Model, stream: ByteStream, column_names: Callable[[int, int], np.ndarray], begin: int, end: int
+) -> None:
     """FX | UP (lower 0) | PL | FR | MI and UP | LO and UP | LO and PL: never a default."""
     lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
     low, up = np.isfinite(lower), np.isfinite(upper)

@@ -6,8 +6,10 @@ given such a model as odtc writes it, under the same columns in the same order.
 """
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +131,7 @@ def _rows_anew(model: Model, both: np.ndarray, none: np.ndarray) -> Model:
     )
 
 
-def _named(blocks) -> bool:
+def _named(blocks: Sequence[Block | NamedBlock]) -> bool:
     for block in blocks:
         names = block.table if isinstance(block, NamedBlock) else (block.name,)
         if names and (
@@ -150,7 +152,7 @@ class ModelFile:
     astray: str
 
 
-def compare(path, model: Model) -> ModelFile:
+def compare(path: str | Path, model: Model) -> ModelFile:
     """A model's file against what odtc would write for the model, blanks aside: if nothing differs,
     all solvers read it alike. Nothing is written. Raises OSError if the file cannot be read."""
     data = Path(path).read_bytes()
@@ -179,11 +181,11 @@ class _Compared:
     """A stream that takes a text and stops the writer if it is not that of a file, but for what
     `squeezed` takes from both."""
 
-    def __init__(self, data: bytes, squeezed):
+    def __init__(self, data: bytes, squeezed: Callable[[bytes], bytes]) -> None:
         self.data, self.squeezed, self.text = data, squeezed, squeezed(data.rstrip())
         self.at, self.rest = 0, b""
 
-    def write(self, piece) -> None:
+    def write(self, piece: Any) -> None:
         piece = self.rest + (piece if isinstance(piece, bytes) else np.ascontiguousarray(piece).tobytes())
         # Up to the last line end: a run of blanks may go on in the next piece.
         end = max(piece.rfind(b"\n"), 0)

@@ -7,6 +7,7 @@ A solution file is recognised by what stands in it, never by its name.
 import re
 import zlib
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -14,11 +15,14 @@ from typing import Protocol
 import numpy as np
 
 from odtc.base.atomic_write import new_file
+from odtc.base.byte_stream import ByteStream
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ChoiceError, SolutionError
 from odtc.fileformats.model_files import identity_in
+from odtc.model.blocks import Block, NamedBlock
+from odtc.model.milp import Model
 from odtc.model.name_spans import Words
 from odtc.model.points import align
 from odtc.model.solution import NO_POINT, Termination
@@ -50,7 +54,7 @@ class WrittenPoints(Protocol):
     """A format that solvers read: of starts, or of solutions."""
 
     @abstractmethod
-    def write(self, model, x, stream, termination) -> None:
+    def write(self, model: Model, x: np.ndarray, stream: ByteStream, termination: Termination) -> None:
         """Writes the point `x` of a model as bytes to a binary stream; `termination` is how the solver ended."""
         ...
 
@@ -104,11 +108,11 @@ class RawPoint:
     model: str = ""  # the identity that it names, and the content of the model file; "" if it names none
     content: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.names, list):
             object.__setattr__(self, "names", Words.of(self.names))
 
-    def on(self, blocks) -> np.ndarray | None:
+    def on(self, blocks: Sequence[Block | NamedBlock]) -> np.ndarray | None:
         """The point in the order of the columns of these blocks, float64 of shape (columns,); None if
         the file holds none. Raises SolutionError if it speaks of other columns, or of another number."""
         if self.values is None:
@@ -129,7 +133,7 @@ class RawPoint:
         return replace(self, termination=termination)
 
 
-def read_point(path) -> RawPoint:
+def read_point(path: str | Path) -> RawPoint:
     """Reads a solution or start file of any known format, also compressed.
 
     Parameters
@@ -170,7 +174,7 @@ def read_point(path) -> RawPoint:
     )
 
 
-def read_bytes(path) -> bytes:
+def read_bytes(path: str | Path) -> bytes:
     """The content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
     try:
         data = Path(path).read_bytes()
@@ -198,7 +202,9 @@ def read_bytes(path) -> bytes:
     return data
 
 
-def write_point(model, x: np.ndarray, path, format: str, termination=Termination.UNKNOWN) -> Path:
+def write_point(
+    model: Model, x: np.ndarray, path: str | Path, format: str, termination: Termination = Termination.UNKNOWN
+) -> Path:
     """Writes a point of a model; the same bytes every time.
 
     Parameters

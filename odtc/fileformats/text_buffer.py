@@ -5,9 +5,13 @@ through `windows`, every place of the text seen as the start of an integer, so t
 names cost a few passes of numpy and no Python object each.
 """
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
 from odtc.errors import ModelError
+from odtc.model.blocks import Block, NamedBlock
 
 PAD = b"\n" * 16  # behind the text, so that eight bytes can be read at its last place
 LONGEST = 4096  # bytes of a name or a number
@@ -17,11 +21,14 @@ INFINITE = ("inf", "infinity")
 IN_NUMBER = np.zeros(256, bool)
 IN_NUMBER[list(b"0123456789+-.eE")] = True
 
+# The nonzeros of a file: columns, rows, values, and the places in the text; or rows first.
+Entries = tuple[np.ndarray, ...]
+
 
 class Text:
     """A file's bytes, with `codes` (uint8) and `windows` (the uint64 that begins at each place)."""
 
-    def __init__(self, data, name: str):
+    def __init__(self, data: bytes, name: str) -> None:
         if b"\0" in data:
             raise ModelError(f"{name}: expected text, got a file with zero bytes; it is damaged or no model file")
         self.size, self.name = len(data), name
@@ -29,14 +36,14 @@ class Text:
         self.codes = np.frombuffer(self.bytes, np.uint8)
         self.windows = np.ndarray(len(self.bytes) - 7, "<u8", self.bytes, strides=(1,))
 
-    def word(self, start, length) -> str:
+    def word(self, start: int, length: int) -> str:
         return bytes(self.bytes[start : start + length]).decode("ascii", "backslashreplace")
 
-    def word_at(self, start) -> str:
+    def word_at(self, start: int) -> str:
         """The word that begins here and ends before a blank."""
         return bytes(self.bytes[start : start + LONGEST]).split(None, 1)[0].decode("ascii", "backslashreplace")
 
-    def words(self, starts, lengths) -> tuple[str, ...]:
+    def words(self, starts: np.ndarray, lengths: np.ndarray) -> tuple[str, ...]:
         """Names as text. Raises ModelError for one that a model's tables of bytes cannot hold."""
         found = []
         for start, length in zip(starts.tolist(), lengths.tolist()):
@@ -46,21 +53,21 @@ class Text:
             found.append(word.decode("ascii"))
         return tuple(found)
 
-    def error(self, place, expected: str, came: str | None = None) -> ModelError:
+    def error(self, place: int, expected: str, came: str | None = None) -> ModelError:
         """The ModelError for a place in the text: its line, what was expected, what came."""
         line = self.bytes.count(b"\n", 0, max(0, min(int(place), self.size))) + 1
         if came is not None and len(came) > 60:
             came = came[:57] + "..."
         return ModelError(f"{self.name}, line {line}: {expected}" + ("" if came is None else f", got {came!r}"))
 
-    def same(self, starts, others, lengths) -> np.ndarray:
+    def same(self, starts: np.ndarray, others: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """Whether the bytes at `starts` and at `others` agree for these lengths; bool per word."""
         equal = np.ones(len(starts), bool)
         for live, part, mask in _eights(lengths):
             equal[live] &= ((self.windows[starts[live] + part] ^ self.windows[others[live] + part]) & mask) == 0
         return equal
 
-    def hashes(self, starts, lengths) -> np.ndarray:
+    def hashes(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """64 bits of each word."""
         h = lengths.astype(np.uint64) * MIX
         for live, part, mask in _eights(lengths):
@@ -68,14 +75,14 @@ class Text:
             h[live] = mixed ^ (mixed >> SHIFT)
         return h
 
-    def equals(self, starts, lengths, word: bytes) -> np.ndarray:
+    def equals(self, starts: np.ndarray, lengths: np.ndarray, word: bytes) -> np.ndarray:
         """Whether each word is this one of at most eight bytes, in either case of its letters."""
         folded = self.windows[starts] & MASK[np.minimum(lengths, 8)]
         wanted = np.frombuffer(word.lower().ljust(8, b"\0"), "<u8")[0]
         letters = np.frombuffer(bytes(32 if chr(c).isalpha() else 0 for c in word).ljust(8, b"\0"), "<u8")[0]
         return (lengths == len(word)) & (folded | letters == wanted)
 
-    def numbers(self, starts, lengths, infinite: bool = False) -> np.ndarray:
+    def numbers(self, starts: np.ndarray, lengths: np.ndarray, infinite: bool = False) -> np.ndarray:
         """The words as decimal numbers, correctly rounded: float64 per word.
 
         [+-] digits [. digits] [e|E [+-] digits], as Python reads it; if `infinite`, also [+-] inf
@@ -92,7 +99,7 @@ class Text:
             )
         return values
 
-    def _numbers(self, starts, lengths, infinite) -> tuple[np.ndarray, int | None]:
+    def _numbers(self, starts: np.ndarray, lengths: np.ndarray, infinite: bool) -> tuple[np.ndarray, int | None]:
         """(values, the first word that is no number or None)."""
         values = np.empty(len(starts))
         first = self.codes[starts]
@@ -138,7 +145,7 @@ class Text:
 class Names:
     """Distinct words of a text, in the order of their first coming; an open-addressed table."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: Text) -> None:
         self.text = text
         self.starts = self.lengths = np.zeros(0, np.int64)
         self._hashes = np.zeros(0, np.uint64)
@@ -147,7 +154,7 @@ class Names:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def find(self, starts, lengths, hashes=None) -> np.ndarray:
+    def find(self, starts: np.ndarray, lengths: np.ndarray, hashes: np.ndarray | None = None) -> np.ndarray:
         """The place of each word among the names, int32; -1 if it is none."""
         h = self.text.hashes(starts, lengths) if hashes is None else hashes
         slots = (h >> np.uint64(64 - self._bits)).astype(np.int64)
@@ -164,7 +171,7 @@ class Names:
         found[known] = np.where(self._equal(starts[known], lengths[known], found[known]), found[known], -1)
         return found
 
-    def add(self, starts, lengths) -> np.ndarray:
+    def add(self, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """As `find`, with every unknown word made a name."""
         if len(starts) and lengths.max() > LONGEST:
             place = int(lengths.argmax())
@@ -194,11 +201,11 @@ class Names:
                 )
         return found
 
-    def _equal(self, starts, lengths, places) -> np.ndarray:
+    def _equal(self, starts: np.ndarray, lengths: np.ndarray, places: np.ndarray) -> np.ndarray:
         equal = self.lengths[places] == lengths
         return equal & self.text.same(starts, self.starts[places], np.where(equal, lengths, 0))
 
-    def _insert(self, starts, lengths, hashes):
+    def _insert(self, starts: np.ndarray, lengths: np.ndarray, hashes: np.ndarray) -> None:
         begin = len(self)
         self.starts = np.concatenate([self.starts, starts])
         self.lengths = np.concatenate([self.lengths, lengths])
@@ -216,13 +223,13 @@ class Names:
             pending, slots = pending[left], (slots[left] + 1) & (len(self._table) - 1)
 
 
-def cut_names(blocks) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def cut_names(blocks: Sequence[Block | NamedBlock]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(lazy, user_cuts) of a model whose blocks of rows are named after the sections they stood in."""
     names = [block.name for block in blocks]
     return tuple(n for n in names if n == "lazycons"), tuple(n for n in names if n == "usercuts")
 
 
-def _eights(lengths):
+def _eights(lengths: np.ndarray) -> Iterator[tuple[Any, int, np.ndarray]]:
     """(which words, offset, mask): the words' bytes in steps of eight, while any word lasts."""
     longest = int(lengths.max()) if len(lengths) else 0
     shortest = int(lengths.min()) if len(lengths) else 0

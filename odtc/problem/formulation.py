@@ -42,13 +42,24 @@ Laws (tests/laws): a start is feasible, costs what the tree costs and decodes to
 the optimum is that of an exhaustive search; decoding from the manifest is decoding in memory.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+    from odtc.model.solution import Solution
+    from odtc.problem.constraints.constraint import Constraint
+    from odtc.problem.estimates import Estimate, Sizes
+    from odtc.problem.problem import Problem
+    from odtc.trees.heap_tree import HeapTree
 
 
 class Formulation(Protocol):
@@ -68,32 +79,32 @@ class Formulation(Protocol):
     WEIGHS: bool = False
 
     @abstractmethod
-    def objective(self, problem, heap) -> float:
+    def objective(self, problem: Problem, heap: HeapTree) -> float:
         """The minimised value of this tree, in exact terms."""
         ...
 
-    def prepared(self, problem):
+    def prepared(self, problem: Problem) -> Problem:
         """The Problem with what its parameters name and a manifest could not hold (a file, the end of a search); called
         once, when the problem is posed."""
         return problem
 
-    def advice(self, problem) -> list[str]:
+    def advice(self, problem: Problem) -> list[str]:
         """Sentences on parameters that are no good for this data."""
         return []
 
-    def notes(self, problem) -> dict:
+    def notes(self, problem: Problem) -> dict[str, Any]:
         """What else the manifest says of the model, as JSON."""
         return {}
 
-    def beside(self, problem) -> dict[str, str]:
+    def beside(self, problem: Problem) -> dict[str, str]:
         """Texts of files that `odtc fit` writes beside the tree, by their suffix."""
         return {}
 
-    def prices_answers(self, problem) -> bool:
+    def prices_answers(self, problem: Problem) -> bool:
         """Whether predictions of leaves are priced by more than each row's own loss."""
         return False
 
-    def least_rows(self, problem) -> int:
+    def least_rows(self, problem: Problem) -> int:
         """The least number of data rows in a leaf that its parameters ask for; 0 for none."""
         return 0
 
@@ -101,61 +112,61 @@ class Formulation(Protocol):
 class Compiled(Protocol):
     """A formulation with a model, which any solver reads."""
 
-    DEFAULT_CUTS: tuple = ()  # cut families that it takes if none is named
-    FORMS: tuple = ({},)  # parameter sets under which the laws try it
+    DEFAULT_CUTS: tuple[Any, ...] = ()  # cut families that it takes if none is named
+    FORMS: tuple[Any, ...] = ({},)  # parameter sets under which the laws try it
 
     @abstractmethod
-    def build(self, problem):
+    def build(self, problem: Problem) -> Model:
         """The Model."""
         ...
 
     @abstractmethod
-    def start(self, problem, heap) -> dict[str, np.ndarray]:
+    def start(self, problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
         """{column block: values}: a complete feasible point for this tree. Raises TreeError if the model has none."""
         ...
 
     @abstractmethod
-    def decode(self, problem, point: dict[str, np.ndarray]):
+    def decode(self, problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
         """The HeapTree of a point {block: values}, from the tree's columns alone."""
         ...
 
     @abstractmethod
-    def branch_price(self, problem) -> float:
+    def branch_price(self, problem: Problem) -> float:
         """How much loss a branch node must save to be worth it."""
         ...
 
-    def subjects(self, params) -> tuple:
+    def subjects(self, params: Any) -> tuple[Any, ...]:
         """What constraints may speak of with these parameters, by odtc.problem.constraints.kind.Subject; constraints on
         anything else are refused."""
         return ()
 
-    def prices(self, problem) -> tuple[float, float]:
+    def prices(self, problem: Problem) -> tuple[float, float]:
         """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
         return 1.0, 0.0
 
-    def trimmed(self, problem, heap):
+    def trimmed(self, problem: Problem, heap: HeapTree) -> HeapTree:
         """A HeapTree that the model represents, made of a heuristic's; the same if it represents every tree."""
         return heap
 
-    def misrouted(self, problem, point: dict[str, np.ndarray]) -> float | None:
+    def misrouted(self, problem: Problem, point: dict[str, np.ndarray]) -> float | None:
         """The weight of the rows that a point sends elsewhere than its own splits do; None if it never does."""
         return None
 
-    def route_of(self, problem) -> np.ndarray:
+    def route_of(self, problem: Problem) -> np.ndarray:
         """int64 (rows,): which row of the columns of the role ROUTE each encoded row is."""
         return np.arange(problem.encoded.n_rows)
 
-    def keeps(self, problem) -> tuple[str, ...]:
+    def keeps(self, problem: Problem) -> tuple[str, ...]:
         """The kinds of constraints that its columns satisfy by what they are, so that they need no rows; all its
         functions heed them."""
         return ()
 
-    def hinders(self, problem, given) -> str:
+    def hinders(self, problem: Problem, given: Constraint) -> str:
         """The parameter, as on the command line, for which a constraint is refused that would be satisfied without it;
         "" for none."""
         return ""
 
-    def instead(self, problem, given) -> str:
+    def instead(self, problem: Problem, given: Constraint) -> str:
         """The parameter that asks for the same as a constraint that has no rows here, as on the command line; ""."""
         return ""
 
@@ -163,10 +174,10 @@ class Compiled(Protocol):
 class Learner(Protocol):
     """A formulation that learns its tree without a model."""
 
-    CONSTRAINTS: tuple = ()  # the kinds that it satisfies
+    CONSTRAINTS: tuple[Any, ...] = ()  # the kinds that it satisfies
 
     @abstractmethod
-    def tree(self, problem):
+    def tree(self, problem: Problem) -> HeapTree | None:
         """The HeapTree."""
         ...
 
@@ -174,12 +185,14 @@ class Learner(Protocol):
 class Iterative(Protocol):
     """A model that grows while it is solved: `odtc fit` calls `fit` instead of solving it once."""
 
-    FIT_DEFAULTS: dict = {}  # parameters that differ under `fit`
+    FIT_DEFAULTS: dict[str, Any] = {}  # parameters that differ under `fit`
     TIMED: bool = False  # whether `fit` also takes `left`, which says how many seconds there are (None: no limit)
     GROWS: bool = False  # whether its last model has other columns than the first, and parameters that say so
 
     @abstractmethod
-    def fit(self, base, solve, start, tell, **left):
+    def fit(
+        self, base: Model, solve: Callable[..., Solution], start: Any, tell: Callable[[Any], None], **left: Any
+    ) -> tuple[Model, Solution]:
         """(Model, Solution) of what `build` made, with the rows of cut families.
 
         `solve(model, start=None)` is any solver, with the time that is left; `tell` takes a Round when one has ended
@@ -188,7 +201,7 @@ class Iterative(Protocol):
         ...
 
     @abstractmethod
-    def loops(self, problem) -> bool:
+    def loops(self, problem: Problem) -> bool:
         """Whether these parameters leave it anything to add."""
         ...
 
@@ -197,7 +210,7 @@ class Pricing(Protocol):
     """A formulation of column generation whose pricing problem is a model, too (`odtc build --pricing`)."""
 
     @abstractmethod
-    def pricing(self, problem, leaf: int):
+    def pricing(self, problem: Problem, leaf: int) -> Model:
         """The Model of the pricing problem of this leaf."""
         ...
 
@@ -207,12 +220,14 @@ class SearchesItself(Protocol):
     model file."""
 
     @abstractmethod
-    def searches(self, problem) -> bool:
+    def searches(self, problem: Problem) -> bool:
         """Whether it takes this problem."""
         ...
 
     @abstractmethod
-    def search(self, problem, start, progress, floor: float = 0.0):
+    def search(
+        self, problem: Problem, start: HeapTree | None, progress: Callable[..., None] | None, floor: float = 0.0
+    ) -> Any:
         """The tree, its bound and whether there is none at all, as odtc.formulations.dpflow.constrained.Searched.
 
         `start` is a HeapTree or None; `progress` is called with the bound, the cost of the best tree so far and the
@@ -225,7 +240,7 @@ class Estimates(Protocol):
     """A formulation that can say how large a problem is for it (odtc.formulations.auto)."""
 
     @abstractmethod
-    def estimate(self, sizes):
+    def estimate(self, sizes: Sizes) -> Estimate:
         """The Estimate of a problem of these Sizes (odtc.problem.estimates)."""
         ...
 
@@ -233,7 +248,7 @@ class Estimates(Protocol):
 class Ranking(Protocol):
     """The trees of a problem in the order of their objectives. (No names of a module: what NearOptimal makes.)"""
 
-    def tree(self, number: int):
+    def tree(self, number: int) -> HeapTree | None:
         """The HeapTree of this number, from 0; None if there are no more."""
         ...
 
@@ -246,12 +261,12 @@ class NearOptimal(Protocol):
     """A formulation that finds the trees near the best (`odtc fit --pool`)."""
 
     @abstractmethod
-    def expect_ranking(self, problem) -> None:
+    def expect_ranking(self, problem: Problem) -> None:
         """Raises ChoiceError if there is none of this problem, as for some constraints."""
         ...
 
     @abstractmethod
-    def ranking(self, problem) -> Ranking:
+    def ranking(self, problem: Problem) -> Ranking:
         """The trees in order."""
         ...
 
@@ -260,12 +275,12 @@ class Certifies(Protocol):
     """A formulation that proves its best tree by a certificate (`odtc certify`, odtc.verification.certificate)."""
 
     @abstractmethod
-    def optimal(self, problem):
+    def optimal(self, problem: Problem) -> HeapTree:
         """The best HeapTree, which the compiler finds."""
         ...
 
     @abstractmethod
-    def certificate(self, problem) -> dict:
+    def certificate(self, problem: Problem) -> dict[str, Any]:
         """The certificate as a JSON object. Raises ChoiceError if there can be none."""
         ...
 

@@ -9,10 +9,13 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 import odtc
+from odtc.data.dataset import Feature
+from odtc.data.splits import Split
 from odtc.model.milp import Model
 from odtc.problem.parameters import parameter_key
 from odtc.problem.problem import Problem
@@ -86,12 +89,12 @@ def short(identity: str) -> str:
     return identity[:12]
 
 
-def _merged(features, merged) -> list:
+def _merged(features: tuple[Feature, ...], merged: tuple[tuple[Split, bool], ...]) -> list[Any]:
     """The splits that a test stands for: the same ones first, then the complements, as in a manifest."""
     return [[split.to_json(features) for split, same in merged if same == kind] for kind in (True, False)]
 
 
-def _set_params(params) -> dict:
+def _set_params(params: Any) -> dict[str, Any]:
     """The parameters that differ from their defaults: a new one changes no identity until it is set."""
     fields = {parameter_key(field): field for field in dataclasses.fields(params)}
     values = {key: getattr(params, field.name) for key, field in fields.items()}

@@ -1,13 +1,20 @@
 """The parameters of a formulation: fields with a default, a help text and a range, and their values from texts."""
 
 import dataclasses
+from typing import Any
 
 from odtc.base.registry import did_you_mean
 from odtc.errors import ChoiceError
 from odtc.problem.formulation import FORMULATIONS
 
 
-def parameter(default, help: str, least=None, below=None, choices=None):
+def parameter(
+    default: Any,
+    help: str,
+    least: float | None = None,
+    below: float | None = None,
+    choices: tuple[str, ...] | None = None,
+) -> Any:
     """A field of a formulation's Params.
 
     Parameters
@@ -32,12 +39,12 @@ def parameter(default, help: str, least=None, below=None, choices=None):
     )
 
 
-def parameter_key(field) -> str:
+def parameter_key(field: dataclasses.Field[Any]) -> str:
     """The public key of a field: `lambda_` is written `lambda`."""
     return field.name.rstrip("_")
 
 
-def parse_params(formulation: str, given: dict):
+def parse_params(formulation: str, given: dict[str, Any]) -> Any:
     """The Params of a formulation from texts or values; raises ChoiceError for an unknown key,
     or a value of another type or out of range."""
     cls = FORMULATIONS.get(formulation).Params
@@ -54,12 +61,12 @@ def parse_params(formulation: str, given: dict):
     return cls(**values)
 
 
-def params_to_json(params) -> dict:
+def params_to_json(params: Any) -> dict[str, Any]:
     """The values by their public keys."""
     return {parameter_key(field): getattr(params, field.name) for field in dataclasses.fields(params)}
 
 
-def _parse(key, field, value):
+def _parse(key: str, field: dataclasses.Field[Any], value: Any) -> Any:
     least, below, choices = (field.metadata.get(word) for word in ("least", "below", "choices"))
     kind = type(field.default)
     try:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,14 +29,14 @@ class Problem:
 
     encoded: Encoded
     topology: CompleteTree
-    module: Member | str  # the formulation (odtc.problem.formulation); a name is looked up
-    params: object  # the formulation's own Params
-    constraints: tuple = ()  # what a tree must satisfy (odtc.problem.constraints.constraint)
+    module: Member  # the formulation (odtc.problem.formulation); a name is looked up
+    params: Any  # the formulation's own Params
+    constraints: tuple[Any, ...] = ()  # what a tree must satisfy (odtc.problem.constraints.constraint)
     choice: Choice | None = dataclasses.field(default=None, compare=False)  # if `--model auto` chose the formulation
     # What was worked out of this problem, one object of each class (`derived`); never carried to another problem.
-    _derived: dict = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
+    _derived: dict[str, Any] = dataclasses.field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.module, str):
             object.__setattr__(self, "module", FORMULATIONS.get(self.module))
 

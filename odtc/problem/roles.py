@@ -7,6 +7,7 @@ write rows over the block of columns that has it.
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
 
@@ -159,5 +160,5 @@ def fresh_name(model: Model, stem: str) -> str:
     return next(name for name in chain([stem], (f"{stem}{number}" for number in count(2))) if name not in taken)
 
 
-def _word(value) -> str:
+def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -10,7 +10,9 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from odtc.base import system
 
@@ -30,7 +32,16 @@ class Child:
     started. `input` is the path of the file that it reads; if None, `process.stdin` is ours to write. If this process
     is killed, a watcher ends the group, and removes the `folder` that it ran in: the command waits for its watcher."""
 
-    def __init__(self, argv, listen, cwd=None, env=None, input=None, merge_stderr=False, folder=None):
+    def __init__(
+        self,
+        argv: Sequence[str],
+        listen: Callable[[Any, Callable[[Any], object]], None],
+        cwd: str | Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | Path | None = None,
+        merge_stderr: bool = False,
+        folder: str | Path | None = None,
+    ) -> None:
         gated = None if "\n" in f"{input}{folder}" else system.gated_command(argv)
         with contextlib.ExitStack() as opened:
             direct = opened.enter_context(open(input, "rb")) if input is not None and gated is None else None
@@ -42,11 +53,13 @@ class Child:
                 self.process.stdin.flush()
             if input is not None:
                 self.close_input()
-        self.events = queue.Queue(HELD)
+        self.events: queue.Queue[Any] = queue.Queue(HELD)
         self._ended = threading.Event()
         threading.Thread(target=self._hear, args=(listen,), daemon=True).start()
 
-    def _start(self, argv, stdin, cwd, env, merge_stderr: bool) -> None:
+    def _start(
+        self, argv: Sequence[str], stdin: Any, cwd: str | Path | None, env: Mapping[str, str] | None, merge_stderr: bool
+    ) -> None:
         self.process = subprocess.Popen(
             argv,
             stdin=stdin,
@@ -57,7 +70,7 @@ class Child:
             **system.own_group(),
         )
 
-    def _hear(self, listen) -> None:
+    def _hear(self, listen: Callable[[Any, Callable[[Any], object]], None]) -> None:
         # The stream is closed where it is read: closed elsewhere, one that a program's own child
         # still holds open would be waited for.
         with self.process.stdout as stream:
@@ -66,7 +79,7 @@ class Child:
             finally:
                 self._put(None)
 
-    def _put(self, event) -> None:
+    def _put(self, event: Any) -> None:
         while not self._ended.is_set():
             with contextlib.suppress(queue.Full):
                 return self.events.put(event, timeout=POLL)
@@ -94,7 +107,7 @@ class Child:
         return self.process.returncode
 
 
-def _watcher(group: int, folder) -> subprocess.Popen | None:
+def _watcher(group: int, folder: str | Path | None) -> subprocess.Popen[bytes] | None:
     """A process that ends a group if we die; None if there is no shell."""
     command = system.watcher_command()
     if command is None or "\n" in str(folder):
@@ -113,7 +126,13 @@ def _watcher(group: int, folder) -> subprocess.Popen | None:
 
 
 def attend(
-    child: Child, take, tell, limit: float | None, started: bool, ends_in=None, grace: float | None = None
+    child: Child,
+    take: Callable[[Any], object],
+    tell: Callable[[], object],
+    limit: float | None,
+    started: bool,
+    ends_in: Callable[[], float | None] | None = None,
+    grace: float | None = None,
 ) -> str | None:
     """Hands every event to `take` until it returns True or the child's output ends.
 
@@ -169,12 +188,12 @@ def python_environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": path}
 
 
-def quick_output(argv, env) -> str:
+def quick_output(argv: Sequence[str], env: Mapping[str, str]) -> str:
     """What a short command prints, on either stream, at most WORDS bytes; what it has printed by the
     end of PATIENCE if it hangs, an empty text if it cannot be run."""
     heard = bytearray()
 
-    def listen(stream, put):
+    def listen(stream: Any, put: Callable[[Any], object]) -> None:
         while len(heard) < WORDS and (piece := stream.read1(WORDS - len(heard))):
             heard.extend(piece)
 

@@ -9,7 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from odtc.base.contract import Member
 from odtc.errors import SolverError
 from odtc.solvers.child_process import python_environment, quick_output
 from odtc.solvers.protocols import PackageSolver
@@ -23,10 +25,10 @@ class Program:
     argv: tuple[str, ...]
     template: str
     where: str
-    environment: dict = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
 
 
-def locate(module, program: str | None = None) -> Program | None:
+def locate(module: Member, program: str | None = None) -> Program | None:
     """The program of a solver, None if it is not on this machine.
 
     `program` names an executable that is taken instead; raises SolverError if it is none.
@@ -51,16 +53,16 @@ def locate(module, program: str | None = None) -> Program | None:
     return module.bundled()
 
 
-def _python_path() -> dict:
+def _python_path() -> dict[str, Any]:
     return {"PYTHONPATH": python_environment()["PYTHONPATH"]}
 
 
-def _program(module, path: str, environment: dict | None = None) -> Program:
+def _program(module: Member, path: str, environment: dict[str, Any] | None = None) -> Program:
     path = os.path.abspath(path)  # it will not run in this folder
     return Program((path,), module.COMMAND, path, environment or {})
 
 
-def what_to_install(module, program: str | None = None) -> str:
+def what_to_install(module: Member, program: str | None = None) -> str:
     """What to install, in words."""
     if module.can(PackageSolver):
         return "install its package, or choose one of `odtc list solvers`"
@@ -69,7 +71,7 @@ def what_to_install(module, program: str | None = None) -> str:
     return f"expected {' or '.join(ways)}; install it, name it with --program, or choose one of `odtc list solvers`"
 
 
-def version(module, program: str | None = None) -> str | None:
+def version(module: Member, program: str | None = None) -> str | None:
     """What the program says its version is ("found" if it says none), None if it is not here."""
     found = locate(module, program)
     if found is None:
@@ -82,7 +84,9 @@ def version(module, program: str | None = None) -> str | None:
 
 
 @lru_cache
-def _said_version(argv, environment, arguments, pattern) -> str:
+def _said_version(
+    argv: tuple[str, ...], environment: tuple[tuple[str, str], ...], arguments: tuple[str, ...], pattern: str
+) -> str:
     said = quick_output([*argv, *arguments], os.environ | dict(environment))
     match = re.search(pattern, said)
     return match[1] if match else "found"

@@ -9,12 +9,15 @@ or a stale file; a model file that is as odtc writes it is linked there, any oth
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from odtc.base.atomic_write import write_text
+from odtc.base.contract import Member
 from odtc.base.system import lend, run_folder
 from odtc.base.templates import render, render_line
 from odtc.base.text import show_number
@@ -23,6 +26,7 @@ from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.fileformats.portable_subset import compare, portable
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
 from odtc.model.feasibility import BROKEN
+from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Termination, proof
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend
@@ -48,7 +52,7 @@ class Plan:
     prints_solution: bool = False
 
 
-def plan(module, program: Program, names: dict, options: Options) -> Plan:
+def plan(module: Member, program: Program, names: dict[str, Any], options: Options) -> Plan:
     """How a run is started, whoever does it: `run`, or a shell that reads what `odtc.solvers.job_script` writes."""
     facts = names | {
         "time_limit": "" if options.time_limit is None else show_number(options.time_limit),
@@ -71,7 +75,16 @@ def plan(module, program: Program, names: dict, options: Options) -> Plan:
     )
 
 
-def run(module, model, options: Options, start, take, path=None, program_name=None, ends_in=None) -> str | None:
+def run(
+    module: Member,
+    model: Model,
+    options: Options,
+    start: np.ndarray | None,
+    take: Callable[[Any], object],
+    path: str | Path | None = None,
+    program_name: str | None = None,
+    ends_in: Callable[[], float | None] | None = None,
+) -> str | None:
     """Runs the solver on a model; events and the Outcome go to `take`. Returns why we stopped it, if
     we did: "time_limit" or "interrupted".
 
@@ -93,7 +106,7 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
         with Transcript(folder / names["solution"] if planned.prints_solution else None) as said:
             last = Progress(0.0, None, None, None)
 
-            def hear(event) -> None:
+            def hear(event: Any) -> None:
                 nonlocal last
                 said.add(event.text)
                 take(event)
@@ -114,7 +127,15 @@ def run(module, model, options: Options, start, take, path=None, program_name=No
     return stopped
 
 
-def lay_out(module, model, start, path, folder: Path, stem: str = "", write: bool = True) -> tuple[dict, object, str]:
+def lay_out(
+    module: Member,
+    model: Model,
+    start: np.ndarray | None,
+    path: str | Path | None,
+    folder: Path,
+    stem: str = "",
+    write: bool = True,
+) -> tuple[dict[str, Any], object, str]:
     """(names, model, note): the files of a run in `folder`, the model under the names that it has there,
     and why it was written anew if it was, in words.
 
@@ -154,11 +175,11 @@ def lay_out(module, model, start, path, folder: Path, stem: str = "", write: boo
     return names, same, note
 
 
-def _raised(take, offset: float):
+def _raised(take: Callable[[Any], object], offset: float) -> Callable[[Any], object]:
     """`take`, with the objective's constant added to every objective and bound that is told."""
     more = lambda value: None if value is None else value + offset  # noqa: E731
 
-    def raised(event):
+    def raised(event: Any) -> object:
         if isinstance(event, Progress):
             event = replace(event, incumbent=more(event.incumbent), bound=more(event.bound))
         elif isinstance(event, Outcome):
@@ -168,7 +189,9 @@ def _raised(take, offset: float):
     return raised
 
 
-def _outcome(module, model, log: str, solution: Path, started: bool, stopped, exact: bool) -> Outcome:
+def _outcome(
+    module: Member, model: Model, log: str, solution: Path, started: bool, stopped: str | None, exact: bool
+) -> Outcome:
     """What a run left behind: its file, or its log, made into a point that can be one."""
     said = logs.read_log_text(module, log)
     message = ""
@@ -208,7 +231,7 @@ def _outcome(module, model, log: str, solution: Path, started: bool, stopped, ex
     return Outcome(x, termination, raw.objective if x is not None else None, bound, said.nodes, start, message)
 
 
-def _by_pattern(module, solution: Path) -> RawPoint | None:
+def _by_pattern(module: Member, solution: Path) -> RawPoint | None:
     text = solution.read_text(encoding="utf-8", errors="replace")
     found = [(match["name"], match["value"]) for match in module.PATTERN.finditer(text)]
     if not found:
@@ -220,7 +243,7 @@ def _by_pattern(module, solution: Path) -> RawPoint | None:
     return RawPoint(module.COMMAND, [name for name, _ in found], values)
 
 
-def _progress(module, text: str, seconds: float, last: Progress) -> Progress | None:
+def _progress(module: Member, text: str, seconds: float, last: Progress) -> Progress | None:
     """What a line of the log says of incumbent and bound, if the module knows such lines; what it
     leaves out is as it was."""
     if (bound := logs.bound(module, text)) is not None:
@@ -237,7 +260,7 @@ def _progress(module, text: str, seconds: float, last: Progress) -> Progress | N
     )
 
 
-def _lines(stream, put) -> None:
+def _lines(stream: Any, put: Callable[[Any], object]) -> None:
     try:
         while line := stream.readline(PIECE):
             put(Log(line.decode("utf-8", "replace")))

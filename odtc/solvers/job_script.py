@@ -9,11 +9,15 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+
 from odtc.base.atomic_write import stem_of
+from odtc.base.contract import Member
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render
 from odtc.errors import ChoiceError, SolverError
 from odtc.fileformats.model_files import identity_words
+from odtc.model.milp import Model
 from odtc.model.solution import Options
 from odtc.solvers.executables import Program, locate, what_to_install
 from odtc.solvers.external import Plan, lay_out, plan
@@ -28,7 +32,14 @@ def check_kind(kind: str) -> None:
 
 
 def plan_beside(
-    module, model, start, path, target, options: Options, program_name=None, write: bool = False
+    module: Member,
+    model: Model,
+    start: np.ndarray | None,
+    path: str | Path,
+    target: str | Path,
+    options: Options,
+    program_name: str | None = None,
+    write: bool = False,
 ) -> tuple[Plan, list[str]]:
     """How a solver would be run on a model's file, in the folder of that, to leave its solution in
     `target`; and what is to be said of it.
@@ -74,7 +85,7 @@ def shell_lines(planned: Plan) -> list[str]:
     return [*lines, line + (f" > {solution}" if planned.prints_solution else "")]
 
 
-def _digest_lines(planned: Plan, path) -> list[str]:
+def _digest_lines(planned: Plan, path: str | Path) -> list[str]:
     """Shell lines that set `same` to 1 if the file that is solved is the one that lies there now."""
     name = planned.names["model"]
     digest = hashlib.sha256((Path(path).parent / name).read_bytes()).hexdigest()
@@ -93,7 +104,9 @@ def _mark_lines(planned: Plan, words: str) -> list[str]:
     ]
 
 
-def write_script(kind: str, module, planned: Plan, path, options: Options, model=None) -> str:
+def write_script(
+    kind: str, module: Member, planned: Plan, path: str | Path, options: Options, model: Model | None = None
+) -> str:
     """The job as text: for `sh`, or for the queue of `slurm`.
 
     The solution of a `model` with an identity is marked with it, so that decode knows what was solved; the job does so

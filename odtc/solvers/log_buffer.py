@@ -12,10 +12,13 @@ class Transcript:
     whole. Else only its first and last TALK characters are kept: what a log says of the end of a run
     stands at its end, what it says of a start at its beginning."""
 
-    def __init__(self, path: Path | None = None):
+    def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._stream = path.open("wb") if path is not None else None
-        self._size, self._head, self._old, self._new = 0, [], [], []
+        self._size = 0
+        self._head: list[str] = []
+        self._old: list[str] = []
+        self._new: list[str] = []
 
     def add(self, text: str) -> None:
         begun, self._size = self._size, self._size + len(text)
@@ -36,9 +39,9 @@ class Transcript:
         self._stream.flush()
         return self.path.read_text(encoding="utf-8")
 
-    def __enter__(self):
+    def __enter__(self) -> "Transcript":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self._stream is not None:
             self._stream.close()

@@ -6,6 +6,7 @@ A driver (odtc.solvers.drivers) ends its log with one line for us, which holds f
 import re
 from dataclasses import dataclass
 
+from odtc.base.contract import Member
 from odtc.model.solution import Termination
 
 DRIVEN = re.compile(rf"^odtc driver: status=({'|'.join(Termination)}) bound=(\S+)$", re.M)
@@ -25,7 +26,7 @@ class LogFacts:
     started: bool = False
 
 
-def read_log_text(module, text: str) -> LogFacts:
+def read_log_text(module: Member, text: str) -> LogFacts:
     """What the log `text` of this solver says."""
     driven = DRIVEN.findall(text)
     nodes = _last_number(module.NODES, text)
@@ -39,13 +40,13 @@ def read_log_text(module, text: str) -> LogFacts:
     )
 
 
-def bound(module, text: str) -> float | None:
+def bound(module: Member, text: str) -> float | None:
     """The last lower bound in a piece of a log."""
     found = _last_number(module.BOUND, text)
     return None if found is None else found - module.BOUND_ERROR
 
 
-def progress_of_line(module, line: str) -> tuple[float | None, float | None]:
+def progress_of_line(module: Member, line: str) -> tuple[float | None, float | None]:
     """(incumbent, bound) of a line that a running solver prints, rounded as they stand there: for
     eyes only, as a bound that was rounded up is none."""
     found = module.LIVE.search(line.rstrip()) if module.LIVE is not None else None
@@ -64,11 +65,11 @@ def last_words(text: str) -> str:
     return (cross or lines or ["it printed nothing"])[-1].removeprefix("error: ")[:300]
 
 
-def _found(pattern, text: str) -> bool:
+def _found(pattern: re.Pattern[str] | None, text: str) -> bool:
     return pattern is not None and pattern.search(text) is not None
 
 
-def _last_number(pattern, text: str) -> float | None:
+def _last_number(pattern: re.Pattern[str] | None, text: str) -> float | None:
     found = pattern.findall(text) if pattern is not None else []
     return _number(found[-1]) if found else None
 

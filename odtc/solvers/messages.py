@@ -1,6 +1,7 @@
 """What a solver and the process that started it send each other."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ class Job:
 
     c: np.ndarray
     offset: float
-    A: object
+    A: Any
     row_lower: np.ndarray
     row_upper: np.ndarray
     col_lower: np.ndarray

@@ -7,12 +7,16 @@ is a proof, whoever they are from; if they cross, somebody is wrong, and there i
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from odtc.base.contract import Member
 from odtc.errors import ContradictionError
+from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Racer, Solution, Termination
 from odtc.solvers import child_process
 from odtc.solvers.log_buffer import Transcript
@@ -32,7 +36,7 @@ class _Entrant:
 
     name: str
     solver: str
-    module: object
+    module: Member
     options: Options
     transcript: Transcript = field(default_factory=Transcript, repr=False)
     said: Progress = field(default_factory=lambda: Progress(0.0, None, None, None))
@@ -66,14 +70,14 @@ class _Entrant:
 
 
 def run(
-    model,
+    model: Model,
     solver: str,
     options: Options | None = None,
     start: np.ndarray | None = None,
     progress: Callable[[Progress], None] | None = None,
     log: Callable[[str], None] | None = None,
     logs: Callable[[str, str], None] | None = None,
-    path=None,
+    path: str | Path | None = None,
 ) -> Solution:
     """The Solution of the first proof, else the best point with the best bound; its `race` has a record
     of each solver.
@@ -104,13 +108,20 @@ def run(
 class _Heat:
     """The solvers while they run, each in a thread that waits for its process."""
 
-    def __init__(self, model, start, path, entrants, logs):
+    def __init__(
+        self,
+        model: Model,
+        start: np.ndarray | None,
+        path: str | Path | None,
+        entrants: list[_Entrant],
+        logs: Callable[[str, str], None] | None,
+    ) -> None:
         self.model, self.start, self.path, self.entrants, self.logs = model, start, path, entrants, logs
         self.left: float | None = None  # seconds that they still have
         self.interrupted = False
         self.news = threading.Event()
 
-    def run(self, progress, began: float) -> list[tuple]:
+    def run(self, progress: Callable[[Progress], None] | None, began: float) -> list[tuple[Any, ...]]:
         """Until all have ended; the history of (seconds, incumbent, bound)."""
         history, last = [], None
         for entrant in self.entrants:
@@ -214,7 +225,7 @@ def _within(tolerance: float, value: float) -> float:
     return tolerance * max(1.0, abs(value))
 
 
-def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history, options: Options) -> Solution:
+def _verdict(heat: _Heat, lineup: Lineup, seconds: float, history: list[tuple[Any, ...]], options: Options) -> Solution:
     """What they found together: the prover's, if there is one, and the best of all."""
     entrants = sorted(heat.entrants, key=lambda entrant: (not entrant.proves, entrant.seconds))
     prover = entrants[0] if entrants[0].proves else None
@@ -296,7 +307,9 @@ def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
     return Racer(entrant.name, found.solver, found.termination, objective, bound, entrant.seconds, gave, message)
 
 
-def _named(prover, pointed, bounded, entrants) -> str:
+def _named(
+    prover: _Entrant | None, pointed: _Entrant | None, bounded: _Entrant | None, entrants: Sequence[_Entrant]
+) -> str:
     if prover or pointed is bounded and pointed:
         return (prover or pointed).solution.solver
     parts = [

@@ -2,7 +2,8 @@
 
 import re
 from abc import abstractmethod
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
@@ -18,12 +19,12 @@ class Solver(Protocol):
     DIALECT: Dialect  # the files that it reads
     ELSEWHERE: str = ""  # the solver that a script for another machine calls instead
 
-    BOUND: re.Pattern | None = None  # its lower bound
+    BOUND: re.Pattern[str] | None = None  # its lower bound
     BOUND_ERROR: float = 0.0  # how far the bound may lie below the number that it prints, if that is rounded
-    NODES: re.Pattern | None = None  # its number of nodes
-    WITHIN_GAP: re.Pattern | None = None  # an "optimal" that means: as good as was wanted, and no more
-    STARTED: re.Pattern | None = None  # that the MIP start was taken
-    LIVE: re.Pattern | None = None  # a line of its table: "incumbent" (or "found") and "bound", as rounded there
+    NODES: re.Pattern[str] | None = None  # its number of nodes
+    WITHIN_GAP: re.Pattern[str] | None = None  # an "optimal" that means: as good as was wanted, and no more
+    STARTED: re.Pattern[str] | None = None  # that the MIP start was taken
+    LIVE: re.Pattern[str] | None = None  # a line of its table: "incumbent" (or "found") and "bound", as rounded there
 
     @abstractmethod
     def read_log(self, text: str) -> Termination | None:
@@ -38,21 +39,21 @@ class Solver(Protocol):
 class ProgramSolver(Protocol):
     """A solver that is a program (odtc.solvers.external); it may also be found in a Python package."""
 
-    PROGRAMS: tuple  # names to look for on PATH and beside this Python
+    PROGRAMS: tuple[Any, ...]  # names to look for on PATH and beside this Python
     COMMAND: str  # its template in templates/command: one argument a line, blank lines left out
     SOLUTION: str  # "file", or "stdout" if it only prints its solution
-    VERSION: tuple | None = None  # (arguments, pattern) that make it say its version
+    VERSION: tuple[Any, ...] | None = None  # (arguments, pattern) that make it say its version
     PACKAGE: str | None = None  # the Python package that brings it
     DRIVER: str | None = None  # the module of odtc.solvers.drivers that runs the package
     DRIVER_COMMAND: str = "driver"  # the template of the driver's arguments
     OPTIONS: bool = False  # whether it has a file of options, by a template in templates/options
     STDIN_OPTIONS: bool = False  # whether that file is its input
     # Of a solver that a TOML file describes: its arguments, the folder of the file, and the lines of its solution.
-    ARGUMENTS: list | None = None
+    ARGUMENTS: list[Any] | None = None
     FOLDER: str = ""
-    PATTERN: re.Pattern | None = None
+    PATTERN: re.Pattern[str] | None = None
 
-    def bundled(self):
+    def bundled(self) -> Any:
         """The Program inside the package, if no driver runs that; None if there is none."""
         return None
 
@@ -61,7 +62,7 @@ class PackageSolver(Protocol):
     """A solver that runs inside a Python package, in a process of its own."""
 
     @abstractmethod
-    def run(self, job, emit, cancelled):
+    def run(self, job: Any, emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Any:
         """The Outcome of a Job; events go to `emit`, and `cancelled` says whether to stop (odtc.solvers.messages)."""
         ...
 

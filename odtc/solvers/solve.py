@@ -18,19 +18,23 @@ import queue
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from odtc.base.contract import Member
 from odtc.errors import SolverError
 from odtc.model.feasibility import violations
+from odtc.model.milp import Model
 from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend, python_environment
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
-from odtc.solvers.protocols import PackageSolver
-from odtc.solvers.solver import SOLVERS, installed
+from odtc.solvers.protocols import SOLVERS, PackageSolver
+from odtc.solvers.solver import installed
 
 PARTING = 2.0  # seconds, and a tenth of the limit, that a solver which sends its incumbents has for its last word
 
@@ -43,13 +47,13 @@ SMALL = 100_000  # nonzeros of a relaxation that needs no process of its own to 
 
 
 def solve(
-    model,
+    model: Model,
     solver: str = "highs",
     options: Options | None = None,
     start: np.ndarray | None = None,
-    progress=None,
-    log=None,
-    path=None,
+    progress: Callable[[Progress], None] | None = None,
+    log: Callable[[str], None] | None = None,
+    path: str | Path | None = None,
     program: str | None = None,
 ) -> Solution:
     """Solves a model and hands back what is known, time limit or Ctrl-C notwithstanding.
@@ -65,21 +69,28 @@ def solve(
 
 
 def solve_until(
-    ends_in,
-    model,
+    ends_in: Callable[[], float | None],
+    model: Model,
     solver: str,
     options: Options,
     start: np.ndarray | None = None,
-    progress=None,
-    log=None,
-    path=None,
+    progress: Callable[[Progress], None] | None = None,
+    log: Callable[[str], None] | None = None,
+    path: str | Path | None = None,
 ) -> Solution:
     """`solve` that another may end: `ends_in()` is asked often, is None while the solver may go on, then the seconds
     that it still has. A solver inside Python has a process of its own here, so that it can be ended."""
     return _solve(_Run(model, progress, log, start), solver, options, path, ends_in=ends_in)
 
 
-def _solve(run, solver: str, options: Options, path=None, program: str | None = None, ends_in=None) -> Solution:
+def _solve(
+    run: "_Run",
+    solver: str,
+    options: Options,
+    path: str | Path | None = None,
+    program: str | None = None,
+    ends_in: Callable[[], float | None] | None = None,
+) -> Solution:
     module, found = installed(solver, program)
     model, start = run.model, run.start
     try:
@@ -107,7 +118,7 @@ def _solve(run, solver: str, options: Options, path=None, program: str | None = 
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began, options.time_limit)
 
 
-def said_in_log(path) -> logs.LogFacts:
+def said_in_log(path: str | Path) -> logs.LogFacts:
     """What a solver's log says of its run, by the first solver that recognises it. Raises SolverError
     for a log that cannot be read."""
     try:
@@ -124,14 +135,23 @@ def said_in_log(path) -> logs.LogFacts:
 class _Run:
     """What one solve has said so far: the last incumbent and bound, and its history."""
 
-    def __init__(self, model, progress, log, start=None):
+    def __init__(
+        self,
+        model: Model,
+        progress: Callable[[Progress], None] | None,
+        log: Callable[[str], None] | None,
+        start: np.ndarray | None = None,
+    ) -> None:
         self.model, self.progress, self.log, self.start = model, progress, log, start
-        self.x, self.bound, self.nodes, self.history = None, None, None, []
+        self.x: np.ndarray | None = None
+        self.bound: float | None = None
+        self.nodes: int | None = None
+        self.history: list[tuple[float, float | None, float | None]] = []
         self.began = time.monotonic()
         self.outcome: Outcome | None = None
         self.stopped: str | None = None  # why we stopped it, if we did
 
-    def take(self, event) -> bool:
+    def take(self, event: Any) -> bool:
         """True when it was the last event."""
         if isinstance(event, Incumbent):
             self.x = event.x
@@ -208,12 +228,13 @@ class _Run:
         )
 
 
-def _in_thread(module, job, run) -> None:
+def _in_thread(module: Member, job: Job, run: _Run) -> None:
     """In this process. Ctrl-C asks the solver to stop; a second one, or GRACE seconds without an
     answer, leave it to itself."""
-    events, cancel, deadline = queue.SimpleQueue(), threading.Event(), float("inf")
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    cancel, deadline = threading.Event(), float("inf")
 
-    def work():
+    def work() -> None:
         try:
             events.put(module.run(job, events.put, cancel.is_set))
         except Exception as problem:  # whatever a solver's binding raises is one sentence to the user
@@ -235,7 +256,7 @@ def _in_thread(module, job, run) -> None:
         LEFT.remove(thread)
 
 
-def _in_process(solver, job, run, ends_in=None) -> None:
+def _in_process(solver: str, job: Job, run: _Run, ends_in: Callable[[], float | None] | None = None) -> None:
     """In a process of its own, whose group is ended when it does not keep the limit."""
     child = Child([sys.executable, "-P", "-m", "odtc.solvers.worker", solver], _unpickled, env=python_environment())
     try:
@@ -251,7 +272,7 @@ def _in_process(solver, job, run, ends_in=None) -> None:
         child.end()
 
 
-def _unpickled(stream, put) -> None:
+def _unpickled(stream: Any, put: Callable[[Any], object]) -> None:
     try:
         while True:
             put(pickle.load(stream))

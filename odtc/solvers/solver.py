@@ -1,5 +1,6 @@
 """Solvers by name: from the registry, or described by a TOML file; and whether they are on this machine."""
 
+from odtc.base.contract import Member
 from odtc.errors import SolverError
 from odtc.solvers.executables import version as program_version
 from odtc.solvers.executables import what_to_install
@@ -7,7 +8,7 @@ from odtc.solvers.protocols import SOLVERS, PackageSolver
 from odtc.solvers.toml_solver import from_template
 
 
-def find_solver(name: str):
+def find_solver(name: str) -> Member:
     """The module of a solver by name, or made from a template file by its path (`my_solver.toml`).
 
     Raises ChoiceError for an unknown one.
@@ -17,12 +18,12 @@ def find_solver(name: str):
     return SOLVERS.get(name)
 
 
-def version(module, program: str | None = None) -> str | None:
+def version(module: Member, program: str | None = None) -> str | None:
     """What is on this machine of this solver: its version, or None if it is not there."""
     return module.version() if module.can(PackageSolver) else program_version(module, program)
 
 
-def installed(solver: str, program: str | None = None):
+def installed(solver: str, program: str | None = None) -> tuple[Member, str]:
     """(module, version) of a solver on this machine; raises SolverError if it is not there,
     ChoiceError for an unknown one."""
     module = find_solver(solver)

@@ -3,8 +3,10 @@
 import re
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from odtc.base.registry import did_you_mean
 from odtc.base.templates import render_line
@@ -17,7 +19,7 @@ from odtc.solvers.capabilities import Dialect
 KEYS = ("name", "command", "model", "start", "solution", "pattern", "status", "bound")
 
 
-def from_template(path):
+def from_template(path: str | Path) -> SimpleNamespace:
     """The solver that a TOML file describes, with what a module of `solvers/` has. Raises ChoiceError,
     with the key, for what does not fit."""
     try:
@@ -81,7 +83,7 @@ def from_template(path):
     )
 
 
-def _is_pattern(text, groups=()) -> bool:
+def _is_pattern(text: Any, groups: Collection[str] = ()) -> bool:
     try:
         compiled = re.compile(text)
     except (re.error, TypeError):

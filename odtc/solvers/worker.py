@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from typing import Any
 
 
 def main() -> None:
@@ -19,13 +20,13 @@ def main() -> None:
     from odtc.model.solution import Termination
     from odtc.solvers.child_process import GRACE
     from odtc.solvers.messages import Outcome
-    from odtc.solvers.solver import SOLVERS
+    from odtc.solvers.protocols import SOLVERS
 
     module = SOLVERS.get(sys.argv[1])
     job = pickle.load(sys.stdin.buffer)
     lock, stop = threading.Lock(), threading.Event()
 
-    def emit(event) -> None:
+    def emit(event: Any) -> None:
         with lock:
             pickle.dump(event, output, protocol=5)
             output.flush()

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.errors import ModelError
 from odtc.fileformats import mps_reader, mps_writer
 from odtc.model.blocks import Axis, Block, NamedBlock
@@ -19,7 +20,7 @@ SUMMARY = "fixed MPS with eight-character names (C0000041: column 41, from 0)"
 MOST = 10**7
 
 
-def write(model: Model, stream, cuts: bool = False) -> None:
+def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
     if max(model.n_cols, model.n_rows) > MOST:
         raise ModelError(
             f"fixed MPS has names for {MOST:,} columns and rows, the model has {model.n_cols:,} and {model.n_rows:,}; "
@@ -38,7 +39,7 @@ def read(data: bytes, name: str) -> Model:
 def renamed(model: Model) -> Model:
     """The model under the names it has in the file: what a start for that file must be written in."""
 
-    def named(count, letter):
+    def named(count: int, letter: str) -> tuple[NamedBlock, ...]:
         table = fixed_names(count, letter)
         return (NamedBlock(tuple(table.view("S8").ravel().astype(str).tolist())),)
 

@@ -2,8 +2,12 @@
 <= and >= and = only, no constant, every column named in the objective so that the order of
 columns is the model's."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats import lp_reader
 from odtc.fileformats.model_files import (
@@ -16,6 +20,7 @@ from odtc.fileformats.model_files import (
     row_sections,
     text_table,
 )
+from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
 
 NAME = "lp"
@@ -26,7 +31,7 @@ PER_LINE = 6  # entries a line
 SECTIONS = {"rows": b"Subject To\n", "user": b"User Cuts\n", "lazy": b"Lazy Constraints\n"}
 
 
-def write(model: Model, stream, cuts: bool = False) -> None:
+def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
     names = name_table(model.columns)
     words = identity_words(model)
     comment = f"\\ {model.name}\n" + (f"\\ {words}\n" if words else "")
@@ -56,19 +61,21 @@ def read(data: bytes, name: str) -> Model:
     return lp_reader.read(data, name)
 
 
-def _blocks(model):
+def _blocks(model: Model) -> Iterator[tuple[int, int, Any]]:
     for block in model.columns:
         yield block.start, block.stop, block
 
 
-def _write_entries(stream, names, columns, values, breaks):
+def _write_entries(
+    stream: ByteStream, names: np.ndarray, columns: np.ndarray, values: np.ndarray, breaks: np.ndarray
+) -> None:
     """+ 3 x_1 - x_2 …, a new line before the entries if `breaks` holds."""
     table, code = number_table(values, _signed)
     start = np.where(breaks, np.uint8(ord("\n")), np.uint8(ord(" ")))[:, None]
     stream.write(lines(start, " ", gather(table, code), " ", gather(names, columns)))
 
 
-def _write_rows(model, stream, names, blocks):
+def _write_rows(model: Model, stream: ByteStream, names: np.ndarray, blocks: Sequence[Block | NamedBlock]) -> None:
     """name: entries, sense and side. A row is its label, its entries and its end, each a text of
     one width per kind; they are laid one behind the other by place."""
     kind, rhs = finite_sides(model)
@@ -97,7 +104,7 @@ def _write_rows(model, stream, names, blocks):
         stream.write(out)
 
 
-def _lay(out, places, texts):
+def _lay(out: np.ndarray, places: np.ndarray, texts: np.ndarray) -> None:
     """Copies each text, of one width, to its place in `out`."""
     width = texts.shape[1]
     if len(places):
@@ -106,13 +113,13 @@ def _lay(out, places, texts):
         windows[places] = np.ascontiguousarray(texts).view(f"V{width}").ravel()
 
 
-def _ends(senses, rhs):
+def _ends(senses: list[str], rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     texts = [f"{sense} {show_number(side)}" for sense, side in zip(senses, rhs)]
     known = {text: at for at, text in enumerate(dict.fromkeys(texts))}
     return text_table(list(known)), np.array([known[text] for text in texts])
 
 
-def _write_bounds(model, stream, names, begin, end):
+def _write_bounds(model: Model, stream: ByteStream, names: np.ndarray, begin: int, end: int) -> None:
     """l <= x <= u | x free | x = v, for every column."""
     lower, upper = model.col_lower[begin:end], model.col_upper[begin:end]
     pairs, code = np.unique(np.stack([lower, upper], axis=1), axis=0, return_inverse=True)

@@ -1,5 +1,6 @@
 """Free MPS, aligned, with the model's own names (docs/background/file-formats.md)."""
 
+from odtc.base.byte_stream import ByteStream
 from odtc.fileformats import mps_reader, mps_writer
 from odtc.fileformats.model_files import name_table
 from odtc.model.milp import Model
@@ -9,7 +10,7 @@ SUFFIX = ".mps"
 SUMMARY = "aligned free MPS, the portable subset, names as in the paper"
 
 
-def write(model: Model, stream, cuts: bool = False) -> None:
+def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
     names = name_table(model.columns)
     # FREE on the NAME card: without it CBC 2.10 and SYMPHONY take short lines for the fixed form.
     mps_writer.write(

@@ -8,11 +8,13 @@ import re
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.errors import SolutionError
 from odtc.fileformats.model_files import gather, lines, name_table, number_table, text_table
 from odtc.fileformats.solution_files import RawPoint, cut_off, number
 from odtc.fileformats.status_words import CBC_FILE
+from odtc.model.milp import Model
 from odtc.model.name_spans import table
 from odtc.model.solution import NO_POINT, Termination
 
@@ -64,7 +66,7 @@ def read(data: bytes) -> RawPoint:
     )
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     status, objective = WORDS.get(termination, "Stopped on time"), show_number(model.objective(x))
     stream.write(f"{status} - objective value {objective}\n".encode("ascii"))
     if len(x):

@@ -9,10 +9,12 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.errors import SolutionError
 from odtc.fileformats.model_files import identity_words
 from odtc.fileformats.solution_files import RawPoint, number
+from odtc.model.milp import Model
 from odtc.model.name_spans import Words
 from odtc.model.points import name_list
 from odtc.model.solution import NO_POINT, Termination
@@ -56,12 +58,12 @@ def read(data: bytes) -> RawPoint:
     DOCTYPE, which no solver writes: the entities in it can be made to fill any memory."""
     header, names, values, solutions = [], [], [], 0
 
-    def refuse(*_):
+    def refuse(*_: object) -> None:
         raise SolutionError(
             "expected XML as CPLEX writes it, got a DOCTYPE, which is not read; write the solution again"
         )
 
-    def start(tag, attributes):
+    def start(tag: str, attributes: list[str]) -> None:
         nonlocal solutions
         if tag == "variable":
             if solutions > 1:
@@ -112,7 +114,7 @@ def _ordered(attributes: list[str]) -> list[str]:
     return ["name", named["name"], "value", named["value"]]
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     objective = show_number(model.objective(x))
     words = identity_words(model, file=True)
     comment = f"<!-- {words} -->\n" if words else ""

@@ -8,10 +8,12 @@ import re
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.errors import SolutionError
 from odtc.fileformats.model_files import gather, lines, number_table, text_table
 from odtc.fileformats.solution_files import RawPoint, cut_off, number
+from odtc.model.milp import Model
 from odtc.model.name_spans import table
 from odtc.model.solution import Termination
 
@@ -75,7 +77,7 @@ def read(data: bytes) -> RawPoint:
     return RawPoint(NAME, None, values, status, number(objective), n_columns)
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     letter = "o" if termination == Termination.OPTIMAL else "f"
     stream.write(f"s mip {model.n_rows} {model.n_cols} {letter} {show_number(model.objective(x))}\n".encode("ascii"))
     for kind, values in (("i", model.A @ x), ("j", x)):

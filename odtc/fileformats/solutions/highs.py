@@ -7,10 +7,12 @@ import re
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.model_files import gather, identity_words, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, cut_off, number
 from odtc.fileformats.status_words import HIGHS
+from odtc.model.milp import Model
 from odtc.model.name_spans import table
 from odtc.model.solution import Termination
 
@@ -55,7 +57,7 @@ def read(data: bytes) -> RawPoint:
     return RawPoint(NAME, names, values.numbers("the columns"), status, value, None if sparse else count)
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     stream.write(
         f"Model status\n{WORDS.get(termination, 'Unknown')}\n\n# Primal solution values\nFeasible\n"
         f"Objective {show_number(model.objective(x))}\n".encode("ascii")

@@ -6,8 +6,10 @@ Lines `name value index` follow a negative number of columns.
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.model_files import gather, lines, name_table, number_table, text_table
+from odtc.model.milp import Model
 from odtc.model.solution import Termination
 
 NAME = "highs-sparse"
@@ -15,7 +17,7 @@ SUFFIX = ".sol"
 SUMMARY = "HiGHS raw solution file, sparse (written here, read as highs)"
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     status = "Optimal" if termination == Termination.OPTIMAL else "Unknown"
     which = np.flatnonzero(x)
     stream.write(

@@ -8,10 +8,12 @@ import re
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.model_files import gather, identity_words, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, number
 from odtc.fileformats.status_words import CUOPT
+from odtc.model.milp import Model
 from odtc.model.name_spans import table
 from odtc.model.solution import Termination
 
@@ -47,7 +49,7 @@ def read(data: bytes) -> RawPoint:
     return RawPoint(NAME, names, values.numbers("the columns"), status, number(found[1]) if found else None)
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     words = identity_words(model, file=True)
     comment = f"# {words}\n" if words else ""
     stream.write(f"# Objective value = {show_number(model.objective(x))}\n{comment}".encode("ascii"))

@@ -7,10 +7,12 @@ import re
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.base.text import show_number
 from odtc.fileformats.model_files import gather, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, cut_off, number
 from odtc.fileformats.status_words import SCIP
+from odtc.model.milp import Model
 from odtc.model.name_spans import table
 from odtc.model.solution import NO_POINT, Termination
 
@@ -45,7 +47,7 @@ def read(data: bytes) -> RawPoint:
     return RawPoint(NAME, names, values.numbers("the columns"), status, number(header[3]), within_gap=within)
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     which = np.flatnonzero(x)
     status, objective = WORDS.get(termination, "unknown"), show_number(model.objective(x))
     stream.write(f"solution status: {status}\nobjective value: {objective}\n".encode("ascii"))

@@ -8,9 +8,11 @@ import re
 
 import numpy as np
 
+from odtc.base.byte_stream import ByteStream
 from odtc.errors import SolutionError
 from odtc.fileformats.model_files import gather, identity_words, lines, name_table, number_table
 from odtc.fileformats.solution_files import RawPoint, cut_off
+from odtc.model.milp import Model
 from odtc.model.name_spans import table
 from odtc.model.solution import Termination
 
@@ -45,7 +47,7 @@ def read(data: bytes) -> RawPoint:
     return RawPoint(NAME, names, values.numbers("the columns"), n_columns=len(names))
 
 
-def write(model, x: np.ndarray, stream, termination=Termination.UNKNOWN) -> None:
+def write(model: Model, x: np.ndarray, stream: ByteStream, termination: Termination = Termination.UNKNOWN) -> None:
     words = identity_words(model, file=True)
     stream.write((f"NAME {model.name}\n" + (f"* {words}\n" if words else "")).encode())
     if len(x):

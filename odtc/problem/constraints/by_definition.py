@@ -4,10 +4,17 @@ It shares nothing with the rows of the models and with `value`, so that a mistak
 itself here is a Judge: which trees satisfy a constraint, told by the tests, the counts or the predictions of a tree.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from __future__ import annotations
 
-from odtc.data.dataset import Dataset
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odtc.data.dataset import Dataset, Feature
+    from odtc.data.encoding import Encoded
+    from odtc.problem.constraints.constraint import Constraint
+
 
 BOUNDS = ("0", "0.25", "0.3333333333333333", "0.5", "0.6", "0.9", "1")  # of shares, that are tried
 
@@ -33,21 +40,28 @@ class Judge:
         leaves(counts): whether a tree may have so many leaves of each class, a sequence of int.
     """
 
-    allowed: Callable[[int, tuple], bool] | None = None
-    counts: Callable[[int, object], bool] | None = None
-    predictions: Callable[[tuple], bool] | None = None
+    allowed: Callable[[int, tuple[Any, ...]], bool] | None = None
+    counts: Callable[[int, Any], bool] | None = None
+    predictions: Callable[[tuple[Any, ...]], bool] | None = None
     least_rows: int = 0
-    leaf: Callable[[int, tuple], bool] | None = None
-    leaves: Callable[[tuple], bool] | None = None
+    leaf: Callable[[int, tuple[Any, ...]], bool] | None = None
+    leaves: Callable[[tuple[Any, ...]], bool] | None = None
 
 
-def share(weight, counted, among) -> float | None:
+def share(weight: Sequence[float], counted: Sequence[bool], among: Sequence[bool]) -> float | None:
     """The weight of the rows that are counted and among these, as a share of these; None of nothing."""
     total = sum(w for w, a in zip(weight, among) if a)
     return sum(w for w, c, a in zip(weight, counted, among) if c and a) / total if total else None
 
 
-def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
+def rate(
+    kind: str,
+    truth: Sequence[int],
+    predicted: Sequence[int],
+    weight: Sequence[float],
+    klass: int | None = None,
+    group: Sequence[int] | None = None,
+) -> float:
     """The figure of a kind of constraint on predictions, for class and group of each row of the data."""
     every = [True] * len(truth)
     is_class, said = [t == klass for t in truth], [p == klass for p in predicted]
@@ -85,7 +99,7 @@ def rate(kind: str, truth, predicted, weight, klass=None, group=None) -> float:
     return max(gaps)
 
 
-def judged_rate(encoded, given) -> Judge:
+def judged_rate(encoded: Encoded, given: Constraint) -> Judge:
     """The judge of a rate of all rows, of a class, or between groups."""
     data, klass, group = encoded.dataset, None, None
     if given.args and "=" in given.args[0]:
@@ -95,7 +109,7 @@ def judged_rate(encoded, given) -> Judge:
         klass = data.classes.index(given.args[0])
     truth, weight = data.y.tolist(), data.weight.tolist()
 
-    def holds(predicted) -> bool:  # a figure is rounded by as much as a division is
+    def holds(predicted: Sequence[int]) -> bool:  # a figure is rounded by as much as a division is
         figure = rate(given.name, truth, predicted, weight, klass, group)
         return figure >= given.bound - 1e-9 if given.op == ">=" else figure <= given.bound + 1e-9
 
@@ -107,12 +121,12 @@ def tried_shares(name: str, op: str) -> list[str]:
     return [f"{name} {op} {bound}" for bound in BOUNDS]
 
 
-def tried_classes(encoded, name: str, op: str) -> list[str]:
+def tried_classes(encoded: Encoded, name: str, op: str) -> list[str]:
     """Constraints of a kind of one class."""
     return [f"{name}[{klass}] {op} {bound}" for klass in encoded.classes for bound in BOUNDS]
 
 
-def tried_groups(encoded, name: str) -> list[str]:
+def tried_groups(encoded: Encoded, name: str) -> list[str]:
     """Constraints of a kind that compares groups: by each column of the data, and some levels against the others."""
     return [
         f"{name}[group={column},positive={klass}] <= {bound}"
@@ -122,7 +136,7 @@ def tried_groups(encoded, name: str) -> list[str]:
     ]
 
 
-def group_texts(encoded) -> list[str]:
+def group_texts(encoded: Encoded) -> list[str]:
     """The groups of rows by each column of the data, and by some of its levels against the others."""
     data = encoded.dataset
     return [column for feature in (*data.aside, *data.features) for column in (feature.name, *_parts(feature))]
@@ -133,17 +147,17 @@ def tried_counts(name: str, least: int = 0) -> list[str]:
     return [f"{name} <= {bound}" for bound in range(least, 4)]
 
 
-def feature_name(encoded, test: int) -> str:
+def feature_name(encoded: Encoded, test: int) -> str:
     """The column that a test is of."""
     return encoded.features[encoded.tests[test].feature].name
 
 
-def _parts(feature) -> list[str]:
+def _parts(feature: Feature) -> list[str]:
     levels = feature.levels
     return [f"{feature.name}:{levels[0]}", f"{feature.name}:{'|'.join(levels[1:])}"] if len(levels) > 2 else []
 
 
-def _groups(data: Dataset, text: str) -> list:
+def _groups(data: Dataset, text: str) -> list[Any]:
     """The group of each row of the data."""
     name, _, levels = text.partition(":")
     for features, cells in ((data.features, data.X), (data.aside, data.aside_X)):

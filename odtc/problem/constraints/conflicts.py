@@ -86,7 +86,7 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
     return False if found.infeasible else None
 
 
-def _nearest(problem: Problem, given: Constraint, needed: list[Constraint], tick) -> float | None:
+def _nearest(problem: Problem, given: Constraint, needed: list[Constraint], tick: Callable[[], bool]) -> float | None:
     """The nearest number to the one asked that a tree keeps with the others; None if that was not settled."""
     others = tuple(one for one in needed if one is not given)
     free = a_tree(replace(problem, constraints=others), tick)

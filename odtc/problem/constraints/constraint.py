@@ -6,10 +6,13 @@ What a kind of constraints defines is said in odtc.problem.constraints.kind.
 import csv
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from odtc.base.contract import Member
 from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
@@ -44,7 +47,7 @@ class Constraint:
     bound: float
 
     @property
-    def module(self):
+    def module(self) -> Member:
         return CONSTRAINTS.get(self.name)
 
     def __str__(self) -> str:
@@ -194,7 +197,7 @@ def built(problem: Problem) -> Model:
     return model
 
 
-def able_models(kind) -> str:
+def able_models(kind: Member) -> str:
     """Which formulations take constraints of a kind, as a sentence: by default, or with which parameters."""
     if kind.SUBJECT == Subject.SETTLED:
         return "`odtc fit --model dpflow` takes it, whose own search needs no model"
@@ -312,7 +315,9 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
     m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
 
 
-def held(problem: Problem, model: Model, point: dict, group: np.ndarray, most: float) -> dict[str, np.ndarray]:
+def held(
+    problem: Problem, model: Model, point: dict[str, Any], group: np.ndarray, most: float
+) -> dict[str, np.ndarray]:
     """The values of the columns of `cap_distinct` at a point.
 
     Parameters
@@ -343,7 +348,7 @@ def _chooses(model: Model, b: Block) -> bool:
     return not model.integrality[b.start : b.stop].any()
 
 
-def posed(problem: Problem, texts) -> Problem:
+def posed(problem: Problem, texts: Iterable[str]) -> Problem:
     """The problem with these constraints. Raises ChoiceError for one that cannot be read, and for one that a
     learner, which has no model, cannot keep."""
     given = tuple(parse(text, problem.encoded) for text in texts)
@@ -379,7 +384,7 @@ def limits(problem: Problem) -> dict[str, int]:
     return {name: bound for name, bound in found.items() if bound is not None}
 
 
-def least_missed(encoded: Encoded, heap: HeapTree, groups: list) -> HeapTree:
+def least_missed(encoded: Encoded, heap: HeapTree, groups: list[Any]) -> HeapTree:
     """The tree without one group of its branch nodes, the group that costs least to remove.
 
     Parameters

@@ -9,6 +9,7 @@ each encoded row is of it; that also stands in the manifest, which knows no data
 separate) is a group of its own.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,10 +30,10 @@ class Groups:
     names: tuple[str, ...]
     weight: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.weight.setflags(write=False)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Groups)
             and (self.text, self.names) == (other.text, other.names)
@@ -63,7 +64,7 @@ def groups(encoded: Encoded, text: str) -> Groups:
     return Groups(text, tuple(np.array(names)[heavy].tolist()), weight[:, heavy])
 
 
-def carrying(encoded: Encoded, texts) -> Encoded:
+def carrying(encoded: Encoded, texts: Iterable[str]) -> Encoded:
     """The encoding with the groups of these texts, so that what is made of it needs no data file."""
     found = {text: groups(encoded, text) for text in texts}
     return replace(encoded, groups=tuple(found.values())) if found else encoded
@@ -83,7 +84,7 @@ def example_of(encoded: Encoded) -> str:
     return least[1]
 
 
-def regrouped(encoded: Encoded, texts) -> Encoded:
+def regrouped(encoded: Encoded, texts: Iterable[str]) -> Encoded:
     """The encoding with the groups of these texts counted anew, after its rows have changed."""
     return carrying(replace(encoded, groups=()), texts)
 

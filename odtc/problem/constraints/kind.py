@@ -11,15 +11,26 @@ takes the form that can tell. Rows of constraints are rows of the model as any o
 whose columns are subtrees knows kinds by name: those of its `keeps(problem)`, which its own `build` sees to.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.problem.constraints.by_definition import Judge
+
+if TYPE_CHECKING:
+    from odtc.data.encoding import Encoded
+    from odtc.model.builder import ModelBuilder
+    from odtc.model.milp import Model
+    from odtc.problem.constraints.constraint import Constraint
+    from odtc.problem.constraints.terms import Terms
+    from odtc.problem.problem import Problem
+    from odtc.trees.heap_tree import HeapTree
 
 
 class Subject(StrEnum):
@@ -44,65 +55,67 @@ class Kind(Protocol):
 
     NAME: str
     SUMMARY: str  # for `odtc list constraints`
-    OPS: tuple  # the operators it takes, of "<=" and ">="; () for a kind without a number
+    OPS: tuple[Any, ...]  # the operators it takes, of "<=" and ">="; () for a kind without a number
     KNOWS: str  # what its rows must know of a tree: one of odtc.problem.constraints.on_predictions.Knows
-    NEEDS: tuple  # alternatives of columns that its rows are over, by role, as of a cut family
+    NEEDS: tuple[Any, ...]  # alternatives of columns that its rows are over, by role, as of a cut family
     SUBJECT: str = ""  # what it speaks of, a Subject; which models take it is told by that
     HINT: str = ""  # what else to do if a model does not take it
     # Of a kind that compares groups (odtc.problem.constraints.rates): among which rows.
-    AMONG: tuple = ()
+    AMONG: tuple[Any, ...] = ()
 
     @abstractmethod
-    def read(self, encoded, given):
+    def read(self, encoded: Encoded, given: Constraint) -> Constraint:
         """The Constraint with its arguments and number as the data has them. Raises ChoiceError if they fit no tree of
         this data."""
         ...
 
     @abstractmethod
-    def early(self, given) -> bool:
+    def early(self, given: Constraint) -> bool:
         """Whether a tree that satisfies it may have to predict above the last level, and above the root's children;
         else every tree can be filled up with branch nodes that separate no rows."""
         ...
 
     @abstractmethod
-    def value(self, encoded, given, heap) -> float:
+    def value(self, encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
         """The exact figure of a settled tree, which `verify` compares; of a kind without a number how often the tree
         violates it."""
         ...
 
     @abstractmethod
-    def rows(self, problem, model, given, m, suffix: str) -> None:
+    def rows(self, problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
         """Writes rows, and columns if it needs its own, by `m`, the ModelBuilder on `model`; the names of all its
         blocks end in `suffix`."""
         ...
 
-    def tries(self, encoded) -> list[str]:
+    def tries(self, encoded: Encoded) -> list[str]:
         """Constraints of this kind on some data, as texts, from which the laws draw; some may be refused by `read`."""
         return []
 
-    def judged(self, encoded, given) -> Judge:
+    def judged(self, encoded: Encoded, given: Constraint) -> Judge:
         """Which trees satisfy it, by definition: row by row, without what `value` and `rows` use. For the laws, which
         try every tree."""
         return Judge()
 
-    def values(self, problem, model, given, point) -> dict[str, np.ndarray]:
+    def values(
+        self, problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
         """{block without suffix: values of its own columns} at a point of the formulation's columns."""
         return {}
 
-    def knows(self, encoded, given) -> str:
+    def knows(self, encoded: Encoded, given: Constraint) -> str:
         """What this constraint must know, if that is less than KNOWS."""
         return self.KNOWS
 
-    def needs(self, encoded, given) -> tuple:
+    def needs(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
         """The columns that this constraint needs, if they are fewer than NEEDS."""
         return self.NEEDS
 
-    def terms(self, encoded, given):
+    def terms(self, encoded: Encoded, given: Constraint) -> Terms | None:
         """How the constrained search heeds it (odtc.problem.constraints.terms.Terms); None if its `answers` or `bars`
         tell, or if it is to be checked at every tree."""
         return None
 
-    def compared(self, given) -> tuple[str, ...]:
+    def compared(self, given: Constraint) -> tuple[str, ...]:
         """The texts of the groups of rows that it compares (odtc.problem.constraints.groups)."""
         return ()
 
@@ -112,7 +125,7 @@ class OnPredictions(Protocol):
     odtc.problem.constraints.on_predictions."""
 
     @abstractmethod
-    def answers(self, encoded, given) -> list:
+    def answers(self, encoded: Encoded, given: Constraint) -> list[Any]:
         """[(coef float64 (rows, classes), upper)]: Σ coef_ik [row i is predicted k] ≤ upper."""
         ...
 
@@ -121,7 +134,7 @@ class CountsTests(Protocol):
     """A kind that counts which tests occur, and forbids nothing once it is settled which do."""
 
     @abstractmethod
-    def groups(self, encoded) -> np.ndarray:
+    def groups(self, encoded: Encoded) -> np.ndarray:
         """int (tests,), from 0: what it counts that each test is of."""
         ...
 
@@ -130,7 +143,7 @@ class BarsPaths(Protocol):
     """A kind that says no more than which tests the root may not have, and which may not follow upon others."""
 
     @abstractmethod
-    def bars(self, encoded, given) -> tuple:
+    def bars(self, encoded: Encoded, given: Constraint) -> tuple[Any, ...]:
         """(root, once, below), bool (tests,) each: tests that the root may not have, and `below` those that no node may
         have below one with a test of `once`."""
         ...
@@ -140,7 +153,7 @@ class Repairs(Protocol):
     """A kind that can repair a tree."""
 
     @abstractmethod
-    def mend(self, encoded, given, heap):
+    def mend(self, encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
         """A HeapTree that satisfies it, made of one that does not."""
         ...
 

@@ -9,6 +9,7 @@ from odtc.base.registry import did_you_mean
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError
+from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import ASKING, Constraint, asking
 from odtc.problem.problem import Problem
@@ -99,7 +100,7 @@ def of_label(problem: Problem, model: Model) -> np.ndarray:
     return feature
 
 
-def bar(problem: Problem, model: Model, m, name: str, labels: np.ndarray) -> None:
+def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.ndarray) -> None:
     """Σ_f b_1f ≤ 0 over these labels: the root does not ask them."""
     m.add(m.rows(name, upper=0)[()], asking(problem, model)[1, np.flatnonzero(labels)])
 
@@ -108,7 +109,7 @@ def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree
     """The tree with another test at the root, of those that are allowed (bool (tests,)) the one that costs least, or
     of one leaf if that does not cost more."""
 
-    def rooted(test):
+    def rooted(test: int) -> HeapTree:
         return settle(np.append([-1, test], heap.test[2:]).astype(np.int32), encoded, None, heap.beyond)
 
     return min(map(rooted, [-1, *np.flatnonzero(allowed)]), key=lambda tree: tree.loss(encoded))

@@ -6,11 +6,15 @@ predict.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis, Block
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes
 from odtc.trees.heap_tree import HeapTree, settle
@@ -18,7 +22,7 @@ from odtc.trees.heap_tree import HeapTree, settle
 NEEDS: Needs = ((Need(Role.PREDICTED, "leaves"),),)
 
 
-def early(given) -> bool:
+def early(given: Constraint) -> bool:
     """A leaf of the last level may be forbidden, and the node above it be allowed to predict."""
     return True
 
@@ -35,12 +39,12 @@ def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
     return np.bincount(of, measure, len(at))
 
 
-def ends(problem: Problem, model) -> Block:
+def ends(problem: Problem, model: Model) -> Block:
     """The columns [row, node, class]."""
     return columns(problem, model, Role.PREDICTED, "leaves")
 
 
-def predicting(problem: Problem, model, m, k: int, suffix: str) -> Block:
+def predicting(problem: Problem, model: Model, m: ModelBuilder, k: int, suffix: str) -> Block:
     """Own columns u_t, 1 if a row ends in t and is predicted class k: z_itk ≤ u_t for each row i."""
     z = ends(problem, model)
     t, n = nodes(z), z.axes[0].size
@@ -52,7 +56,7 @@ def predicting(problem: Problem, model, m, k: int, suffix: str) -> Block:
     return u
 
 
-def predicts(problem: Problem, model, k: int, point: dict) -> dict[str, np.ndarray]:
+def predicts(problem: Problem, model: Model, k: int, point: dict[str, Any]) -> dict[str, np.ndarray]:
     """The columns of `predicting` at a point of the formulation's."""
     return {"predicts": point[ends(problem, model).name][:, :, k].max(axis=0)}
 

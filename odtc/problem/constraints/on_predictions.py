@@ -16,11 +16,14 @@ If it says in which leaf a row ends (z_it), and what the leaf predicts (c_tk), t
 For whole z and c the least v is the product, so these columns need not be integer; but labels must be.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +35,9 @@ from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes, route_of
 from odtc.trees.heap_tree import HeapTree, settle
+
+if TYPE_CHECKING:
+    from odtc.problem.constraints.constraint import Constraint
 
 WHOLE = 2**53  # up to here float64 holds every whole number
 LARGEST = (
@@ -85,7 +91,7 @@ class Line:
         return float(self.coef[np.arange(len(predicted)), predicted].sum())
 
 
-def lines(encoded: Encoded, given) -> list[Line]:
+def lines(encoded: Encoded, given: Constraint) -> list[Line]:
     """The lines of a constraint whose kind has `answers`; [] of another."""
     if not given.module.can(OnPredictions):
         return []
@@ -97,17 +103,17 @@ def lines_of(problem: Problem) -> list[Line]:
     return [line for given in problem.constraints for line in lines(problem.encoded, given)]
 
 
-def knows(encoded: Encoded, given) -> Knows:
+def knows(encoded: Encoded, given: Constraint) -> Knows:
     """RIGHT if every line only asks for rows to be right, else CLASS."""
     return Knows.RIGHT if all(line.monotone for line in lines(encoded, given)) else Knows.CLASS
 
 
-def needs(encoded: Encoded, given) -> Needs:
+def needs(encoded: Encoded, given: Constraint) -> Needs:
     """The columns that the lines of this constraint can be written over."""
     return NEEDS if knows(encoded, given) == Knows.RIGHT else PREDICTING
 
 
-def early(given) -> bool:
+def early(given: Constraint) -> bool:
     """A tree that is filled up answers as before."""
     return False
 
@@ -127,7 +133,7 @@ def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
     return heap.label[heap.reach(encoded.X)]
 
 
-def rows(problem: Problem, model: Model, given, m: ModelBuilder, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     """Writes the lines of a constraint over the columns that the model has."""
     mine, line, ends = _written(problem, given), Axis("line", len(lines(problem.encoded, given))), _ends(problem, model)
     if not ends:
@@ -142,7 +148,7 @@ def rows(problem: Problem, model: Model, given, m: ModelBuilder, suffix: str) ->
             m.add(answer[number], block[labels if len(labels) > 1 else labels[0]], coef[:, None])
 
 
-def values(problem: Problem, model: Model, given, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The own columns v at a point of the formulation's."""
     if _ends(problem, model):
         return {}
@@ -151,7 +157,7 @@ def values(problem: Problem, model: Model, given, point) -> dict[str, np.ndarray
     return {"product": (coef @ point[z.name]) * point[c.name].T[klass]}
 
 
-def mend(encoded: Encoded, given, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """The tree with other labels at its leaves: one label after another is changed, the one that costs least for
     what it
     mends, and if that does not do, the best tree of one leaf that keeps the lines; else the tree itself."""
@@ -161,7 +167,7 @@ def mend(encoded: Encoded, given, heap: HeapTree) -> HeapTree:
     sums = np.stack([_summed(of, line.coef) for line in mine])  # (lines, leaves, classes)
     loss, upper, at = _summed(of, encoded.loss), np.array([line.upper for line in mine]), np.arange(len(leaf))
 
-    def excess(total):
+    def excess(total: np.ndarray) -> Any:
         return np.maximum(
             total - (upper + 1e-9 * np.maximum(1, np.abs(upper))).reshape(-1, *[1] * (total.ndim - 1)), 0
         ).sum(axis=0)
@@ -212,7 +218,7 @@ def _ends(problem: Problem, model: Model) -> list[tuple[Block, np.ndarray | None
     return [(block, t) for block, t in ((flow, last), (sink, out)) if len(t)]
 
 
-def _written(problem: Problem, given) -> list[Line]:
+def _written(problem: Problem, given: Constraint) -> list[Line]:
     """The lines of a constraint as rows of a file, divided by powers of 2 so that no coefficient is large."""
     mine = lines(problem.encoded, given)
     scales = [2.0 ** max(0, math.ceil(math.log2(max(1.0, np.abs(line.coef).max() / LARGEST)))) for line in mine]

@@ -10,6 +10,7 @@ the rows of g that count and w_ig that of row i, for both orders of g and h
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -148,6 +149,6 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
     return found
 
 
-def _mass(encoded: Encoded, of, k: int, which: bool | None) -> np.ndarray:
+def _mass(encoded: Encoded, of: Any, k: int, which: bool | None) -> np.ndarray:
     """float64 (rows, groups): the weights of the rows that count."""
     return of.weight if which is None else of.weight * ((encoded.y == k) == which)[:, None]

@@ -127,7 +127,7 @@ def nested(encoded: Encoded) -> np.ndarray:
 def accepting(problem: Problem, checked: list[Constraint]) -> Callable[[np.ndarray, np.ndarray], bool]:
     """Whether a tree, as heaps of tests and labels, keeps these constraints."""
 
-    def accepts(test, label):
+    def accepts(test: np.ndarray, label: np.ndarray) -> bool:
         heap = settle(test, problem.encoded, label)
         return all(given.holds(given.module.value(problem.encoded, given, heap)) for given in checked)
 

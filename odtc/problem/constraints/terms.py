@@ -10,6 +10,7 @@ checked     none of these: the constraint is relaxed, and every tree that the se
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,12 +37,12 @@ class Terms:
         Whether none of these is enough, so that every tree is checked.
     """
 
-    lines: tuple = ()
+    lines: tuple[Any, ...] = ()
     nodes: int | None = None
-    leaves: tuple = ()
-    measures: tuple = ()
+    leaves: tuple[Any, ...] = ()
+    measures: tuple[Any, ...] = ()
     levels: Callable[[int], np.ndarray] | None = None
     below: np.ndarray | None = None
-    groups: tuple | None = None
-    apart: tuple = ()
+    groups: tuple[Any, ...] | None = None
+    apart: tuple[Any, ...] = ()
     checked: bool = False

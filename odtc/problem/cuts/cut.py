@@ -8,11 +8,11 @@ constraint (odtc.problem.constraints.constraint) they are refused: the optimum t
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from odtc.base.contract import Contract
+from odtc.base.contract import Contract, Member
 from odtc.base.registry import Registry
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
@@ -32,13 +32,13 @@ class CutFamily(Protocol):
 
     NAME: str
     SUMMARY: str  # for `odtc list cuts`
-    NEEDS: tuple  # alternatives, each a tuple of odtc.problem.roles.Need: the columns that its rows are over
+    NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.roles.Need: the columns that its rows are over
     VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
     SEPARATES: bool = False  # whether it can also give the rows that a point violates
     HINT: str = ""  # what to do if the model has not these columns
 
     @abstractmethod
-    def rows(self, problem: Problem, model: Model, point: dict | None) -> "tuple[CutRows, ...]":
+    def rows(self, problem: Problem, model: Model, point: dict[str, Any] | None) -> "tuple[CutRows, ...]":
         """The rows to append: its static choice if `point` is None, else those that this point, {block: values},
         violates."""
         ...
@@ -74,7 +74,7 @@ class CutRows:
 
     name: str
     axes: tuple[Axis, ...]
-    entries: tuple[tuple[tuple, Cells, np.ndarray | float], ...]
+    entries: tuple[tuple[tuple[Any, ...], Cells, np.ndarray | float], ...]
     upper: np.ndarray | float = np.inf
     lower: np.ndarray | float = -np.inf
 
@@ -86,7 +86,7 @@ def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
     return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
 
 
-def family(word: str) -> tuple[object, int]:
+def family(word: str) -> tuple[Member, int]:
     """(module, rounds) of a family as `--cuts` names it: "paper4" (0: its static rows) or "paper4:rounds=10".
     Raises ChoiceError for one that is unknown, or that cannot separate."""
     name, colon, rest = (part.strip() for part in word.partition(":"))

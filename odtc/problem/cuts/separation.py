@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,12 @@ from odtc.problem.roles import fresh_name
 SLACK = 1e-6  # a row with more room than this at the last point does not hold the bound
 
 
-def separate_rows(model: Model, words: tuple[str, ...], solve: Callable[[Model], Solution], tell=None) -> Model:
+def separate_rows(
+    model: Model,
+    words: tuple[str, ...],
+    solve: Callable[[Model], Solution],
+    tell: Callable[[Round], None] | None = None,
+) -> Model:
     """The model with the rows that these families ("paper4:rounds=10") separate, one block for each behind
     its own rows, and no column renumbered. `solve` solves a relaxation, `tell` takes each Round."""
     base, began, owner = model, time.monotonic(), []
@@ -73,7 +79,7 @@ def separate_rows(model: Model, words: tuple[str, ...], solve: Callable[[Model],
     return replace(base, cuts=(*base.cuts, *(word for word in words if word not in base.cuts)))
 
 
-def rows_of(model: Model, first: int, end: int):
+def rows_of(model: Model, first: int, end: int) -> Any:
     """The matrix of the blocks of rows first .. end, a csr_array of shape (rows, columns)."""
     parts = [part for _, _, part in model.row_chunks(blocks=model.rows[first:end])]
     import scipy.sparse as sp
@@ -81,7 +87,7 @@ def rows_of(model: Model, first: int, end: int):
     return sp.vstack(parts, format="csr") if parts else sp.csr_array((0, model.n_cols))
 
 
-def append(model: Model, word: str, name: str, A, lower, upper) -> Model:
+def append(model: Model, word: str, name: str, A: Any, lower: np.ndarray, upper: np.ndarray) -> Model:
     """The model with the rows of a csr_array behind its own, as separated rows of the family `word`."""
     A = A.tocoo()
     owners = np.searchsorted([block.stop for block in model.columns], A.col, side="right")

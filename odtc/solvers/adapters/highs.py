@@ -5,7 +5,9 @@ HiGHS documentation, "Options" and "Callbacks"; what it does with starts and lim
 
 import re
 import time
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +48,7 @@ def version() -> str | None:
         return None
 
 
-def run(job: Job, emit, cancelled) -> Outcome:
+def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) -> Outcome:
     """Solves the job in this thread's process; `emit` and `cancelled` as in odtc.solvers.solve."""
     import highspy
 
@@ -93,12 +95,12 @@ def run(job: Job, emit, cancelled) -> Outcome:
 
     began, verdict = time.monotonic(), ["none"]
 
-    def on_log(event):
+    def on_log(event: Any) -> None:
         if "MIP start solution is" in event.message:
             verdict[0] = "accepted" if "is feasible" in event.message else "rejected"
         emit(Log(event.message))
 
-    def on_progress(event):
+    def on_progress(event: Any) -> None:
         out = event.data_out
         emit(
             Progress(

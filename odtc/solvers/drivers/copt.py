@@ -1,5 +1,7 @@
 """COPT through coptpy; status codes: COPT reference manual, "Solution status"."""
 
+from typing import Any
+
 STATUS = {
     1: "optimal",
     2: "infeasible",
@@ -10,7 +12,7 @@ STATUS = {
 }
 
 
-def solve(job):
+def solve(job: Any) -> Any:
     import coptpy
 
     model = coptpy.Envr().createModel("model")

@@ -1,6 +1,7 @@
 """CPLEX through its Python package; status codes: CPLEX callable library, "Solution status codes"."""
 
 import sys
+from typing import Any
 
 STATUS = {
     1: "optimal",
@@ -21,7 +22,7 @@ STATUS = {
 }
 
 
-def solve(job):
+def solve(job: Any) -> Any:
     import cplex
 
     model = cplex.Cplex()

@@ -1,5 +1,7 @@
 """Gurobi through gurobipy; status codes: Gurobi reference manual, "Optimization status codes"."""
 
+from typing import Any
+
 STATUS = {
     2: "optimal",
     3: "infeasible",
@@ -10,7 +12,7 @@ STATUS = {
 }
 
 
-def solve(job):
+def solve(job: Any) -> Any:
     import gurobipy
 
     model = gurobipy.read(job.model)

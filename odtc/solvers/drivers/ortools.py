@@ -3,8 +3,10 @@
 SCIP's plain search is of one thread, so --threads has no effect.
 """
 
+from typing import Any
 
-def solve(job):
+
+def solve(job: Any) -> Any:
     from ortools.linear_solver.python import model_builder
 
     model = model_builder.Model()

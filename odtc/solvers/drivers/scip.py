@@ -3,9 +3,10 @@
 import ctypes
 import glob
 import os
+from typing import Any
 
 
-def shell(arguments) -> int:
+def shell(arguments: Any) -> int:
     import pyscipopt
 
     folder = os.path.dirname(os.path.dirname(pyscipopt.__file__))

@@ -6,11 +6,12 @@ signal is kept from it and becomes a request to stop.
 """
 
 import threading
+from typing import Any
 
 from odtc.base import system
 
 
-def solve(job):
+def solve(job: Any) -> Any:
     system.block_interrupt()  # also in the threads that it makes, from its import on
     import xpress
 

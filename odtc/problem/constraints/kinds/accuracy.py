@@ -5,6 +5,7 @@ By weight, as errors are counted; what an error costs does not matter.
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_shares
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
@@ -28,21 +29,21 @@ OPS = (">=",)
 SUBJECT = Subject.RIGHT
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     expect_no_arguments(given)
     return share(given)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(encoded.weight[predicted(encoded, heap) == encoded.y].sum() / encoded.weight.sum())
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
     return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_shares(NAME, OPS[0])
 
 

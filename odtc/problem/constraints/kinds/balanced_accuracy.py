@@ -4,6 +4,7 @@ from math import lcm
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_shares
 from odtc.problem.constraints.constraint import Constraint, expect_no_arguments
 from odtc.problem.constraints.kind import Subject
@@ -28,18 +29,18 @@ SUBJECT = Subject.RIGHT
 MOST_SCALE = 1e9  # weights of classes with a smaller common multiple give whole coefficients
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     expect_no_arguments(given)
     return share(given)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     total = _totals(encoded)
     right = np.bincount(encoded.y, encoded.weight * (predicted(encoded, heap) == encoded.y), len(total))
     return float((right[total > 0] / total[total > 0]).mean())
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     total = _totals(encoded)
     heavy = total[total > 0]
     scale = float(lcm(*map(int, heavy))) if (heavy == np.rint(heavy)).all() else np.inf
@@ -49,12 +50,12 @@ def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     return [(-(encoded.weight * each[encoded.y])[:, None] * right, -given.limit * scale * len(heavy))]
 
 
-def _totals(encoded) -> np.ndarray:
+def _totals(encoded: Encoded) -> np.ndarray:
     """float64 (classes,): the weight of the rows of each class."""
     return np.bincount(encoded.y, encoded.weight, len(encoded.classes))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_shares(NAME, OPS[0])
 
 

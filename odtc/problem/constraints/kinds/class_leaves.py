@@ -5,7 +5,10 @@ z_itc says whether row i ends in t and is predicted c, u_t whether any row does.
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -19,6 +22,7 @@ from odtc.problem.constraints.on_leaves import (  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.rates import klass, rarest
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "class_leaves"
@@ -28,7 +32,7 @@ SUBJECT = Subject.LEAVES
 KNOWS = Knows.LEAF
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     if len(given.args) != 1:
         raise ChoiceError(
             f"expected {NAME}[CLASS] <= N, one of {', '.join(encoded.classes)}, got {str(given)!r}; write for example "
@@ -40,20 +44,20 @@ def read(encoded, given: Constraint) -> Constraint:
     return given
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float((leaves_of(encoded, heap)[1] == klass(encoded, given.args[0])).sum())
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     u = predicting(problem, model, m, klass(problem.encoded, given.args[0]), suffix)
     m.add(m.rows(f"predicted{suffix}", upper=given.bound)[()], u.all())
 
 
-def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return predicts(problem, model, klass(problem.encoded, given.args[0]), point)
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With other labels at the leaves of the class that lose least by it."""
     k = klass(encoded, given.args[0])
     while (over := value(encoded, given, heap) - given.bound) > 0 and len(encoded.classes) > 1:
@@ -67,14 +71,14 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return heap
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(leaves=((klass(encoded, given.args[0]), int(given.bound)),))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{name}] <= {most}" for name in encoded.classes for most in range(3)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     k = encoded.classes.index(given.args[0])
     return Judge(leaves=lambda counts: counts[k] <= given.bound)

@@ -4,8 +4,11 @@ Costs are those of --cost and --class-weight, 1 for every error without them. Wi
 objective, this is a limit beside it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import SLACK, Constraint, expect_no_arguments
@@ -29,30 +32,30 @@ OPS = ("<=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     expect_no_arguments(given)
     if given.bound < 0:
         raise ChoiceError(f"expected a cost of 0 or more, got {str(given)!r}")
     return given
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float((encoded.weight * encoded.cost[encoded.y, predicted(encoded, heap)]).sum())
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     return [(encoded.loss, given.bound + SLACK * max(1.0, given.bound))]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME} <= {bound}" for bound in range(7)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     data, price = encoded.dataset, encoded.cost.tolist()
     truth, weight = data.y.tolist(), data.weight.tolist()
 
-    def holds(predicted) -> bool:
+    def holds(predicted: Sequence[int]) -> bool:
         return sum(w * price[t][p] for w, t, p in zip(weight, truth, predicted)) <= given.bound + 1e-9
 
     return Judge(predictions=holds)

@@ -5,6 +5,9 @@ The root is at depth 0, its children are at depth 1.
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint, asking
 from odtc.problem.constraints.kind import Subject
@@ -19,6 +22,7 @@ from odtc.problem.constraints.on_features import (  # noqa: F401
 )
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 
 NAME = "deepest"
@@ -28,7 +32,7 @@ SUBJECT = Subject.DEPTHS
 KNOWS = Knows.TESTS
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return depth_bound(encoded, given)
 
 
@@ -36,11 +40,11 @@ def early(given: Constraint) -> bool:
     return True
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(max(depths(encoded, given, heap), default=0))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     t = problem.topology.branch_nodes
     deep = t[np.log2(t).astype(int) > given.bound][:, None]
     labels = np.flatnonzero(np.isin(of_label(problem, model), named(problem.encoded, given, 1)))
@@ -48,7 +52,7 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
         m.add(m.rows(f"deep{suffix}", upper=0)[()], asking(problem, model)[deep, labels])
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the nodes that test it too deep, and what is below them."""
     t = np.arange(len(heap.test))
     deep = np.log2(np.maximum(t, 1)).astype(int) > given.bound
@@ -56,17 +60,17 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return settle(np.where(wrong, -1, heap.test), encoded, None, heap.beyond)
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     mine = of_columns(encoded, named(encoded, given, 1))
     return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] > given.bound, ~mine, True))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name}] <= {depth}" for feature in encoded.features for depth in range(3)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
-    def allowed(test, above) -> bool:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
+    def allowed(test: int, above: tuple[int, ...]) -> bool:
         return feature_name(encoded, test) != given.args[0] or len(above) <= given.bound
 
     return Judge(allowed=allowed)

@@ -6,6 +6,7 @@ is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEV
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_groups
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values
@@ -21,7 +22,7 @@ SUBJECT = Subject.PREDICTIONS
 AMONG = (True, False)  # rows of the positive class, and of the others
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_groups(encoded, NAME)
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -31,17 +32,17 @@ OPS = (">=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     said = encoded.weight * (predicted(encoded, heap) == klass(encoded, given.args[0]))
     mine = of_class(encoded, given.args[0])
     return float(2 * said[mine].sum() / (said.sum() + encoded.weight[mine].sum()))
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = of_class(encoded, given.args[0])
     part = Fraction(given.bound).limit_denominator(10_000)
     a, b = float(part.numerator), float(part.denominator)
@@ -50,7 +51,7 @@ def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     return [(counting(encoded, coef, klass(encoded, given.args[0])), -a * float(encoded.weight[mine].sum()) + slack)]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_classes(encoded, NAME, OPS[0])
 
 

@@ -3,6 +3,7 @@ r W_c."""
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -26,20 +27,20 @@ OPS = ("<=",)
 SUBJECT = Subject.RIGHT
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return part(encoded, of_class(encoded, given.args[0]), predicted(encoded, heap) != klass(encoded, given.args[0]))
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = encoded.weight * of_class(encoded, given.args[0])
     return [(counting(encoded, -mine, klass(encoded, given.args[0])), (given.limit - 1) * mine.sum())]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_classes(encoded, NAME, OPS[0])
 
 

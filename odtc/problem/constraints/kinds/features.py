@@ -5,12 +5,16 @@ Of tests of two columns that part the rows alike, the encoding keeps one, and th
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, of_label, single  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "features"
@@ -20,12 +24,12 @@ SUBJECT = Subject.FEATURES
 KNOWS = Knows.TESTS
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     single(encoded, given)
     return count_bound(given, 0, "columns of the data")
 
 
-def groups(encoded) -> np.ndarray:
+def groups(encoded: Encoded) -> np.ndarray:
     return np.unique([test.features[0] for test in encoded.tests], return_inverse=True)[1]
 
 
@@ -33,19 +37,19 @@ def early(given: Constraint) -> bool:
     return given.bound < 1
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(len(set(asked(encoded, heap).tolist()) - {-1}))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     cap_distinct(problem, model, m, suffix, _group(problem, model), given.bound)
 
 
-def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return held(problem, model, point, _group(problem, model), given.bound)
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the column that is missed least, and what its tests lead to, one after another."""
     while value(encoded, given, heap) > given.bound:
         of = asked(encoded, heap)
@@ -53,18 +57,18 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return heap
 
 
-def _group(problem, model) -> np.ndarray:
+def _group(problem: Problem, model: Model) -> np.ndarray:
     """The number, from 0, of the column of the data that each test, or each scale, is of."""
     return np.unique(of_label(problem, model), return_inverse=True)[1]
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(groups=(groups(encoded), int(given.bound)))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME)
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     return Judge(counts=lambda n, tests: len({feature_name(encoded, test) for test in tests}) <= given.bound)

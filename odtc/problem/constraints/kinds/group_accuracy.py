@@ -6,6 +6,7 @@ w_ig is the weight of what row i stands for of group g, W_g the sum of these. Ho
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import BOUNDS, group_texts, judged_rate
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import groups as groups_of
@@ -35,24 +36,24 @@ def compared(given: Constraint) -> tuple[str, ...]:
     return (given.keyed("group")[0],)
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     groups_of(encoded, given.keyed("group")[0])
     return share(given)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     mass = groups_of(encoded, given.keyed("group")[0]).weight
     right = predicted(encoded, heap) == encoded.y
     return float((right @ mass / mass.sum(axis=0)).min())
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mass = groups_of(encoded, given.keyed("group")[0]).weight
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
     return [(-one[:, None] * right, -given.limit * float(one.sum())) for one in mass.T]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[group={text}] >= {bound}" for text in group_texts(encoded) for bound in BOUNDS]
 
 

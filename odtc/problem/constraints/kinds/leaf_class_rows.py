@@ -8,7 +8,10 @@ data are counted, whatever they weigh.
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -25,6 +28,7 @@ from odtc.problem.constraints.on_leaves import (  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.rates import klass, of_class, rarest
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, nodes
 from odtc.trees.heap_tree import HeapTree
 
@@ -35,7 +39,7 @@ SUBJECT = Subject.LEAVES
 KNOWS = Knows.LEAF
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     if len(given.args) != 1:
         raise ChoiceError(
             f"expected {NAME}[CLASS] >= N, one of {', '.join(encoded.classes)}, got {str(given)!r}; write for example "
@@ -49,13 +53,13 @@ def read(encoded, given: Constraint) -> Constraint:
     return given
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     labels = leaves_of(encoded, heap)[1]
     found = held(encoded, heap, _measure(encoded, given))[labels == klass(encoded, given.args[0])]
     return float(found.min()) if len(found) else float(_measure(encoded, given).sum())
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     encoded, z = problem.encoded, ends(problem, model)
     k, t = klass(encoded, given.args[0]), nodes(z)
     u = predicting(problem, model, m, k, suffix)
@@ -66,30 +70,30 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
         m.add(fill[t], u[t], -given.bound)
 
 
-def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return predicts(problem, model, klass(problem.encoded, given.args[0]), point)
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With other labels at leaves that hold fewer."""
     k, measure = klass(encoded, given.args[0]), _measure(encoded, given)
     return relabelled(encoded, heap, lambda label, rows: label != k or measure[rows].sum() >= given.bound)
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     least = np.where(np.arange(len(encoded.classes)) == klass(encoded, given.args[0]), given.bound, -np.inf)
     return Terms(measures=((_measure(encoded, given), least),))
 
 
-def _measure(encoded, given: Constraint) -> np.ndarray:
+def _measure(encoded: Encoded, given: Constraint) -> np.ndarray:
     """int64 (rows,): the rows of the data of the class."""
     return (encoded.copies * of_class(encoded, given.args[0])).astype(np.int64)
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{name}] >= {least}" for name in encoded.classes for least in range(5)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     truth, k = encoded.dataset.y.tolist(), encoded.classes.index(given.args[0])
     return Judge(leaf=lambda label, rows: label != k or sum(truth[row] == k for row in rows) >= given.bound)

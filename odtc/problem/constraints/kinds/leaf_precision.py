@@ -6,12 +6,17 @@ z_itc says whether row i ends in t and is predicted c. Without a class it holds 
 as that. For r = a / b with small whole numbers the rows are written with a and b.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import BOUNDS, Judge
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -20,6 +25,7 @@ from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.rates import klass, lacking, share
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.problem.roles import node_axis, nodes
 from odtc.trees.heap_tree import HeapTree
 
@@ -31,7 +37,7 @@ KNOWS = Knows.LEAF
 LEAST = 1e-9  # of the weight of a leaf: sums of weights are rounded
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     if len(given.args) > 1:
         example = replace(given, args=given.args[:1])
         raise ChoiceError(f"expected one class or none in {str(given)!r}; write for example {str(example)!r}")
@@ -39,7 +45,7 @@ def read(encoded, given: Constraint) -> Constraint:
     return share(given)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     labels, shares = leaves_of(encoded, heap)[1], [1.0]
     weight = held(encoded, heap, encoded.weight)
     for k in _classes(encoded, given):
@@ -49,7 +55,7 @@ def value(encoded, given: Constraint, heap: HeapTree) -> float:
     return float(min(shares))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     encoded, z = problem.encoded, ends(problem, model)
     t, classes = nodes(z), _classes(encoded, given)
     pure = m.rows(f"pure{suffix}", Axis("named", len(classes)), node_axis(t), upper=0)
@@ -59,11 +65,11 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
         m.add(pure[place, t], z[i, t, k], lacks[i])
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With other labels at leaves that are less pure."""
     named = _classes(encoded, given)
 
-    def may(label, rows):
+    def may(label: int, rows: Any) -> Any:
         weight = encoded.weight[rows]
         own = weight[encoded.y[rows] == label].sum()
         return label not in named or own >= given.limit * weight.sum() - LEAST * weight.sum()
@@ -71,7 +77,7 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return relabelled(encoded, heap, may)
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     found = []
     for k in _classes(encoded, given):
         measure = whole(-encoded.weight * lacking(given, encoded.y == k))[0]
@@ -79,19 +85,19 @@ def terms(encoded, given: Constraint) -> Terms:
     return Terms(measures=tuple(found))
 
 
-def _classes(encoded, given: Constraint) -> list[int]:
+def _classes(encoded: Encoded, given: Constraint) -> list[int]:
     return [klass(encoded, name) for name in given.args] or list(range(len(encoded.classes)))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}{name} >= {bound}" for name in ["", *(f"[{c}]" for c in encoded.classes)] for bound in BOUNDS]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     data = encoded.dataset
     truth, weight, named = data.y.tolist(), data.weight.tolist(), [encoded.classes.index(name) for name in given.args]
 
-    def leaf(label, rows) -> bool:
+    def leaf(label: int, rows: Sequence[int]) -> bool:
         own = sum(weight[row] for row in rows if truth[row] == label)
         return bool(named and label not in named) or own >= (given.bound - 1e-9) * sum(weight[row] for row in rows)
 

@@ -7,15 +7,21 @@ these apart), u_t whether any row does: for whole z it is 1 then and may be 0 el
 integer. A leaf that no row reaches counts as none. Rows of the data are counted, whatever they weigh.
 """
 
+from typing import Any
+
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, Block, Cells
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge
 from odtc.problem.constraints.constraint import Constraint, count_bound
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, node_axis, nodes, route_of
 from odtc.trees.heap_tree import HeapTree, with_min_leaf_rows
 
@@ -27,7 +33,7 @@ KNOWS = Knows.LEAF
 NEEDS = ((Need(Role.ROUTE),), (Need(Role.PREDICTED, "leaves"),))
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     if given.bound > (rows := int(encoded.copies.sum())):
         raise ChoiceError(
             f"expected at most the {rows} rows of the data in {str(given)!r}: no tree has so many in a leaf"
@@ -39,11 +45,11 @@ def early(given: Constraint) -> bool:
     return given.bound > 1
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(heap.fewest_rows(encoded))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     z, t = _ends(problem, model), nodes(_ends(problem, model))
     copies = np.bincount(route_of(problem), problem.encoded.copies)
     i, row, node = np.arange(len(copies))[:, None], Axis("row", len(copies)), node_axis(t)
@@ -59,7 +65,7 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
         m.add(fill[t], used[t], -given.bound)
 
 
-def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     if columns(problem, model, Role.USED) is not None:
         return {}
     z = _ends(problem, model)
@@ -67,18 +73,18 @@ def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
     return {"used": (ends if ends.ndim == 2 else ends.max(axis=2)).max(axis=0)}
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the branch nodes that have a leaf of fewer rows, from the bottom up."""
     return with_min_leaf_rows(heap, encoded, int(given.bound))
 
 
-def _ends(problem, model):
+def _ends(problem: Problem, model: Model) -> Any:
     """The columns that say where each row ends."""
     route = columns(problem, model, Role.ROUTE)
     return route if route is not None else columns(problem, model, Role.PREDICTED, "leaves")
 
 
-def _add(m, cells, z, i, t, coef) -> None:
+def _add(m: ModelBuilder, cells: Cells, z: Block, i: np.ndarray, t: np.ndarray, coef: np.ndarray) -> None:
     """coef · z in these rows, over all classes if z has them."""
     if len(z.axes) == 2:
         m.add(cells, z[i, t], coef)
@@ -87,15 +93,15 @@ def _add(m, cells, z, i, t, coef) -> None:
             m.add(cells, z[i, t, k], coef)
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     least = np.full(len(encoded.classes), given.bound)
     return Terms(measures=((encoded.copies, least),)) if given.bound > 1 else Terms()
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     rows = int(encoded.copies.sum())
     return [f"{NAME} >= {least}" for most in (rows, rows // 2, rows // 3) for least in range(most + 1)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     return Judge(least_rows=int(given.bound))

@@ -1,10 +1,14 @@
 """At most N leaves, so at most N - 1 branch nodes: Σ_{t,f} b_tf ≤ N - 1."""
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, tried_counts
 from odtc.problem.constraints.constraint import BRANCHING, Constraint, cap_branch_nodes, count_bound, with_at_most
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "leaves"
@@ -15,7 +19,7 @@ KNOWS = Knows.TESTS
 NEEDS = BRANCHING
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return count_bound(given, 1, "leaves")
 
 
@@ -23,25 +27,25 @@ def early(given: Constraint) -> bool:
     return True
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(heap.n_branch_nodes + 1)
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     cap_branch_nodes(problem, model, m, f"branches{suffix}", given.bound - 1)
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return with_at_most(encoded, heap, given.bound - 1)
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(nodes=int(given.bound) - 1)
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME, 1)
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     return Judge(counts=lambda n, tests: n + 1 <= given.bound)

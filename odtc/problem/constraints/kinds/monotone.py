@@ -7,8 +7,11 @@ has it says nothing (whether trees rise there depends on all pairs of leaves who
 out what no row needs). If it is to hold for other inputs, too, add them as rows of weight 0 (--weights).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.by_definition import Judge
@@ -39,7 +42,7 @@ OPS = ()
 SUBJECT = Subject.PREDICTIONS
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     if len(given.args) != 2 or not given.args[1].startswith("positive="):
         raise ChoiceError(f"expected {NAME}[FEATURE,positive=CLASS], got {str(given)!r}")
     klass(encoded, _positive(given))
@@ -59,13 +62,13 @@ def read(encoded, given: Constraint) -> Constraint:
     return given
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     low, high = _neighbours(encoded, given).T
     said = predicted(encoded, heap) == klass(encoded, _positive(given))
     return float((said[low] & ~said[high]).sum())
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     k, unit = klass(encoded, _positive(given)), np.eye(encoded.n_rows)
     return [(counting(encoded, unit[low] - unit[high], k), 0.0) for low, high in _neighbours(encoded, given)]
 
@@ -74,7 +77,7 @@ def _positive(given: Constraint) -> str:
     return given.args[1].partition("=")[2].strip()
 
 
-def _neighbours(encoded, given: Constraint) -> np.ndarray:
+def _neighbours(encoded: Encoded, given: Constraint) -> np.ndarray:
     """int64 (pairs, 2): the encoded rows, one of each kind, that follow upon each other in this column."""
     feature = feature_of(encoded, given, given.args[0])
     own = np.array(
@@ -93,21 +96,21 @@ def _neighbours(encoded, given: Constraint) -> np.ndarray:
     return np.stack([row[:-1][follows], row[1:][follows]], axis=1)
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     """There is a line for each two neighbours: too many for multipliers."""
     return Terms(checked=True)
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name},positive={klass}]" for feature in encoded.features for klass in encoded.classes]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     data, klass = encoded.dataset, encoded.classes.index(given.args[1].partition("=")[2])
     place = [feature.name for feature in data.features].index(given.args[0])
     numbers, others = data.X[:, place].tolist(), np.delete(data.X, place, axis=1).tolist()
 
-    def rises(predicted) -> bool:
+    def rises(predicted: Sequence[int]) -> bool:
         told = list(zip(numbers, others, predicted))
         return not any(
             low < high and alike == other and one == klass != two

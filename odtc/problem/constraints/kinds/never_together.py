@@ -4,9 +4,13 @@ Of tests of two columns that part the rows alike, the encoding keeps one, and th
 """
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, least_missed
 from odtc.problem.constraints.constraint import held as held_columns
@@ -14,6 +18,7 @@ from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, of_columns, of_label, two_columns  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "never_together"
@@ -23,7 +28,7 @@ SUBJECT = Subject.FEATURES
 KNOWS = Knows.TESTS
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     two_columns(encoded, given)
     return given
 
@@ -32,22 +37,22 @@ def early(given: Constraint) -> bool:
     return False
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(max(0, len(_asked(encoded, given, heap)) - 1))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     group = _group(problem, model, given)
     if group.max(initial=-1) > 0:
         cap_distinct(problem, model, m, suffix, group, 1)
 
 
-def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     group = _group(problem, model, given)
     return held_columns(problem, model, point, group, 1) if group.max(initial=-1) > 0 else {}
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the column of these that is missed least, and what its tests lead to, one after another."""
     while len(mine := _asked(encoded, given, heap)) > 1:
         of = asked(encoded, heap)
@@ -55,31 +60,31 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return heap
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     sides = [of_columns(encoded, [feature]) for feature in two_columns(encoded, given)]
     return Terms(apart=tuple(combinations([side for side in sides if side.any()], 2)))
 
 
-def _asked(encoded, given: Constraint, heap: HeapTree) -> list[int]:
+def _asked(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
     """Those of these columns that the tree tests."""
     return [feature for feature in two_columns(encoded, given) if feature in asked(encoded, heap)]
 
 
-def _group(problem, model, given: Constraint) -> np.ndarray:
+def _group(problem: Problem, model: Model, given: Constraint) -> np.ndarray:
     """int64 (tests,) or (scales,): the number, from 0, of the column of each; -1 for other columns."""
     of, mine = of_label(problem, model), two_columns(problem.encoded, given)
     there = [feature for feature in mine if (of == feature).any()]
     return np.array([there.index(feature) if feature in there else -1 for feature in of.tolist()], int)
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     names = [feature.name for feature in encoded.features]
     pairs = [*combinations(names, 2), *combinations(names, 3)] or [(names[0], names[0])]
     return [f"{NAME}[{','.join(some)}]" for some in pairs]
 
 
-def judged(encoded, given: Constraint) -> Judge:
-    def counts(n, tests) -> bool:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
+    def counts(n: int, tests: Any) -> bool:
         return len({feature_name(encoded, test) for test in tests} & set(given.args)) <= 1
 
     return Judge(counts=counts)

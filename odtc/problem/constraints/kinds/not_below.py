@@ -5,12 +5,16 @@ For every node s and every ancestor t of s. not_below[f,f] lets no path ask f tw
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint, asking, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, named, of_columns, of_label  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "not_below"
@@ -20,7 +24,7 @@ SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     named(encoded, given, 2)
     return given
 
@@ -29,11 +33,11 @@ def early(given: Constraint) -> bool:
     return given.args[0] == given.args[1]  # else a tree can be filled up with what its nodes ask already
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(len(_wrong(encoded, given, heap)))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     b, label = asking(problem, model), of_label(problem, model)
     low, high = (np.flatnonzero(label == feature) for feature in named(problem.encoded, given, 2))
     pairs = [(s, s >> up) for s in problem.topology.branch_nodes.tolist() for up in range(1, s.bit_length())]
@@ -45,19 +49,19 @@ def rows(problem, model, given: Constraint, m, suffix: str) -> None:
     m.add(below[pair], b[t, high])
 
 
-def bars(encoded, given: Constraint):
+def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     low, high = named(encoded, given, 2)
     return np.zeros(encoded.n_tests, bool), of_columns(encoded, [high]), of_columns(encoded, [low])
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without those of these nodes, and what they lead to, that are missed least, one after another."""
     while wrong := _wrong(encoded, given, heap):
         heap = least_missed(encoded, heap, [[t] for t in wrong])
     return heap
 
 
-def _wrong(encoded, given: Constraint, heap: HeapTree) -> list[int]:
+def _wrong(encoded: Encoded, given: Constraint, heap: HeapTree) -> list[int]:
     """The nodes that ask the first column below one that asks the second."""
     low, high = named(encoded, given, 2)
     feature = asked(encoded, heap)
@@ -68,15 +72,15 @@ def _wrong(encoded, given: Constraint, heap: HeapTree) -> list[int]:
     ]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     names = [feature.name for feature in encoded.features]
     return [f"{NAME}[{low},{high}]" for low in names for high in names]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     low, high = given.args
 
-    def allowed(test, above) -> bool:
+    def allowed(test: int, above: tuple[int, ...]) -> bool:
         return feature_name(encoded, test) != low or high not in (feature_name(encoded, other) for other in above)
 
     return Judge(allowed=allowed)

@@ -6,6 +6,7 @@ row is written with a and b, so that its coefficients are whole if the weights a
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_classes
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
@@ -29,21 +30,21 @@ OPS = (">=",)
 SUBJECT = Subject.RIGHT_OF_TWO
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return one_class(encoded, given, inside=True)
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     said = encoded.weight * (predicted(encoded, heap) == klass(encoded, given.args[0]))
     return float(said[of_class(encoded, given.args[0])].sum() / said.sum()) if said.any() else 1.0
 
 
-def answers(encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
+def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     lacks = lacking(given, of_class(encoded, given.args[0]))
     return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_classes(encoded, NAME, OPS[0])
 
 

@@ -6,6 +6,7 @@ is compared, in both orders. How a group is written: `group=COLUMN`, `COLUMN:LEV
 others, `COLUMN<=NUMBER`; the column may be one that is no feature (--aside).
 """
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.by_definition import judged_rate, tried_groups
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import KNOWS, NEEDS, early, knows, mend, needs, rows, values
@@ -18,7 +19,7 @@ SUBJECT = Subject.PREDICTIONS
 AMONG = (False,)  # rows of the other classes
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_groups(encoded, NAME)
 
 

@@ -5,12 +5,16 @@ from itertools import product
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import NEEDS, asked, bar, named, of_columns, of_label, with_root  # noqa: F401
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "require_root"
@@ -20,7 +24,7 @@ SUBJECT = Subject.PLACES
 KNOWS = Knows.TESTS
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     if not np.isin([test.features[0] for test in encoded.tests], named(encoded, given)).any():
         raise ChoiceError(
             f"expected {str(given)!r} to name a column that can be asked, got only columns without a test in the "
@@ -33,28 +37,28 @@ def early(given: Constraint) -> bool:
     return True
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(asked(encoded, heap)[1] not in [-1, *named(encoded, given)])
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     bar(problem, model, m, f"root{suffix}", ~np.isin(of_label(problem, model), named(problem.encoded, given)))
 
 
-def bars(encoded, given: Constraint):
+def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     none = np.zeros(encoded.n_tests, bool)
     return ~of_columns(encoded, named(encoded, given)), none, none
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """With the best test of these columns at the root."""
     return with_root(encoded, heap, np.isin([test.features[0] for test in encoded.tests], named(encoded, given)))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     names = [feature.name for feature in encoded.features]
     return [f"{NAME}[{name}]" for name in names] + [f"{NAME}[{','.join(pair)}]" for pair in product(names, names)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     return Judge(allowed=lambda test, above: bool(above) or feature_name(encoded, test) in given.args)

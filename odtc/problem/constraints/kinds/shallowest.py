@@ -7,12 +7,16 @@ N + 1, … and every leaf holds a row.
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import depth_bound, depths, named, of_columns
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "shallowest"
@@ -23,7 +27,7 @@ KNOWS = Knows.TESTS
 NEEDS = ()
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return depth_bound(encoded, given)
 
 
@@ -31,25 +35,25 @@ def early(given: Constraint) -> bool:
     return True
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(min(depths(encoded, given, heap), default=given.bound))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     mine = of_columns(encoded, named(encoded, given, 1))
     return Terms(levels=lambda depth: np.where(np.arange(depth)[:, None] < given.bound, ~mine, True))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return [f"{NAME}[{feature.name}] >= {depth}" for feature in encoded.features for depth in (0, 1, 2)]
 
 
-def judged(encoded, given: Constraint) -> Judge:
-    def allowed(test, above) -> bool:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
+    def allowed(test: int, above: tuple[int, ...]) -> bool:
         return feature_name(encoded, test) != given.args[0] or len(above) >= given.bound
 
     return Judge(allowed=allowed)

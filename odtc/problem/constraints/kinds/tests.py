@@ -2,11 +2,15 @@
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, tried_counts
 from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_bound, held, least_missed
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role
 from odtc.trees.heap_tree import HeapTree
 
@@ -18,11 +22,11 @@ KNOWS = Knows.TESTS
 NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     return count_bound(given, 0, "tests")
 
 
-def groups(encoded) -> np.ndarray:
+def groups(encoded: Encoded) -> np.ndarray:
     return np.arange(encoded.n_tests)
 
 
@@ -30,19 +34,19 @@ def early(given: Constraint) -> bool:
     return given.bound < 1
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     return float(len(np.unique(heap.test[heap.test >= 0])))
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     cap_distinct(problem, model, m, suffix, groups(problem.encoded), given.bound)
 
 
-def values(problem, model, given: Constraint, point) -> dict[str, np.ndarray]:
+def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return held(problem, model, point, groups(problem.encoded), given.bound)
 
 
-def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
+def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     """Without the test that is missed least, and what it leads to, one after another."""
     while value(encoded, given, heap) > given.bound:
         heap = least_missed(
@@ -51,13 +55,13 @@ def mend(encoded, given: Constraint, heap: HeapTree) -> HeapTree:
     return heap
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(groups=(groups(encoded), int(given.bound)))
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     return tried_counts(NAME)
 
 
-def judged(encoded, given: Constraint) -> Judge:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
     return Judge(counts=lambda n, tests: len(tests) <= given.bound)

@@ -6,13 +6,18 @@ kind, by a check of every tree that it would take.
 """
 
 from itertools import combinations
+from typing import Any
 
+from odtc.data.encoding import Encoded
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
 from odtc.problem.constraints.by_definition import Judge, feature_name
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_features import asked, two_columns
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "together"
@@ -23,7 +28,7 @@ KNOWS = Knows.TESTS
 NEEDS = ()
 
 
-def read(encoded, given: Constraint) -> Constraint:
+def read(encoded: Encoded, given: Constraint) -> Constraint:
     two_columns(encoded, given)
     return given
 
@@ -32,27 +37,27 @@ def early(given: Constraint) -> bool:
     return True
 
 
-def value(encoded, given: Constraint, heap: HeapTree) -> float:
+def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
     missing = set(two_columns(encoded, given)) - set(asked(encoded, heap).tolist())
     return float(len(missing)) if len(missing) < len(two_columns(encoded, given)) else 0.0
 
 
-def rows(problem, model, given: Constraint, m, suffix: str) -> None:
+def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     raise NotImplementedError("odtc.problem.constraints.constraint.built refuses this kind")
 
 
-def terms(encoded, given: Constraint) -> Terms:
+def terms(encoded: Encoded, given: Constraint) -> Terms:
     return Terms(checked=True)
 
 
-def tries(encoded) -> list[str]:
+def tries(encoded: Encoded) -> list[str]:
     names = [feature.name for feature in encoded.features]
     pairs = [*combinations(names, 2), *combinations(names, 3)] or [(names[0], names[0])]
     return [f"{NAME}[{','.join(some)}]" for some in pairs]
 
 
-def judged(encoded, given: Constraint) -> Judge:
-    def counts(n, tests) -> bool:
+def judged(encoded: Encoded, given: Constraint) -> Judge:
+    def counts(n: int, tests: Any) -> bool:
         mine = {feature_name(encoded, test) for test in tests} & set(given.args)
         return not mine or mine == set(given.args)
 

@@ -10,7 +10,9 @@ K counts the classes that have any weight. The last raises the bound; the first 
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
 
 NAME = "class_sizes"
@@ -20,7 +22,7 @@ VALID = EVERY_TREE
 HINT = "svm1_odt has them"
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, most = problem.encoded, 2**problem.topology.depth
     c, z = columns(problem, model, Role.WRONG), columns(problem, model, Role.ROUTE, "leaves")
     sizes = np.bincount(encoded.y, encoded.weight)

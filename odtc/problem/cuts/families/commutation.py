@@ -11,7 +11,9 @@ one. If a node must ask something, test 0 is no such g (odtc.problem.cuts.cut.te
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 from odtc.trees.heap_tree import HeapTree
 
@@ -21,7 +23,7 @@ NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     inner, F, g = problem.topology.inner, problem.encoded.n_tests, tests_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
@@ -36,7 +38,7 @@ def rows(problem, model, point=None):
     return (CutRows(fresh_name(model, "order"), axes, entries, upper=2.0),)
 
 
-def arrange(problem, model, heap: HeapTree) -> HeapTree:
+def arrange(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
     test, label = heap.test.copy(), heap.label.copy()
     least = (
         int(tests_of_an_optimum(problem, model)[0])

@@ -10,7 +10,9 @@ With a column per row, Σ_{i∈G} g_i ≤ 1. Data without such groups gets no ro
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
 
 NAME = "equivalent_points"
@@ -19,7 +21,7 @@ NEEDS = ((Need(Role.BRANCH, "branch_nodes"), Need(Role.FLOW)), (Need(Role.CORREC
 VALID = EVERY_TREE
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     X = problem.encoded.X
     _, kind, size = np.unique(np.packbits(X, axis=1), axis=0, return_inverse=True, return_counts=True)
     kind = kind.reshape(-1)

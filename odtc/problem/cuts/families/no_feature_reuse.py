@@ -9,7 +9,9 @@ If a node must ask something, test 0 is free of the rows (odtc.problem.cuts.cut.
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 
 NAME = "no_feature_reuse"
@@ -18,7 +20,7 @@ NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     tree, f = problem.topology, tests_of_an_optimum(problem, model)
     if tree.depth == 1 or not len(f):
         return ()

@@ -12,7 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, nodes
 
 NAME = "one_per_class"
@@ -27,7 +29,7 @@ MOST = 8  # leaves, of which all sets are tried
 BROKEN = 1e-6
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded = problem.encoded
     c, z = columns(problem, model, Role.WRONG), columns(problem, model, Role.ROUTE, "leaves")
     leaf = nodes(z)
@@ -55,7 +57,7 @@ def _dealt(y: np.ndarray) -> list[np.ndarray]:
     return [order[turn == k] for k in range(turn.max() + 1) if (turn == k).sum() > 1]
 
 
-def _broken(y, c, z, leaf) -> list[tuple[np.ndarray, np.ndarray]]:
+def _broken(y: np.ndarray, c: np.ndarray, z: np.ndarray, leaf: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     size = len(leaf) if len(leaf) <= MOST else 2
     classes, found = np.unique(y), []
     for some in (list(one) for k in range(1, size + 1) for one in combinations(range(len(leaf)), k)):

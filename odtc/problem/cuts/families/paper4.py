@@ -14,7 +14,9 @@ set with the largest sum is the row with the largest flow of each class.
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 
 NAME = "paper4"
@@ -27,11 +29,11 @@ HINT = "stump columns imply these rows; flowoct has flows into its leaves with -
 BROKEN = 1e-6  # a row broken by less is kept by any solver's tolerance
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     return _static(problem, model) if point is None else _separated(problem, model, point)
 
 
-def _static(problem, model):
+def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
     b, z = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.FLOW, "leaves")
     F, K = encoded.n_tests, len(encoded.classes)
@@ -64,7 +66,7 @@ def _static(problem, model):
     return (CutRows(fresh_name(model, "cover"), axes, tuple(entries), upper=1.0),)
 
 
-def _separated(problem, model, point):
+def _separated(problem: Problem, model: Model, point: dict[str, np.ndarray]) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
     b, z = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.FLOW, "leaves")
     node, flow = z.axes[1].first, point[z.name]

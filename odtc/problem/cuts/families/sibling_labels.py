@@ -9,7 +9,9 @@ If a node must ask something, it may ask test 0 for nothing (odtc.problem.cuts.c
 import numpy as np
 
 from odtc.model.blocks import Axis
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
 
 NAME = "sibling_labels"
@@ -21,7 +23,7 @@ NEEDS = (
 VALID = AN_OPTIMUM
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     t, f, k = (
         problem.topology.bottom[:, None, None],
         tests_of_an_optimum(problem, model)[:, None],

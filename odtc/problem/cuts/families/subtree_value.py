@@ -12,12 +12,16 @@ of height h cost about n F^(h+1) multiplications (odtc.algorithms.dp.shallow_tre
 tens of tests, minutes at depth 5; and every command that rebuilds the model pays it again.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
 from odtc.data.encoding import gains_of
-from odtc.model.blocks import Axis
+from odtc.model.blocks import Axis, Block
+from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
 
 NAME = "subtree_value"
@@ -26,7 +30,7 @@ NEEDS = ((Need(Role.BRANCH, "branch_nodes"), Need(Role.FLOW)), (Need(Role.BRANCH
 VALID = EVERY_TREE
 
 
-def rows(problem, model, point=None):
+def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, depth, F = problem.encoded, problem.topology.depth, problem.encoded.n_tests
     b, z = columns(problem, model, Role.BRANCH, "branch_nodes"), columns(problem, model, Role.FLOW)
     worth = _worth(model, encoded.n_rows)
@@ -37,7 +41,7 @@ def rows(problem, model, point=None):
     search = ShallowTreeSearch(X, gain, price)
     row, f = np.arange(encoded.n_rows), np.arange(F)
 
-    def values(side, height):
+    def values(side: int, height: int) -> np.ndarray:
         return np.array([search.best(np.flatnonzero(X[:, test] == side), height)[0] for test in range(F)])
 
     if z is None:
@@ -58,7 +62,9 @@ def rows(problem, model, point=None):
     return (CutRows(fresh_name(model, "worth"), (node_axis(below),), tuple(entries), upper=0.0),)
 
 
-def _whole(problem, model, b, price, worth, values):
+def _whole(
+    problem: Problem, model: Model, b: Block, price: float, worth: np.ndarray, values: Callable[[int, int], np.ndarray]
+) -> tuple[CutRows, ...]:
     """The row for the whole tree, if rows have one column each."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
     g, w = columns(problem, model, Role.CORRECT), columns(problem, model, Role.LABEL, "branch_nodes")
@@ -73,7 +79,7 @@ def _whole(problem, model, b, price, worth, values):
     return (CutRows(fresh_name(model, "worth"), (Axis("node", 1, 1),), tuple(entries), upper=0.0),)
 
 
-def _worth(model, n_rows) -> np.ndarray | None:
+def _worth(model: Model, n_rows: int) -> np.ndarray | None:
     """What each row that is right takes off the objective; None if no column per row says so."""
     worth = np.zeros(n_rows)
     for block in model.columns:
