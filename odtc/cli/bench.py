@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
+from odtc.cli.help_page import GroupHelp
 from odtc.cli.options import READING, Json, Part, names, takes
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
 bench = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
+    cls=GroupHelp, no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
 )
 
 TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="By default stdout.")]

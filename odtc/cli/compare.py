@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
+from odtc.cli.help_page import GroupHelp
 from odtc.cli.options import DataFile, Json, TreeFile
 from odtc.errors import ChoiceError
 
 plot = typer.Typer(
+    cls=GroupHelp,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Pictures of runs and trees, by matplotlib: FILE.png, .svg or .pdf.",

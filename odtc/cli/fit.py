@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console, near_optimal
+from odtc.cli.help_page import DATA
 from odtc.cli.options import MODEL, READING, SOLVING, DataFile, Json, Stem, completing, stem_of, takes
 from odtc.errors import NoSolutionError
 
@@ -16,7 +17,8 @@ def fit(
     data: DataFile,
     spec,
     test: Annotated[
-        Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")
+        Path | None,
+        typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.", rich_help_panel=DATA),
     ] = None,
     format: Annotated[
         str | None,
@@ -37,7 +39,14 @@ def fit(
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
-    """Build, solve, decode and verify: data to a checked tree, in one go."""
+    """Build, solve, decode and verify: data to a checked tree, in one go.
+
+    \b
+      odtc fit DATA                               the best tree of depth 2, proved
+      odtc fit DATA --depth 3 --test NEW          deeper, and tested on other rows
+      odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --time-limit 60
+      odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name
+    """
     from odtc.fileformats.model_files import FORMATS
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.run import run
