@@ -13,12 +13,12 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
-from odtc.cli import (
+from odtc.cli import console
+from odtc.cli.commands import (
     bench,
     build,
     certify,
     compare,
-    console,
     decode,
     doctor,
     fit,

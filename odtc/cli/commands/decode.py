@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from odtc.cli import certify, console
+from odtc.cli import console
+from odtc.cli.commands import certify
 from odtc.cli.options import (
     Json,
     ManifestFile,
