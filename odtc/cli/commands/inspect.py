@@ -8,7 +8,7 @@ from odtc.workflow.specification import ModelSpec
 @takes(Part(ModelSpec, only=("encoding",)), READING)
 def inspect(data: DataFile, spec, as_json: Json = False) -> None:
     """Show the columns of a data file as odtc reads them, with remarks on what looks odd."""
-    from odtc.workflow.inspection import inspect_data
+    from odtc.data.inspection import inspect_data
 
     found = inspect_data(data, spec.reading, spec.model.encoding)
     if as_json:
