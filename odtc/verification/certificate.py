@@ -49,6 +49,11 @@ class Proof:
     left_out: dict[str, tuple[int, int]]  # by feature, of how many of these how many are not among the tests
     of: dict  # the terms of the claim (odtc.verification.claim)
 
+    @property
+    def steps(self) -> dict[str, int]:
+        """How many numbers were checked."""
+        return {"n_targets": self.n_targets}
+
 
 def _test_shape(value, place):
     own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
@@ -90,10 +95,10 @@ SOURCE = {
 }
 
 
-def read_certificate(path) -> dict:
-    """The JSON object of a certificate; raises CertificateError."""
+def read_certificate(path, schemas: tuple[str, ...] = (SCHEMA,)) -> dict:
+    """The JSON object of a certificate of one of these schemas; raises CertificateError."""
     facts = read_object(path, "certificate", CertificateError)
-    if facts.get("schema") != SCHEMA:
+    if facts.get("schema") not in schemas:
         raise CertificateError(
             f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; "
             f"make it with `odtc certify`"

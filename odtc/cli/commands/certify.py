@@ -11,7 +11,7 @@ from odtc.cli.options import READING, DataFile, Json, Part, takes
 from odtc.workflow.specification import ModelSpec
 
 
-@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost")), READING)
+@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")), READING)
 def certify(
     data: DataFile,
     spec,
@@ -29,8 +29,10 @@ def certify(
     import time
 
     from odtc.base.atomic_write import require_writable, write_text
+    from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
     from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.verification.certificate import SUFFIX, check
+    from odtc.verification.constrained_certificate import check_constrained
     from odtc.verification.coverage import words
     from odtc.workflow.decoding import proved
     from odtc.workflow.posing import pose_run
@@ -42,24 +44,21 @@ def certify(
     for file in (path, tree):
         require_writable(file, data)
     began = time.monotonic()
-    facts = problem.module.certificate(problem)
-    proof = check(facts, problem.encoded.dataset)  # what it would refuse is not written
-    done = proved(problem, problem.module.optimal(problem), proof.objective, time.monotonic() - began)
+    # What its checker would refuse is not written.
+    if problem.constraints:
+        facts, heap = certify_constrained(problem)
+        proof = check_constrained(facts, problem.encoded.dataset)
+    else:
+        facts = problem.module.certificate(problem)
+        proof, heap = check(facts, problem.encoded.dataset), problem.module.optimal(problem)
+    done = proved(problem, heap, proof.objective, time.monotonic() - began)
     console.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
     write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     if as_json:
-        scope = {
-            "n_tests": proof.n_tests,
-            "n_targets": proof.n_targets,
-            "terms": proof.terms,
-            "all_midpoints": not proof.left_out,
-            "n_splits": proof.n_splits,
-            "left_out": {name: list(of) for name, of in proof.left_out.items()},
-        }
         console.print_json(
-            done.facts | scope | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
+            done.facts | _scope(proof) | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
         )
         return
     print(
@@ -67,21 +66,22 @@ def certify(
         f"{words(proof.n_splits, proof.left_out)}"
     )
     print(f"{tree}  {tree.stat().st_size:,} bytes: {done.training.train_correct} of {done.size.n_rows} rows right")
-    print(
-        f"{path}  {path.stat().st_size:,} bytes, {proof.n_targets:,} targets; check it with `odtc verify "
-        f"--certificate {path}`"
-    )
+    print(f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}; check it with `odtc verify --certificate {path}`")
 
 
 def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     """The check of a certificate against its data file, read anew."""
     from odtc.data.reading import fingerprint, read
     from odtc.errors import CertificateError, ChoiceError, DataError
-    from odtc.verification.certificate import check, read_certificate
+    from odtc.verification import certificate, constrained_certificate
     from odtc.verification.claim import words as terms_in_words
     from odtc.verification.coverage import words
 
-    facts = read_certificate(path)
+    checks = {
+        certificate.SCHEMA: certificate.check,
+        constrained_certificate.SCHEMA: constrained_certificate.check_constrained,
+    }
+    facts = certificate.read_certificate(path, tuple(checks))
     source = facts["data"]
     if data is None and "path" not in source:
         raise CertificateError(
@@ -105,7 +105,7 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
             f"({str(problem).partition(';')[0]}); name its data with --data"
         ) from None
     try:
-        proof = check(facts, rows)
+        proof = checks[facts["schema"]](facts, rows)
     except CertificateError as problem:
         raise CertificateError(f"{path}: {problem}") from None
     if source.get("sha256") not in (None, fingerprint(file)):
@@ -114,26 +114,33 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
             f"proves its tree here too"
         )
     if as_json:
-        console.print_json(
-            {
-                "verified": True,
-                "objective": proof.objective,
-                "depth": proof.depth,
-                "n_tests": proof.n_tests,
-                "n_rows": proof.n_rows,
-                "n_targets": proof.n_targets,
-                "terms": proof.terms,
-                "all_midpoints": not proof.left_out,
-                "n_splits": proof.n_splits,
-                "left_out": {name: list(of) for name, of in proof.left_out.items()},
-                "of": proof.of,
-            }
-        )
+        head = {"verified": True, "objective": proof.objective, "depth": proof.depth, "n_rows": proof.n_rows}
+        console.print_json(head | _scope(proof) | {"of": proof.of})
         return
     print(
-        f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests costs less than {proof.objective:.10g} on "
-        f"{proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {proof.n_targets:,} targets checked in "
-        f"whole numbers"
+        f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests{_satisfying(proof)} costs less than "
+        f"{proof.objective:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
+        "checked in whole numbers"
     )
     print(f"tests     {words(proof.n_splits, proof.left_out)}")
     print(f"of        {terms_in_words(proof.of)}")
+
+
+def _scope(proof) -> dict:
+    """What a proof is over, and in how many steps, as JSON."""
+    return {
+        "n_tests": proof.n_tests,
+        **proof.steps,
+        "terms": proof.terms,
+        "all_midpoints": not proof.left_out,
+        "n_splits": proof.n_splits,
+        "left_out": {name: list(of) for name, of in proof.left_out.items()},
+    }
+
+
+def _steps(proof) -> str:
+    return ", ".join(f"{count:,} {name.removeprefix('n_').replace('_', ' ')}" for name, count in proof.steps.items())
+
+
+def _satisfying(proof) -> str:
+    return " that satisfies the constraints" if proof.of["constraints"] else ""
