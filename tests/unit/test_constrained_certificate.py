@@ -173,4 +173,4 @@ def test_command_line(tmp_path):
     broken = json.loads(file.read_text())
     broken["constraints"][0] = "recall[1] >= 0.5"
     file.write_text(json.dumps(broken))
-    assert "neither excluded by multipliers nor listed" in refused(odtc_run("verify", "--certificate", file))
+    assert "satisfies the constraints and costs less than" in refused(odtc_run("verify", "--certificate", file))
