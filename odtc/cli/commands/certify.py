@@ -29,8 +29,9 @@ def certify(
     import time
 
     from odtc.base.atomic_write import require_writable, write_text
-    from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
     from odtc.problem.formulation import FORMULATIONS, Certifies
+    from odtc.trees.heap_tree import HeapTree
+    from odtc.trees.tree import Tree
     from odtc.verification.certificate import SUFFIX, check
     from odtc.verification.constrained_certificate import check_constrained
     from odtc.verification.coverage import words
@@ -45,11 +46,12 @@ def certify(
         require_writable(file, data)
     began = time.monotonic()
     # What its checker would refuse is not written.
+    facts = problem.module.certificate(problem)
     if problem.constraints:
-        facts, heap = certify_constrained(problem)
         proof = check_constrained(facts, problem.encoded.dataset)
+        known = Tree.from_json(facts["tree"])
+        heap = HeapTree.from_tree(known, problem.encoded, problem.topology)
     else:
-        facts = problem.module.certificate(problem)
         proof, heap = check(facts, problem.encoded.dataset), problem.module.optimal(problem)
     done = proved(problem, heap, proof.objective, time.monotonic() - began)
     console.refuse_failed(done.decoded)

@@ -155,9 +155,11 @@ def optimal(problem: Problem) -> HeapTree:
 
 
 def certificate(problem: Problem) -> dict:
-    """The certificate of the best tree."""
-    from odtc.formulations.dpflow import write_certificate
+    """The certificate of the best tree; under constraints one of multipliers."""
+    from odtc.formulations.dpflow import write_certificate, write_constrained_certificate
 
+    if problem.constraints:
+        return write_constrained_certificate.certify_constrained(problem)[0]
     return write_certificate.certify(problem)
 
 
