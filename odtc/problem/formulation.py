@@ -308,5 +308,4 @@ FORMULATIONS = Registry(
         may=(Iterative, Pricing, SearchesItself, Estimates, NearOptimal, Certifies),
     ),
     "odtc.formulations",
-    choices=("auto",),
 )
