@@ -30,39 +30,11 @@ from odtc.workflow.run import run
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 
+@parameters.document
 class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
     """The classification tree of a depth with the fewest (weighted) training errors, proved by a solver.
 
-    Parameters
-    ----------
-    max_depth : int, default 2
-    min_samples_leaf : int, default 1
-        Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".
-    min_weight_fraction_leaf : float, default 0.0
-        Least share of the weight (sample and class weights) in a leaf. The best tree without this limit is
-        cut back until it keeps it: then `bound_` still holds, and `is_optimal_` is only true if nothing was lost.
-    model : str, default "auto"
-        A formulation of `odtc list models`; "auto" chooses by the size of the data (odtc.formulations.auto).
-    solver : str or None, default None; without one, models that prove their trees do so, and HiGHS solves the others
-        A solver of `odtc list solvers`, or several between commas, which race.
-    time_limit : float or None
-        Wall seconds for the compiler and the solver. When they end without a proof the best tree so far is kept, the
-        start
-        if there is no other, with a ConvergenceWarning; `is_optimal_` is then False.
-    encoding : str, default "auto"
-        Thresholds between all neighbouring numbers; "auto:bins=16" takes fewer (`odtc list encodings`).
-    categorical_features : "from_dtype" or sequence of names or places
-        Columns that are categories whatever their type is; text and categorical dtypes are so by themselves.
-    class_weight : dict {label: weight}, "balanced" or None
-    cost : mapping {(true label, predicted label): price}, matrix in the order of `classes_`, or None
-    constraints : str or sequence of str
-        As of `odtc list constraints`: "branch_nodes <= 5".
-    cuts, start, params, threads, gap :
-        As `--cuts`, `--start`, `-p` (a dict), `--threads` and `--gap` of the command line.
-    random_state : int, RandomState instance or None
-        Seeds the solver; None is 0, so that the same data has the same tree.
-    simplify : bool, default True
-        Whether branch nodes that no row needs are left out.
+    {parameters}
 
     A missing value (NaN, None, pandas.NA) goes right at a threshold, and may be asked for by itself; a
     category that was not seen in `fit` is in no set.

@@ -1,12 +1,17 @@
 """What the parameters of the estimator may be, said in the words of its users."""
 
+import inspect
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from os import PathLike
 
 from odtc.base.spec_fields import default_of, fields_by_name
 from odtc.model.options import Options
+from odtc.workflow.specification import ModelSpec, SolvingSpec
+
+INDENT, WIDTH = "    ", 112  # of a docstring
 
 
 def _whole(least: int):
@@ -68,6 +73,58 @@ PARAMETERS = (
         '"from_dtype" or a list of names or places',
     ),
 )
+
+# Parameters that are fields of a specification under another name.
+FIELD_OF = {"max_depth": "depth", "random_state": "seed"}
+# The types of parameters that take more in Python than on the command line.
+TYPES = {
+    "solver": "str or None",
+    "start": "str, path or None",
+    "params": "dict or None",
+    "cuts": "str, tuple of str or None",
+    "class_weight": 'dict {label: weight}, "balanced" or None',
+    "cost": "mapping {(true label, predicted label): price}, matrix in the order of `classes_`, or None",
+    "constraints": "str or sequence of str",
+    "categorical_features": '"from_dtype" or sequence of names or places',
+    "random_state": "int, RandomState instance or None",
+}
+# What is to be said beside the help of a field, or without one.
+TEXTS = {
+    "min_samples_leaf": 'Fewest training rows in a leaf; above 1 it is the constraint "leaf_rows >= N".',
+    "min_weight_fraction_leaf": "Least share of the weight (sample and class weights) in a leaf. The best tree without "
+    "this limit is pruned until it satisfies it: then `bound_` still holds, and `is_optimal_` is only true if nothing "
+    "was lost.",
+    "categorical_features": "Columns that are categories whatever their type is; text and categorical dtypes are so by "
+    "themselves.",
+    "time_limit": "If they end without a proof the best tree so far is kept, with a ConvergenceWarning; `is_optimal_` "
+    "is then False.",
+    "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',
+    "simplify": "Whether branch nodes that no row needs are left out.",
+    "random_state": "None is 0, so that the same data has the same tree.",
+}
+
+
+def section(cls: type) -> str:
+    """The section Parameters of an estimator's docstring, from its constructor and the fields of the specifications."""
+    fields, lines = fields_by_name(SolvingSpec) | fields_by_name(ModelSpec), ["Parameters", "----------"]
+    for name, given in inspect.signature(cls).parameters.items():
+        field = fields.get(FIELD_OF.get(name, name))
+        kind = TYPES.get(name) or _type_of(field, given.default)
+        told = " ".join(filter(None, [field.metadata["help"] if field else "", TEXTS.get(name, "")]))
+        lines += [f"{name} : {kind}, default {given.default!r}"]
+        lines += textwrap.wrap(told, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)
+    return "\n".join(lines)
+
+
+def _type_of(field, default) -> str:
+    kind = type(default) if field is None else field.type
+    return getattr(kind, "__name__", None) or str(kind).replace(" | ", " or ")
+
+
+def document(cls: type) -> type:
+    """The estimator, with `{parameters}` in its docstring replaced by its parameters."""
+    cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace("{parameters}", section(cls))
+    return cls
 
 
 def expect(estimator) -> None:

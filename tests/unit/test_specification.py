@@ -116,3 +116,15 @@ def test_the_json_of_a_fit_is_its_typed_figures():
             value = getattr(part, field.name)
             assert facts[field.name] == value if field.name in facts else value is None
     assert facts == done.facts and facts["verified"] is done.verified is True
+
+
+def test_the_estimators_docstring_has_each_parameter_with_the_help_of_its_field():
+    """What the command line says of an option, the estimator says of its parameter."""
+    doc = odtc.OptimalTreeClassifier.__doc__
+    told = doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    for name, given in inspect.signature(odtc.OptimalTreeClassifier).parameters.items():
+        about = told.partition(f"\n{name} : " if not told.startswith(name) else f"{name} : ")[2]
+        first, _, text = about.partition("\n")
+        assert first.endswith(f"default {given.default!r}"), name
+        assert text.startswith("    "), f"{name} has no text; see TEXTS in odtc/estimators/parameters.py"
+    assert " ".join(told.split()).count(ModelSpec.__dataclass_fields__["cuts"].metadata["help"]) == 1
