@@ -42,6 +42,7 @@ class Registry:
     module_names: tuple[str, ...]  # public names; a dash in a name is an underscore in its file
     contract: Contract  # what each module must define and may define
     group: str  # the entry point group of third parties: "odtc.formulations", whatever the package is called
+    choices: tuple[str, ...] = ()  # words that users may give in place of a name, such as auto
     _members: dict[str, Member] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def names(self) -> tuple[str, ...]:
@@ -60,8 +61,9 @@ class Registry:
         else:
             foreign = self._foreign()
             if name not in foreign:
-                known = ", ".join(self.names()) or "there are none in this version"
-                raise ChoiceError(f"unknown {self.kind} {name!r}{did_you_mean(name, self.names())}; known: {known}")
+                words = self.choices + self.names()
+                known = ", ".join(words) or "there are none in this version"
+                raise ChoiceError(f"unknown {self.kind} {name!r}{did_you_mean(name, words)}; known: {known}")
             module = foreign[name].load()
         return self.admitted(name, module)
 

@@ -39,8 +39,8 @@ def spec_field(
         Whether a value lies in the range.
     **written
         How the command line writes the field: `flag` ("--solver-template" for the field `template`), `form` (NAMES,
-        REPEATED, PAIRS), `type` (of its value there, by default the annotation) and `completes` (a kind of
-        `odtc list`, or a tuple of words).
+        REPEATED, PAIRS), `type` (of its value there, by default the annotation), `completes` (a kind of
+        `odtc list`, or a tuple of words) and `group` (the section of the help it stands in).
     """
     about = {"help": help, "metavar": metavar, "wanted": wanted, "fits": fits, **written}
     if isinstance(default, dict):

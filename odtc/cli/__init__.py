@@ -1,1 +1,2 @@
-"""The command line: each command parses, calls the workflow and prints. Imports all of the above."""
+"""The command line: the app, its options, its help and what it prints; the commands are in `commands`. Imports all of
+the above."""

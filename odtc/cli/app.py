@@ -13,34 +13,39 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
-from odtc.cli import (
+from odtc.cli import console
+from odtc.cli.commands import (
     bench,
     build,
     certify,
     compare,
-    console,
     decode,
     doctor,
     fit,
     frontier,
     import_,
+    inspect,
     report,
     row_selection,
     solve,
     trees,
     tune,
 )
+from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.cli.options import Json, completing
 from odtc.errors import OdtcError
 
 app = typer.Typer(
     name="odtc",
+    cls=GroupHelp,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     help="The compiler for optimal decision trees: data and a formulation in, a model file for any solver out, "
-    "a checked tree back. Exit codes: 0 done, 1 error, 2 usage, 3 the solver found no solution.",
+    "a checked tree back.",
+    epilog="First steps: `odtc inspect DATA`, `odtc fit DATA`, `odtc COMMAND --help`. Exit codes: 0 done, 1 error, "
+    "2 usage, 3 the solver found no solution.",
 )
 
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
@@ -55,17 +60,18 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
         raise typer.Exit
 
 
-for command in (
-    fit.fit,
-    build.build,
-    solve.solve,
-    decode.decode,
-    decode.verify,
-    trees.show,
-    trees.export,
-    trees.predict,
-):
-    app.command()(command)
+FROM_DATA, WITH_FILES, TREES, STUDIES = "Data to tree", "The same in steps", "Use a tree", "Study and machine"
+SECTIONS = {
+    FROM_DATA: (fit.fit, inspect.inspect, certify.certify, frontier.frontier, tune.tune, row_selection.select),
+    WITH_FILES: (build.build, solve.solve, decode.decode, decode.verify),
+    TREES: (trees.show, trees.predict, trees.export, report.report, report.explain, compare.compare),
+}
+for section, commands in SECTIONS.items():
+    for command in commands:
+        app.command(cls=CommandHelp, rich_help_panel=section)(command)
+app.command("import", cls=CommandHelp, rich_help_panel=TREES)(import_.import_)
+app.add_typer(bench.bench, name="bench", rich_help_panel=STUDIES)
+app.add_typer(compare.plot, name="plot", rich_help_panel=STUDIES)
 
 
 def _kinds(incomplete: str) -> list[str]:
@@ -78,7 +84,7 @@ def _members(incomplete: str) -> list[str]:
     return [name for kind in _kinds("") for name in completing(kind)(incomplete)]
 
 
-@app.command("list")
+@app.command("list", cls=CommandHelp, rich_help_panel=STUDIES)
 def list_(
     kind: Annotated[
         str,
@@ -100,7 +106,7 @@ def list_(
         print(f"{name:<{width}}  {summary}")
 
 
-@app.command()
+@app.command(cls=CommandHelp, rich_help_panel=STUDIES)
 def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_members)]) -> None:
     """Describe a model, encoding, solver, format or exporter, with its parameters."""
     from odtc.cli.catalogue import describe
@@ -108,20 +114,7 @@ def info(name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_mem
     print(describe(name))
 
 
-for command in (
-    certify.certify,
-    frontier.frontier,
-    row_selection.select,
-    report.report,
-    report.explain,
-    compare.compare,
-):
-    app.command()(command)
-app.command("import")(import_.import_)
-app.add_typer(compare.plot, name="plot")
-app.command()(tune.tune)
-app.command()(doctor.doctor)
-app.add_typer(bench.bench, name="bench")
+app.command(cls=CommandHelp, rich_help_panel=STUDIES)(doctor.doctor)
 
 
 def main() -> None:

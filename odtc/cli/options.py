@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, default_of, fields_by_name, flag_of
+from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
+from odtc.cli.help_page import MODEL as MODEL_SECTION
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHORT_CONSTRAINTS,
@@ -74,6 +76,9 @@ Templates = Annotated[
 TreeFile = Annotated[Path, typer.Argument(metavar="TREE.json")]
 
 
+SECTIONS = {ReadingSpec: DATA, ModelSpec: MODEL_SECTION, SolvingSpec: SOLVER}  # of help, unless a field names one
+
+
 @dataclass(frozen=True)
 class Part:
     """The options of a specification's fields that a command has: those of `only`, by default all but `leave`. With
@@ -100,10 +105,14 @@ class Part:
         found = []
         for name, one in self.fields.items():
             default = self.changed.get(name, {}).get("default", written_default(one))
-            found.append(_parameter(name, default, _option(one, self.changed.get(name, {}).get("help"))))
+            found.append(
+                _parameter(name, default, _option(one, SECTIONS[self.of], self.changed.get(name, {}).get("help")))
+            )
             if name == "constraints" and self.short:
                 for word, (_, help) in SHORT_CONSTRAINTS.items():
-                    option = typer.Option(f"--{word.replace('_', '-')}", metavar="N", help=help)
+                    option = typer.Option(
+                        f"--{word.replace('_', '-')}", metavar="N", help=help, rich_help_panel=CONSTRAINTS
+                    )
                     found.append(_parameter(word, None, Annotated[int | None, option]))
         return found
 
@@ -146,12 +155,16 @@ def written_default(one):
     return None if form == NAMES else [] if form in (REPEATED, PAIRS) else default_of(one)
 
 
-def _option(one, help: str | None = None):
+def _option(one, section: str, help: str | None = None):
     form, completes = one.metadata.get("form"), one.metadata.get("completes")
     kind = {NAMES: str | None, REPEATED: list[str], PAIRS: list[str]}.get(form, one.metadata.get("type", one.type))
     complete = among(*completes) if isinstance(completes, tuple) else completing(completes) if completes else None
     metavar, help = one.metadata["metavar"], help or one.metadata["help"]
-    return Annotated[kind, typer.Option(flag_of(one), metavar=metavar, help=help, autocompletion=complete)]
+    group = one.metadata.get("group", section)
+    return Annotated[
+        kind,
+        typer.Option(flag_of(one), metavar=metavar, help=help, autocompletion=complete, rich_help_panel=group),
+    ]
 
 
 def _parameter(name: str, default, annotation) -> inspect.Parameter:

@@ -59,7 +59,10 @@ def sections(text: Text) -> Found:
             raise text.error(
                 place, f"expected {section} alone on its line, and cards that begin with a blank", " ".join(rest)
             )
-        found[section] = (min(stop + 1, text.size), following, rest)
+        begin = min(stop + 1, text.size)
+        if section == "NAME" and (astray := _first_card(text, begin, following)) is not None:
+            raise text.error(astray, "expected a section under NAME", text.word_at(astray))
+        found[section] = (begin, following, rest)
         if section == "ENDATA":
             break
     for section in ("ROWS", "COLUMNS", "ENDATA"):
@@ -67,6 +70,15 @@ def sections(text: Text) -> Found:
             cut = "; the file may be cut off" if section == "ENDATA" else ""
             raise text.error(text.size - 1, f"expected a section {section}, got none{cut}")
     return found
+
+
+def _first_card(text, begin: int, end: int) -> int | None:
+    """The place of the first word of these lines, comments aside; None if they are blank."""
+    for line in bytes(text.bytes[begin:end]).splitlines(keepends=True):
+        if line.strip() and not line.startswith(b"*"):
+            return begin + len(line) - len(line.lstrip())
+        begin += len(line)
+    return None
 
 
 # NAME title [FREE]

@@ -13,6 +13,8 @@ import numpy as np
 from odtc.errors import ModelError
 from odtc.model.blocks import Block, NamedBlock
 
+# Blanks to some readers and letters of a name to others.
+CONTROL = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r")
 PAD = b"\n" * 16  # behind the text, so that eight bytes can be read at its last place
 LONGEST = 4096  # bytes of a name or a number
 MASK = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
@@ -31,6 +33,9 @@ class Text:
     def __init__(self, data: bytes, name: str) -> None:
         if b"\0" in data:
             raise ModelError(f"{name}: expected text, got a file with zero bytes; it is damaged or no model file")
+        if found := [place for code in CONTROL if (place := data.find(code)) >= 0]:
+            line = data.count(b"\n", 0, min(found)) + 1
+            raise ModelError(f"{name}, line {line}: expected text, got the control character {data[min(found)]}")
         self.size, self.name = len(data), name
         self.bytes = bytearray(data) + PAD
         self.codes = np.frombuffer(self.bytes, np.uint8)

@@ -308,4 +308,5 @@ FORMULATIONS = Registry(
         may=(Iterative, Pricing, SearchesItself, Estimates, NearOptimal, Certifies),
     ),
     "odtc.formulations",
+    choices=("auto",),
 )

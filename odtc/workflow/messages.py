@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from odtc.data.column_types import numbers_of
 from odtc.data.dataset import Dataset
+from odtc.data.notes import notes_on
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified
@@ -11,6 +12,7 @@ from odtc.workflow.results import Fit
 from odtc.workflow.specification import RunSpec
 
 COMPILER = "odtc"  # in the place of a solver, if none ran
+REMARKS_SHOWN = 5  # on the data, before a fit
 START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
 NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
 
@@ -49,6 +51,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
         notes.append(dropped_text(whole))
         if whole is not dataset:
             notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
+        notes += data_notes(whole)
     return [note for note in notes if note]
 
 
@@ -77,6 +80,13 @@ def simplified_text(done: Fit) -> str:
     )
     nodes = "1 branch node that no row needs is" if went == 1 else f"{went} branch nodes that no row needs are"
     return f"{nodes} left out{price}; --no-simplify keeps {'it' if went == 1 else 'them'}"
+
+
+def data_notes(dataset: Dataset) -> list[str]:
+    """The remarks on a data set, the first ones in full."""
+    found = [f"note: {note.text}" for note in notes_on(dataset)]
+    more = len(found) - REMARKS_SHOWN
+    return found if more <= 1 else found[:REMARKS_SHOWN] + [f"note: {more} more remarks: `odtc inspect` shows them"]
 
 
 def no_start_text(problem: Problem, name) -> str:

@@ -36,7 +36,7 @@ class ModelSpec:
         metavar="NAME|auto",
         completes="models",
     )
-    depth: int = spec_field(2, "Depth of the tree.")
+    depth: int = spec_field(2, "Depth of the tree.", group="Tree")
     params: dict = spec_field(
         {},
         "Parameter of the formulation; see `odtc info MODEL`.",
@@ -45,7 +45,11 @@ class ModelSpec:
         form=PAIRS,
     )
     encoding: str = spec_field(
-        "auto", "See `odtc list encodings`.", metavar="NAME[:KEY=VALUE,…]", completes="encodings"
+        "auto",
+        "Which tests a tree may ask; see `odtc list encodings`.",
+        metavar="NAME[:KEY=VALUE,…]",
+        completes="encodings",
+        group="Tree",
     )
     cuts: str | tuple | None = spec_field(
         None,
@@ -63,9 +67,14 @@ class ModelSpec:
         metavar="balanced|CLASS=W,…",
         type=str | None,
         completes=("balanced",),
+        group="Tree",
     )
     cost: object = spec_field(
-        None, "Cost of each wrong prediction.", metavar="FILE.csv|TRUE:PREDICTED=PRICE,…", type=str | None
+        None,
+        "Cost of each wrong prediction.",
+        metavar="FILE.csv|TRUE:PREDICTED=PRICE,…",
+        type=str | None,
+        group="Tree",
     )
     constraints: tuple[str, ...] = spec_field(
         (),
@@ -74,12 +83,14 @@ class ModelSpec:
         flag="--constraint",
         form=REPEATED,
         completes="constraints",
+        group="Constraints",
     )
     select: str | None = spec_field(
         None,
         "Train on selected rows; see `odtc list selections`.",
         metavar="NAME[:KEY=VALUE,…]",
         completes="selections",
+        group="Data",
     )
 
     def __post_init__(self):

@@ -280,6 +280,23 @@ def mps(**parts) -> bytes:
     return text(textwrap.dedent(MPS).format(**filled))
 
 
+def test_a_card_under_name_is_no_comment(tmp_path):
+    """The right side under it would otherwise vanish."""
+    data = mps().replace(b"NAME a\n", b"").replace(b" RHS c3 4\n", b"NAME a\n RHS c3 4\n")
+    with pytest.raises(ModelError, match=r"line \d+: expected a section under NAME, got 'RHS'"):
+        read(data, tmp_path)
+    assert name_list(read(mps().replace(b"NAME a\n", b"NAME a\n* note\n\n"), tmp_path).rows) == ["c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize("data", [mps(), b"Minimize\n obj: x\nSubject To\n c1: x + y >= 1\nEnd\n"], ids=["mps", "lp"])
+@pytest.mark.parametrize("code", [b"\x01", b"\x0b", b"\x0c", b"\x1a", b"\x7f"], ids=repr)
+def test_control_characters_are_refused(data, code, tmp_path):
+    """Blanks to us, letters of a name to HiGHS: the same file would be two models."""
+    at = data.index(b"c1")
+    with pytest.raises(ModelError, match=r"line \d+: expected text, got the control character"):
+        read(data[:at] + b"c" + code + data[at + 1 :], tmp_path)
+
+
 @pytest.mark.parametrize(
     "sense", ["OBJSENSE\n    MAX\n", "OBJSENSE\n MAXIMIZE\n", "OBJSENSE MAX\n", "OBJSENSE maximize\nOBJNAME obj\n"]
 )

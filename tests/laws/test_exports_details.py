@@ -201,6 +201,7 @@ public class Main {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
 @settings(deadline=None, max_examples=6, suppress_health_check=HEALTH)
 @given(data=st.data())
@@ -243,6 +244,7 @@ writeBin(charToRaw(paste(found, collapse = "\x1e")), "found")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 @settings(deadline=None, max_examples=10, suppress_health_check=HEALTH)
 @given(data=st.data())
@@ -281,6 +283,7 @@ SIZES = (np.nan, -1 / 3, np.nextafter(-1 / 3, 0), 0.1 + 0.2, np.nextafter(0.3, 1
 CELLS = np.array([[s, c, k, b] for s in SIZES for c, k, b in ((np.nan, 0, 1), (0, 1, 0), (1, -1, np.nan), (-1, 1, -1))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["drop", "separate"])
 @pytest.mark.parametrize("split", SPLITS, ids=lambda split: split.kind)
 def test_the_spreadsheet_tells_class_leaf_rule_and_shares(split, missing):

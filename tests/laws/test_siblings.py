@@ -48,6 +48,7 @@ def test_most_formulations_have_siblings():
     assert known <= set(siblings("errors", drawn(1), 2)) <= set(COMPILED) - {"svm1_odt", "oct_h"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_one_optimum(seed):
     encoded, depth = drawn(seed), 1 + seed % 2

@@ -170,8 +170,8 @@ def test_linear_programs_of_files(solver, shared_data):
     [
         ("kr-vs-kp", 4, "1"),
         ("kr-vs-kp", 4, "2"),
-        ("tic-tac-toe", 4, "0"),
-        ("car-evaluation_papers", 5, "2"),
+        ("tic-tac-toe", 3, "0"),
+        ("car-evaluation_papers", 4, "2"),
         ("soybean-small", 3, "1"),
     ],
 )

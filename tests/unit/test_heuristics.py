@@ -118,7 +118,7 @@ def test_wide_data_is_searched_in_parts(monkeypatch):
     """The same answer whatever part of the table of pairs is held at once."""
     from odtc.algorithms.dp import shallow_trees
 
-    encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"))
+    encoded = encoding.encode(read(EXAMPLES / "iris" / "iris.csv"), "auto:bins=8")
     whole = [grow(name, encoded, CompleteTree(3)).errors(encoded) for name in ("optimal", "local_search")]
     monkeypatch.setattr(shallow_trees, "CELLS", 100)
     monkeypatch.setattr(local_search, "CELLS", 100)

@@ -1,5 +1,6 @@
 """Intervals of thresholds: the optimum over all of them, by search, in the file, and as a flow that is a tree."""
 
+import functools
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -151,17 +152,23 @@ def test_when_they_are_taken():
         model.problem.module.start(model.problem, grow("cart", model.problem.encoded, model.problem.topology))
 
 
+@functools.cache
+def normal_rows():
+    """A data set of numbers, and the optimum of depth 3 by the dynamic program over all thresholds."""
+    random = np.random.default_rng(3)
+    X, y = random.normal(size=(60, 3)).round(2), random.integers(0, 3, 60).astype(np.int32)
+    data = Dataset("normal", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("x", "y", "z"), np.ones(60))
+    plain = pipeline.pose(data, "dpflow", 3, params={"intervals": "false"})
+    return data, plain.module.objective(plain, plain.module.optimal(plain))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["highs-cli", "cbc", "scip", "glpk"])
 def test_any_solver_proves_the_file(solver):
     if version(find_solver(solver)) is None:
         pytest.skip(f"{solver} is not on this machine")
-    random = np.random.default_rng(3)
-    X, y = random.normal(size=(90, 3)).round(2), random.integers(0, 3, 90).astype(np.int32)
-    data = Dataset("normal", X, y, tuple(Feature(f"f{j}", NUMERIC) for j in range(3)), ("x", "y", "z"), np.ones(90))
+    data, best = normal_rows()
     fitted = odtc.fit(data, "dpflow", 3, solver=solver, start_from="none")
-    plain = pipeline.pose(data, "dpflow", 3, params={"intervals": "false"})
-    best = plain.module.objective(plain, plain.module.optimal(plain))
     assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"] and fitted.facts["objective"] == best
 
 

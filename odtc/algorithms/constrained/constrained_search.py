@@ -163,6 +163,16 @@ class ConstrainedSearch:
             test = np.where(test >= 0, self.order[np.maximum(test, 0)], -1).astype(np.int32)
         return Found(test, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
 
+    def evidence(self) -> list[tuple[int, int, np.ndarray]]:
+        """(root test, subset of columns, multipliers int64 (constraints,) in units of 1 / scale) of every case: at
+        these multipliers its bound was the greatest that was met."""
+        none = np.zeros(self.problem.n_constraints, np.int64)
+        return [
+            (int(self.order[root]), int(subset), self.tried[number] if self.tried else none)
+            for root, cases in self._cases.items()
+            for subset, number in zip(cases.subsets, cases.multipliers)
+        ]
+
     def offer(self, test: np.ndarray, label: np.ndarray, cost: int) -> bool:
         """A feasible tree, in the terms of the sorted tests; False if it does not cost less, or is refused."""
         accepts = self.problem.accepts

@@ -5,10 +5,13 @@ Every tree met is a cut: for all μ ≥ 0,
     θ(μ) = min over trees of cost + μ · (uses - bound)  ≤  cost_t + μ · (uses_t - bound).
 
 The next multipliers maximise the least of the cuts met so far, within a box. With one constraint that is an
-intersection of lines.
+intersection of lines; with more it is a linear program in few columns.
 """
 
 import numpy as np
+
+TINY = 1e-9
+MOST_PIVOTS = 200
 
 
 class Cuts:
@@ -23,6 +26,7 @@ class Cuts:
     def __init__(self, largest: np.ndarray):
         self.largest = np.asarray(largest, float)
         self.cost, self.slope = [], []
+        self._vertex: Vertex | None = None
 
     def add(self, cost: float, slope: np.ndarray) -> None:
         """One tree: its cost, and uses - bound, float64 (constraints,)."""
@@ -34,7 +38,60 @@ class Cuts:
         cost, slope = np.array(self.cost), np.array(self.slope)
         if len(self.largest) == 1:
             return _envelope(cost, slope[:, 0], self.largest[0])
-        return _program(cost, slope, self.largest)
+        if self._vertex is None:
+            self._vertex = Vertex(len(self.largest))
+        found = self._vertex.best(cost, slope * self.largest)
+        if found is None:
+            self._vertex = None
+            return _program(cost, slope, self.largest)
+        return found[0], np.clip(found[1], 0, 1) * self.largest
+
+
+class Vertex:
+    """max θ,  θ - μ · slope_t ≤ cost_t,  0 ≤ μ ≤ 1, by the dual simplex method, begun where it ended last time.
+
+    A basis is R + 1 of the rows "cut", "μ_r ≤ 1" and "-μ_r ≤ 0" that determine (μ, θ), and of which e_θ is a sum with
+    coefficients y ≥ 0: so θ is the greatest under these rows alone. The row that is violated most enters, and the row
+    with the least ratio of y leaves.
+
+    Parameters
+    ----------
+    n_constraints : int
+        R.
+    """
+
+    def __init__(self, n_constraints: int):
+        R = self.R = n_constraints
+        box = np.vstack([np.eye(R), -np.eye(R)])
+        self.box = np.hstack([box, np.zeros((2 * R, 1))]), np.append(np.ones(R), np.zeros(R))
+        self.basis: np.ndarray | None = None
+
+    def best(self, cost: np.ndarray, slope: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """(θ, μ float64 (R,)) of cuts, those of the last call first; None if rounding keeps it from an end."""
+        R = self.R
+        rows = np.vstack([self.box[0], np.hstack([-slope, np.ones((len(cost), 1))])])
+        right = np.concatenate([self.box[1], cost])
+        if self.basis is None:  # the first cut, at the corner of the box where it is greatest
+            self.basis = np.append(np.where(slope[0] > 0, np.arange(R), R + np.arange(R)), 2 * R)
+        goal, slack = np.append(np.zeros(R), 1.0), TINY * np.maximum(1.0, np.abs(right))
+        try:
+            for _ in range(MOST_PIVOTS):
+                matrix = rows[self.basis]
+                point = np.linalg.solve(matrix, right[self.basis])
+                over = rows @ point - right - slack
+                over[self.basis] = 0
+                enters = int(over.argmax())
+                if over[enters] <= 0:
+                    return float(point[R]), point[:R]
+                price, share = np.linalg.solve(matrix.T, np.stack([goal, rows[enters]], axis=1)).T
+                ratio = np.where(share > TINY, np.maximum(price, 0) / np.where(share > TINY, share, 1), np.inf)
+                leaves = int(ratio.argmin())
+                if not np.isfinite(ratio[leaves]):
+                    return None
+                self.basis[leaves] = enters
+        except np.linalg.LinAlgError:
+            return None
+        return None
 
 
 def _envelope(cost: np.ndarray, slope: np.ndarray, most: float) -> tuple[float, np.ndarray]:

@@ -1,0 +1,141 @@
+"""`odtc bench …`: studies that go on where they were stopped, and their tables."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.help_page import GroupHelp
+from odtc.cli.options import READING, Json, Part, names, takes
+from odtc.errors import ChoiceError
+from odtc.workflow.specification import ModelSpec, SolvingSpec
+
+bench = typer.Typer(
+    cls=GroupHelp, no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
+)
+
+TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="By default stdout.")]
+
+
+@bench.command()
+@takes(
+    Part(
+        ModelSpec,
+        only=("start", "encoding", "constraints"),
+        changed={
+            "start": {"help": "See `odtc list starts`; a peer's model gets none."},
+            "encoding": {"default": "onehot"},
+        },
+    ),
+    READING,
+    Part(
+        SolvingSpec,
+        only=("time_limit", "threads", "seed", "solver"),
+        changed={
+            "time_limit": {"default": 60.0, "help": "Wall seconds a solve."},
+            "threads": {"default": 1},
+            "solver": {"default": "highs"},
+        },
+    ),
+)
+def models(
+    spec,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="A,B",
+            help="Data files, or names of files in $ODTC_DATA (else ../shared/data); "
+            "by default the ten sets of the papers.",
+        ),
+    ] = None,
+    depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "2,3",
+    forms: Annotated[
+        str | None,
+        typer.Option(
+            "--forms",
+            metavar="NAME[:KEY=VALUE…],…",
+            help="Formulations with parameters; NAME:fit is the loop "
+            "of `odtc fit`. By default every univariate one, flowoct also as printed (literal=true).",
+        ),
+    ] = None,
+    peer_files: Annotated[
+        str | None,
+        typer.Option(
+            "--peer-files",
+            metavar="'GLOB'",
+            help="Models of others for the same data, named …DATA_dDEPTH.lp (.mps, .gz), solved in the same run.",
+        ),
+    ] = None,
+    lp_limit: Annotated[
+        float, typer.Option("--lp-limit", metavar="S", help="Wall seconds a root relaxation (HiGHS).")
+    ] = 20,
+    results: Annotated[
+        Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")
+    ] = Path("bench-models.jsonl"),
+    o: TableFile = None,
+    as_json: Json = False,
+) -> None:
+    """Each formulation on each data set and depth: sizes, root bound, time, nodes, gap, beside the models of others."""
+    from odtc.data.encoding import ENCODINGS
+    from odtc.evaluation import benchmark as study
+    from odtc.evaluation.benchmark_table import markdown
+    from odtc.heuristics.heuristic import HEURISTICS
+    from odtc.problem.formulation import FORMULATIONS
+    from odtc.solvers.solver import installed
+
+    chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
+    files = study.find_data(names(data))
+    SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
+    settings = study.Settings(spec, lp_limit)
+    installed(spec.solving.named_solver)
+    if spec.model.start != "none":
+        HEURISTICS.get(spec.model.start.partition(":")[0].strip())
+    ENCODINGS.parse(spec.model.encoding)
+    if peer_files and spec.model.constraints:
+        raise ChoiceError(
+            "--peer-files: expected no --constraint beside models of others, which do not have its rows; leave out "
+            "one of the two"
+        )
+    peers = study.find_peers(peer_files, files) if peer_files else {}
+    cells = study.list_cells(files, _depths(depths), [study.Form.parse(form.strip()) for form in chosen], peers)
+    try:
+        found = study.run(cells, settings, results, console.say)
+    except KeyboardInterrupt:
+        console.say(
+            f"odtc: interrupted; the finished cells stand in {results}: the same command goes on, `odtc bench table "
+            f"{results}` shows them"
+        )
+        raise typer.Exit(1) from None
+    if as_json:
+        console.print_json({"cells": found, "files": [str(results)]})
+    else:
+        _print(markdown(found), o)
+
+
+@bench.command()
+def table(results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl")], o: TableFile = None) -> None:
+    """The table of a study's finished cells."""
+    from odtc.evaluation import benchmark as study
+    from odtc.evaluation.benchmark_table import markdown
+
+    if not results.is_file():
+        raise ChoiceError(f"expected the results of `odtc bench models`, got {str(results)!r}, which is no file")
+    _print(markdown(study.read_results(results)), o)
+
+
+def _print(text: str, path: Path | None) -> None:
+    from odtc.base.atomic_write import write_text
+
+    if path is None:
+        print(text, end="")
+    else:
+        write_text(path, text)
+
+
+def _depths(text: str) -> list[int]:
+    try:
+        return [int(depth) for depth in text.split(",")]
+    except ValueError:
+        raise ChoiceError(f"--depths: expected whole numbers between commas, got {text!r}") from None

@@ -1,0 +1,148 @@
+"""`odtc certify`: the best tree with few numbers by which anyone can check it; `verify --certificate` does."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.options import READING, DataFile, Json, Part, takes
+from odtc.workflow.specification import ModelSpec
+
+
+@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")), READING)
+def certify(
+    data: DataFile,
+    spec,
+    lambda_: Annotated[
+        float, typer.Option("--lambda", help="Price of a branch node: (1-λ) errors + λ branch nodes.")
+    ] = 0.0,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="By default DATA_dDEPTH.certificate.json in this folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best tree by dynamic programming, and write a proof that `odtc verify --certificate` checks."""
+    import json
+    import os
+    import time
+
+    from odtc.base.atomic_write import require_writable, write_text
+    from odtc.problem.formulation import FORMULATIONS, Certifies
+    from odtc.trees.heap_tree import HeapTree
+    from odtc.trees.tree import Tree
+    from odtc.verification.certificate import SUFFIX, check
+    from odtc.verification.constrained_certificate import check_constrained
+    from odtc.verification.coverage import words
+    from odtc.workflow.decoding import proved
+    from odtc.workflow.posing import pose_run
+
+    spec = replace(spec.with_model(model=FORMULATIONS.able(Certifies)[0], params={"lambda": lambda_}), fitting=False)
+    problem, depth = pose_run(spec, data), spec.model.depth
+    path = o or Path(f"{problem.encoded.name}_d{depth}{SUFFIX}")
+    tree = path.with_name(path.name.removesuffix(SUFFIX).removesuffix(".json") + ".tree.json")
+    for file in (path, tree):
+        require_writable(file, data)
+    began = time.monotonic()
+    # What its checker would refuse is not written.
+    facts = problem.module.certificate(problem)
+    if problem.constraints:
+        proof = check_constrained(facts, problem.encoded.dataset)
+        known = Tree.from_json(facts["tree"])
+        heap = HeapTree.from_tree(known, problem.encoded, problem.topology)
+    else:
+        proof, heap = check(facts, problem.encoded.dataset), problem.module.optimal(problem)
+    done = proved(problem, heap, proof.objective, time.monotonic() - began)
+    console.refuse_failed(done.decoded)
+    facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
+    write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+    write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    if as_json:
+        console.print_json(
+            done.facts | _scope(proof) | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
+        )
+        return
+    print(
+        f"no tree of depth {depth} over these {proof.n_tests} tests costs less than {proof.objective:.10g}; "
+        f"{words(proof.n_splits, proof.left_out)}"
+    )
+    print(f"{tree}  {tree.stat().st_size:,} bytes: {done.training.train_correct} of {done.size.n_rows} rows right")
+    print(f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}; check it with `odtc verify --certificate {path}`")
+
+
+def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
+    """The check of a certificate against its data file, read anew."""
+    from odtc.data.reading import fingerprint, read
+    from odtc.errors import CertificateError, ChoiceError, DataError
+    from odtc.verification import certificate, constrained_certificate
+    from odtc.verification.claim import words as terms_in_words
+    from odtc.verification.coverage import words
+
+    checks = {
+        certificate.SCHEMA: certificate.check,
+        constrained_certificate.SCHEMA: constrained_certificate.check_constrained,
+    }
+    facts = certificate.read_certificate(path, tuple(checks))
+    source = facts["data"]
+    if data is None and "path" not in source:
+        raise CertificateError(
+            f"the certificate {str(path)!r} does not say of which data file it is; name it with --data"
+        )
+    file = data or path.resolve().parent / source["path"]
+    try:
+        rows = read(
+            file,
+            source["target"],
+            tuple(source.get("categorical", ())),
+            tuple(source.get("numeric", ())),
+            source["missing"],
+            source.get("weights"),
+            aside=tuple(source.get("aside", ())),
+        )
+    except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
+        raise CertificateError(
+            f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "
+            f"{source['target']!r} "
+            f"({str(problem).partition(';')[0]}); name its data with --data"
+        ) from None
+    try:
+        proof = checks[facts["schema"]](facts, rows)
+    except CertificateError as problem:
+        raise CertificateError(f"{path}: {problem}") from None
+    if source.get("sha256") not in (None, fingerprint(file)):
+        console.say(
+            f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
+            f"proves its tree here too"
+        )
+    if as_json:
+        head = {"verified": True, "objective": proof.objective, "depth": proof.depth, "n_rows": proof.n_rows}
+        console.print_json(head | _scope(proof) | {"of": proof.of})
+        return
+    print(
+        f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests{_satisfying(proof)} costs less than "
+        f"{proof.objective:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
+        "checked in whole numbers"
+    )
+    print(f"tests     {words(proof.n_splits, proof.left_out)}")
+    print(f"of        {terms_in_words(proof.of)}")
+
+
+def _scope(proof) -> dict:
+    """What a proof is over, and in how many steps, as JSON."""
+    return {
+        "n_tests": proof.n_tests,
+        **proof.steps,
+        "terms": proof.terms,
+        "all_midpoints": not proof.left_out,
+        "n_splits": proof.n_splits,
+        "left_out": {name: list(of) for name, of in proof.left_out.items()},
+    }
+
+
+def _steps(proof) -> str:
+    return ", ".join(f"{count:,} {name.removeprefix('n_').replace('_', ' ')}" for name, count in proof.steps.items())
+
+
+def _satisfying(proof) -> str:
+    return " that satisfies the constraints" if proof.of["constraints"] else ""

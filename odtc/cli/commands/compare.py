@@ -1,0 +1,204 @@
+"""`odtc compare` and `odtc plot`: trees and runs beside each other, and pictures of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.help_page import GroupHelp
+from odtc.cli.options import DataFile, Json, TreeFile
+from odtc.errors import ChoiceError
+
+plot = typer.Typer(
+    cls=GroupHelp,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Pictures of runs and trees, by matplotlib: FILE.png, .svg or .pdf.",
+)
+Picture = Annotated[Path, typer.Option("-o", metavar="FILE", help="Ends in .png, .svg or .pdf.")]
+Runs = Annotated[list[str], typer.Argument(metavar="A B …", help="Stems of runs, or files of trees.")]
+
+
+def compare(
+    runs: Runs,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DATA", help="Rows to compare the predictions on.")
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", help="Number of differing rows to show.")] = 10,
+    o: Annotated[
+        Path | None, typer.Option("-o", metavar="FILE", help="A picture too: accuracy against size (.png, .svg, .pdf).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put trees or runs side by side: size, accuracy, proof, agreement, and the rows where they differ."""
+    from odtc.evaluation.compare import compare as compared
+
+    if rows < 0:
+        raise ChoiceError(f"--rows: expected a number of rows, 0 or more, got {rows}")
+    if o is not None:
+        _expect_picture(o)
+    found = compared(runs, data)
+    for entry in found.entries:
+        if entry.run.note and entry.run.selected:
+            console.say(f"note: {entry.name}: {entry.run.note}")
+    files = [_picture(o, _sized(found))] if o else []
+    if as_json:
+        console.print_json(found.to_json() | {"files": files})
+        return
+    header = ["tree", "leaves", "depth", "training", "test", "objective", "bound", "model", "columns asked"]
+    lines = [
+        [
+            entry.name,
+            str(entry.facts["n_leaves"]),
+            str(entry.facts["depth"]),
+            _share(entry.facts.get("train_accuracy")),
+            _share(entry.facts.get("accuracy")),
+            _number(entry.facts["objective"]),
+            _number(entry.facts["bound"]),
+            entry.facts["model"] or "-",
+            ", ".join(entry.facts["features"]),
+        ]
+        for entry in found.entries
+    ]
+    _table([header, *lines], "lrrrrrrll")
+    if found.agreement is not None:
+        print(f"\nshare of {found.n_rows} rows predicted alike")
+        names = [entry.name for entry in found.entries]
+        _table(
+            [["", *names], *([name, *map(_share, line)] for name, line in zip(names, found.agreement))],
+            "l" + "r" * len(names),
+        )
+        if found.differing:
+            print(
+                f"\n{len(found.differing)} rows differ" + (f", the first {rows}" if len(found.differing) > rows else "")
+            )
+            _table(
+                [
+                    ["row", "label", *names],
+                    *([str(row), label or "-", *words] for row, label, words in found.differing[:rows]),
+                ],
+                "rl" + "l" * len(names),
+            )
+        else:
+            print("\nno row differs")
+    for path in files:
+        console.say(f"wrote {path}")
+
+
+@plot.command()
+def progress(run: Annotated[str, typer.Argument(metavar="STEM")], o: Picture) -> None:
+    """Incumbent and bound over time."""
+    from odtc.evaluation import plots as pictures
+    from odtc.evaluation.html_report import open_run
+
+    _expect_picture(o)
+    opened = open_run(run)
+    if opened.fit is None:
+        raise ChoiceError(
+            f"expected a run with its solution, got a tree alone in {run!r}; give the stem that `odtc fit -o` had"
+        )
+    print(_picture(o, lambda ax: pictures.progress(opened.fit.solution.history, ax, opened.name)))
+
+
+@plot.command()
+def size(
+    runs: Runs,
+    o: Picture,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DATA", help="Labelled rows; by default the training rows.")
+    ] = None,
+) -> None:
+    """Accuracy against the number of leaves, with the Pareto front."""
+    from odtc.evaluation.compare import compare as compared
+
+    _expect_picture(o)
+    print(_picture(o, _sized(compared(runs, data))))
+
+
+@plot.command()
+def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: Picture) -> None:
+    """Score against the number of leaves of the settings of `odtc tune`, with the Pareto front."""
+    from odtc.base.json_schema import read_object
+    from odtc.evaluation import plots as pictures
+
+    _expect_picture(o)
+    facts = read_object(
+        file if file.suffix == ".json" or file.is_file() else Path(f"{file}.tune.json"),
+        "STEM.tune.json of `odtc tune`",
+        ChoiceError,
+    )
+    try:
+        points = [
+            (entry["name"], entry["n_leaves"], entry["score"])
+            for entry in facts["results"]
+            if entry["score"] is not None
+        ]
+        title = f"{facts['data']}, {facts['folds']} folds"
+    except (KeyError, TypeError) as problem:
+        raise ChoiceError(
+            f"expected the STEM.tune.json that `odtc tune` wrote, got {str(file)!r}, which has no {problem}"
+        ) from None
+    print(_picture(o, lambda ax: pictures.pareto(points, ax, "leaves (mean)", title)))
+
+
+@plot.command()
+def regions(
+    tree: TreeFile,
+    data: DataFile,
+    o: Picture,
+    x: Annotated[str, typer.Option("--x", metavar="COL", help="Column of numbers across.")],
+    y: Annotated[str, typer.Option("--y", metavar="COL", help="Column of numbers up.")],
+) -> None:
+    """The tree's predictions over two columns of numbers, with the rows as points."""
+    from odtc.data.reading import read_rows
+    from odtc.evaluation import plots as pictures
+    from odtc.trees.tree import read_tree
+
+    _expect_picture(o)
+    loaded = read_tree(tree)
+    rows = read_rows(data, loaded.features, loaded.classes, loaded.target)
+    print(_picture(o, lambda ax: pictures.regions(loaded, rows, x, y, ax)))
+
+
+def _sized(found):
+    from odtc.evaluation import plots as pictures
+
+    key = "accuracy" if all(entry.facts.get("accuracy") is not None for entry in found.entries) else "train_accuracy"
+    if any(entry.facts.get(key) is None for entry in found.entries):
+        raise ChoiceError(
+            "expected trees that know their training rows, or labelled rows with --data, to show accuracy"
+        )
+    points = [(entry.name, entry.facts["n_leaves"], entry.facts[key]) for entry in found.entries]
+    return lambda ax: pictures.pareto(points, ax, title="test rows" if key == "accuracy" else "training rows")
+
+
+def _picture(path: Path, draw) -> str:
+    from odtc.base.atomic_write import write_bytes
+    from odtc.evaluation.plots import save
+
+    write_bytes(path, save(draw, path.suffix.lstrip(".").lower()))
+    return str(path)
+
+
+def _expect_picture(path: Path) -> None:
+    """Says before the work what would keep a picture from there."""
+    from odtc.base.atomic_write import require_writable
+    from odtc.evaluation.plots import expect_format
+
+    expect_format(path.suffix.lstrip(".").lower())
+    require_writable(path)
+
+
+def _table(lines, sides: str) -> None:
+    from odtc.base.template_filters import aligned, one_line
+
+    print(aligned("\n".join("\t".join(map(one_line, line)) for line in lines), sides))
+
+
+def _share(value) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def _number(value) -> str:
+    return "-" if value is None else f"{value:.6g}"

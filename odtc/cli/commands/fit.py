@@ -1,0 +1,67 @@
+"""`odtc fit`: data to a checked tree, in one go."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.commands import near_optimal
+from odtc.cli.help_page import DATA
+from odtc.cli.options import MODEL, READING, SOLVING, DataFile, Json, Stem, completing, stem_of, takes
+from odtc.errors import NoSolutionError
+
+
+@takes(replace(MODEL, changed={"model": {"default": "auto"}}), READING, SOLVING)
+def fit(
+    data: DataFile,
+    spec,
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.", rich_help_panel=DATA),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Write the model file too: mps, lp or fixed-mps.", autocompletion=completing("formats")
+        ),
+    ] = None,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep the model and the solution of every round, as STEM.round01.mps and .sol."),
+    ] = False,
+    pool: near_optimal.PoolSize = None,
+    within: near_optimal.Within = None,
+    no_simplify: Annotated[
+        bool, typer.Option("--no-simplify", help="Keep branch nodes that no row needs: the solver's tree as it is.")
+    ] = False,
+    o: Stem = None,
+    as_json: Json = False,
+) -> None:
+    """Build, solve, decode and verify: data to a checked tree, in one go.
+
+    \b
+      odtc fit DATA                               the best tree of depth 2, proved
+      odtc fit DATA --depth 3 --test NEW          deeper, and tested on other rows
+      odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --time-limit 60
+      odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name
+    """
+    from odtc.fileformats.model_files import FORMATS
+    from odtc.workflow.messages import simplified_text
+    from odtc.workflow.run import run
+    from odtc.workflow.sinks import FileSink
+
+    if format:
+        FORMATS.get(format)
+    sink = FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within)
+    try:
+        done = run(replace(spec, simplify=not no_simplify), data, test, sink, console.ConsoleReporter())
+    except NoSolutionError as problem:
+        console.print_no_solution(problem, sink.files, as_json)
+        raise
+    if words := simplified_text(done):
+        console.say(f"note: {words}")
+    facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
+    console.print_tree_result(done, facts, as_json)

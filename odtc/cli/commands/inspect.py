@@ -1,0 +1,17 @@
+"""`odtc inspect`: the table of columns as odtc reads it, before anything is fitted."""
+
+from odtc.cli import console
+from odtc.cli.options import READING, DataFile, Json, Part, takes
+from odtc.workflow.specification import ModelSpec
+
+
+@takes(Part(ModelSpec, only=("encoding",)), READING)
+def inspect(data: DataFile, spec, as_json: Json = False) -> None:
+    """Show the columns of a data file as odtc reads them, with remarks on what looks odd."""
+    from odtc.data.inspection import inspect_data
+
+    found = inspect_data(data, spec.reading, spec.model.encoding)
+    if as_json:
+        console.print_json(found.to_json())
+        return
+    print(found.to_text())

@@ -1,0 +1,120 @@
+"""`odtc show`, `odtc export` and `odtc predict`: what is done with a tree."""
+
+import codecs
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.commands import near_optimal
+from odtc.cli.options import (
+    DataFile,
+    Json,
+    Templates,
+    TreeFile,
+    among,
+    completing,
+)
+from odtc.data.reading_spec import ON_MISSING
+from odtc.errors import ChoiceError
+
+
+def show(
+    tree: TreeFile,
+    to: Annotated[
+        str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))
+    ] = "text",
+    number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
+    templates: Templates = None,
+) -> None:
+    """Print a tree, or the list of a pool (STEM.pool.json)."""
+    from odtc.trees.exporting import EXPORTERS
+    from odtc.trees.rendering import render_tree
+    from odtc.trees.tree import read_tree
+    from odtc.workflow.near_optimal import read_pool
+
+    pool = read_pool(tree)
+    if pool is None and number is not None:
+        raise ChoiceError(f"--tree picks one of a pool (STEM.pool.json of `odtc fit --pool`); {str(tree)!r} is none")
+    text = near_optimal.show_pool(pool, number) if pool is not None else None
+    if to in EXPORTERS.names():
+        raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
+    if text is None:
+        text = render_tree(pool.trees[number - 1] if pool is not None else read_tree(tree), to, templates)
+    sys.stdout.write(text)
+
+
+def export(
+    tree: TreeFile,
+    to: Annotated[str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))],
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="By default stdout.")] = None,
+    templates: Templates = None,
+) -> None:
+    """Write a tree as code or text for another program."""
+    from odtc.base.atomic_write import require_writable, write_bytes, write_text
+    from odtc.trees.exporting import export as exported
+    from odtc.trees.tree import read_tree
+
+    if o is not None:
+        require_writable(o, tree)
+    made = exported(read_tree(tree), to, templates)
+    if o is not None:
+        write_text(o, made) if isinstance(made, str) else write_bytes(o, made)
+    elif isinstance(made, str):
+        sys.stdout.write(made)
+    elif sys.stdout.isatty():
+        raise ChoiceError(f"--to {to} makes no text for a terminal; name a file with -o")
+    else:
+        sys.stdout.buffer.write(made)
+
+
+def predict(
+    tree: TreeFile,
+    data: DataFile,
+    o: Annotated[Path | None, typer.Option("-o", metavar="FILE.csv", help="By default stdout.")] = None,
+    on_missing: Annotated[
+        str,
+        typer.Option(
+            "--on-missing",
+            metavar="|".join(ON_MISSING),
+            help="What a missing or unreadable number does that the tree asks for: refuse ends in an error, blank "
+            "leaves the prediction empty, majority follows the side of most training rows.",
+            autocompletion=among(*ON_MISSING),
+        ),
+    ] = ON_MISSING[0],
+    score: Annotated[
+        bool, typer.Option("--score", help="Print accuracy and confusion matrix of a labelled file.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the rows of a file of any size; the tree's columns are found by name, an unseen category is in no set."""
+    import shutil
+    import tempfile
+
+    from odtc.base.atomic_write import new_file, require_writable
+    from odtc.evaluation.predicting import predict_file
+    from odtc.trees.tree import read_tree
+
+    if o is not None:
+        require_writable(o, tree, data)
+    loaded = read_tree(tree)
+    if o is not None:
+        with new_file(o) as stream:
+            done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
+    else:
+        with tempfile.TemporaryFile() as stream:  # a row that is refused leaves no part of a table behind
+            done = predict_file(loaded, data, on_missing, stream, score, as_json and not score)
+            if not (score or as_json):
+                stream.seek(0)
+                shutil.copyfileobj(codecs.getreader("utf-8")(stream), sys.stdout)
+    if words := done.skipped_text():
+        console.say(f"note: {words}")
+    if score:
+        facts = done.score | done.skipped
+        console.print_json(facts) if as_json else console.print_score(facts)
+    elif as_json:
+        console.print_json(
+            {"n_rows": done.n_rows, "predictions": done.predictions, "files": [str(o)] if o else []} | done.skipped
+        )

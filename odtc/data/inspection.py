@@ -1,0 +1,171 @@
+"""A data file, looked at: what each column is, what an encoding would ask of it, and what looks odd."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.text import show_number
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.notes import Note, notes_on
+from odtc.data.reading import read
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import OdtcError
+
+WIDTH = 44  # letters of a column's values
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as it was read: `distinct` values or levels, `missing` cells, the `tests` of the encoding that ask it
+    and no other column (None if the data cannot be encoded), and its `values` in words."""
+
+    name: str
+    role: str  # feature, target, aside, weight
+    kind: str
+    distinct: int
+    missing: int
+    tests: int | None
+    values: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `odtc inspect` shows."""
+
+    name: str
+    n_rows: int
+    n_rows_incomplete: int
+    columns: tuple[Column, ...]
+    encoding: str
+    n_tests: int | None
+    refusal: str  # why the data cannot be encoded, "" if it can
+    notes: tuple[Note, ...]
+
+    def to_json(self) -> dict:
+        """All of it as one object of JSON."""
+        return {
+            "data": self.name,
+            "n_rows": self.n_rows,
+            "n_rows_incomplete": self.n_rows_incomplete,
+            "columns": [vars(column) for column in self.columns],
+            "encoding": self.encoding,
+            "n_tests": self.n_tests,
+            "refusal": self.refusal or None,
+            "notes": [note.to_json() for note in self.notes],
+        }
+
+    def to_text(self) -> str:
+        """The table of columns, then the remarks, one a line."""
+        head = ("column", "type", "distinct", "missing", "tests", "values")
+        lines = [head] + [
+            (
+                column.name,
+                column.kind if column.role == "feature" else f"{column.role}, {column.kind}",
+                f"{column.distinct:,}",
+                f"{column.missing:,}",
+                "-" if column.tests is None else f"{column.tests:,}",
+                column.values,
+            )
+            for column in self.columns
+        ]
+        widths = [max(len(line[at]) for line in lines) for at in range(len(head) - 1)]
+        rows = [
+            "  ".join(
+                cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(line, widths))
+            )
+            + f"  {line[-1]}"
+            for line in lines
+        ]
+        said = f"{self.name}: {self.n_rows:,} rows"
+        if self.n_rows_incomplete:
+            said += f", {self.n_rows_incomplete:,} of them with missing cells"
+        tests = self.refusal or f"--encoding {self.encoding}: {self.n_tests:,} different tests of all columns"
+        return "\n".join(
+            [said, "", *(row.rstrip() for row in rows), "", tests, *(f"note: {n.text}" for n in self.notes)]
+        )
+
+
+def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding: str = "auto") -> Inspection:
+    """Reads a data file and says what is in it.
+
+    Parameters
+    ----------
+    data : path or data frame
+        What `odtc.read` takes.
+    reading : ReadingSpec or None
+        How it is read. Rows with missing cells are looked at whatever its `missing` says; the number of tests is that
+        of the rows that it keeps.
+    encoding : str
+        The encoding whose tests are counted.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    DataError, ChoiceError
+        If the file cannot be read, or an option does not fit it. A table that can be read, but not encoded, is shown
+        with the reason.
+    """
+    reading = reading or ReadingSpec()
+    whole = read(data, **replace(reading, missing="separate").keywords)
+    try:
+        kept = whole if reading.missing == "separate" else read(data, **reading.keywords)
+        encoded = encode(kept, encoding)
+        asked: Counter | None = Counter(test.features[0] for test in encoded.tests if len(test.features) == 1)
+        n_tests, refusal = encoded.n_tests, ""
+    except OdtcError as problem:
+        asked, n_tests, refusal = None, None, str(problem)
+    columns = [
+        _column(feature, whole.X[:, at], "feature", None if asked is None else asked[at])
+        for at, feature in enumerate(whole.features)
+    ]
+    columns += [_column(feature, whole.aside_X[:, at], "aside", None) for at, feature in enumerate(whole.aside)] + [
+        _target(whole)
+    ]
+    incomplete = int(np.isnan(whole.X).any(axis=1).sum()) + whole.n_unlabelled
+    return Inspection(
+        whole.name,
+        whole.n_rows + whole.n_unlabelled,
+        incomplete,
+        tuple(columns),
+        encoding,
+        n_tests,
+        refusal,
+        tuple(notes_on(whole)),
+    )
+
+
+def _column(feature: Feature, cells: np.ndarray, role: str, tests: int | None) -> Column:
+    known = cells[~np.isnan(cells)]
+    if not len(known):
+        values = "only missing cells"
+    elif feature.kind == NUMERIC:
+        low, middle, high = known.min(), np.median(known), known.max()
+        values = f"{show_number(low)} to {show_number(high)}, median {middle:.6g}"
+    else:
+        codes, counts = np.unique(known, return_counts=True)
+        order = counts.argsort(kind="stable")[::-1]
+        values = _listed([(feature.levels[int(codes[at])], int(counts[at])) for at in order])
+    return Column(feature.name, role, feature.kind, len(np.unique(known)), len(cells) - len(known), tests, values)
+
+
+def _target(dataset: Dataset) -> Column:
+    counts = np.bincount(dataset.y, minlength=len(dataset.classes)).tolist()
+    values = _listed(sorted(zip(dataset.classes, counts), key=lambda pair: -pair[1]))
+    return Column(dataset.target, "target", "classes", len(dataset.classes), dataset.n_unlabelled, None, values)
+
+
+def _listed(counts: list[tuple[str, int]]) -> str:
+    """The most frequent levels with their rows, as many as stand on a line."""
+    shown = ""
+    for at, (level, rows) in enumerate(counts):
+        word = f"{level if len(level) <= 20 else level[:19] + '…'} ({rows:,})"
+        if at and len(shown) + len(word) + 2 > WIDTH:
+            return f"{shown}, …"
+        shown += (", " if at else "") + word
+    return shown

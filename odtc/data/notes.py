@@ -1,0 +1,236 @@
+"""What a careful reader would remark on a table before a tree is fitted to it: one sentence a remark.
+
+Each remark is one function of a data set in `REMARKS`; another remark is another function. None of them refuses
+anything: the run goes on with the data as it was read.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.column_types import MISSING_CELLS, numbers_of
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+
+FEW = 3  # rows of a class from which on there is no remark on it
+SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
+IDENTIFIER = 20  # rows from which on a column of different values is remarked on
+MARKS = {"-", "--", ".", "n/a", "#n/a", "na", "none", "nil", "missing", "unknown", "nan", "null", "not available"}
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([T ]\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, ?\d{4}"
+)
+# A number before or behind a short sign: "$1,200.50", "12 %", "3.5kg", "1.200,50 €", "1,234".
+MEASURE = re.compile(
+    r"(?P<before>[€$£¥]|USD|EUR|GBP|CHF)? ?[-+]?\d[\d,.' ]*(?P<behind> ?(%|°?[A-Za-z€$£¥µ]{1,4}(/[A-Za-z]{1,3})?))?"
+)
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on a column (`column` "" for the whole table): what is seen, and what can be done."""
+
+    column: str
+    kind: str
+    text: str
+
+    def to_json(self) -> dict:
+        """The note as an object of JSON: column, kind, text."""
+        return {"column": self.column, "kind": self.kind, "text": self.text}
+
+
+def notes_on(dataset: Dataset) -> list[Note]:
+    """The remarks on a data set.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        As it was read; columns set aside are not looked at.
+
+    Returns
+    -------
+    list of Note
+        In the order of `REMARKS`.
+    """
+    return [note for remark in REMARKS for note in remark(dataset)]
+
+
+def _header(dataset: Dataset) -> Iterator[Note]:
+    names = [feature.name for feature in dataset.features] + [dataset.target]
+    numbers = [name for name in names if numbers_of([name]) is not None or name in MISSING_CELLS]
+    if len(numbers) == len(names) or len(numbers) > max(1, len(names) // 2):
+        yield Note(
+            "",
+            "header",
+            f"the header looks like a row of data ({', '.join(names[:5])}{', …' if len(names) > 5 else ''}); if the "
+            "file has none, add a first line with the names of the columns",
+        )
+
+
+def _identifiers(dataset: Dataset) -> Iterator[Note]:
+    n = dataset.n_rows
+    if n < IDENTIFIER:
+        return
+    for feature, column in _columns(dataset):
+        known = column[~np.isnan(column)]
+        different = len(np.unique(known))
+        if feature.kind == CATEGORICAL and different > 0.9 * n and not _reads_otherwise(feature.levels):
+            yield Note(
+                feature.name,
+                "identifier",
+                f"column {feature.name!r} has {different:,} levels in {n:,} rows, as names or numbers of rows have; "
+                "leave it out with --aside, since no rule learned from it holds for new rows",
+            )
+        elif feature.kind == NUMERIC and different == len(known) == n and (known == np.round(known)).all():
+            if known.max() - known.min() < 2 * n:
+                yield Note(
+                    feature.name,
+                    "identifier",
+                    f"column {feature.name!r} counts the rows ({known.min():.0f} to {known.max():.0f}, each once); "
+                    "if it is an identifier, leave it out with --aside",
+                )
+
+
+def _levels(dataset: Dataset) -> Iterator[Note]:
+    for feature, column in _columns(dataset):
+        levels = feature.levels
+        if feature.kind != CATEGORICAL or not levels:
+            continue
+        shown = f"{levels[0]!r}"
+        marks = [level for level in levels if level.lower() in MARKS]
+        others = [level for level in levels if level not in marks]
+        if _most(others, DATE.fullmatch):
+            yield Note(
+                feature.name,
+                "date",
+                f"column {feature.name!r} looks like dates ({shown}), and each date is a category of its own; turn it "
+                "into numbers (a year, a month, days since a day), or leave it out with --aside",
+            )
+        elif _most(others, _is_measure):
+            yield Note(
+                feature.name,
+                "number",
+                f"column {feature.name!r} looks like numbers with a unit, a currency or marks of thousands "
+                f"({next(filter(_is_measure, others))!r}), and each is a category of its own; write plain numbers",
+            )
+        elif marks and others and numbers_of(others) is not None:
+            yield Note(
+                feature.name,
+                "number",
+                f"column {feature.name!r} would be numbers but for {', '.join(map(repr, marks[:3]))}, so that each "
+                "number is a category of its own; write a missing cell as an empty one",
+            )
+            continue
+        elif dataset.n_rows >= IDENTIFIER and dataset.n_rows / 2 < len(np.unique(column)) <= 0.9 * dataset.n_rows:
+            yield Note(
+                feature.name,
+                "levels",
+                f"column {feature.name!r} has {len(levels):,} levels in {dataset.n_rows:,} rows, so that few rows "
+                "speak for each; put them into groups, or leave it out with --aside",
+            )
+        if marks:
+            also = " beside cells that are empty or '?'" if np.isnan(column).any() or dataset.n_dropped else ""
+            yield Note(
+                feature.name,
+                "missing mark",
+                f"column {feature.name!r} holds {', '.join(map(repr, marks[:3]))}{also}, which is taken as a level; "
+                "if it means a missing cell, write it as an empty one",
+            )
+        folded: dict[str, str] = {}
+        for level in levels:
+            twin = folded.setdefault(level.casefold(), level)
+            if twin != level:
+                yield Note(
+                    feature.name,
+                    "spelling",
+                    f"column {feature.name!r} has levels that differ in capitals only ({twin!r} and {level!r}); they "
+                    "are two categories",
+                )
+                break
+
+
+def _most(levels, looks) -> bool:
+    """Whether most of the levels look like something."""
+    return bool(levels) and sum(map(bool, map(looks, levels))) >= SHARE * len(levels)
+
+
+def _reads_otherwise(levels) -> bool:
+    return _most(levels, DATE.fullmatch) or _most(levels, _is_measure)
+
+
+def _is_measure(text: str) -> bool:
+    found = MEASURE.fullmatch(text)
+    return bool(found) and (bool(found["before"] or found["behind"]) or any(sign in text for sign in ",'"))
+
+
+def _constants(dataset: Dataset) -> Iterator[Note]:
+    """One remark on all columns that hold one value."""
+    constant = [
+        (feature.name, feature.show(column[0]))
+        for feature, column in _columns(dataset)
+        if dataset.n_rows > 1 and not np.isnan(column).any() and (column == column[0]).all()
+    ]
+    if len(constant) == 1:
+        name, value = constant[0]
+        yield Note(name, "constant", f"column {name!r} is {value} in every row, so no test asks it")
+    elif constant:
+        names = ", ".join(repr(name) for name, _ in constant[:5]) + (", …" if len(constant) > 5 else "")
+        yield Note(
+            "", "constant", f"{len(constant)} columns hold one value in every row, so no test asks them: {names}"
+        )
+
+
+def _telling(dataset: Dataset) -> Iterator[Note]:
+    """A column that determines the class by one threshold, or by its levels."""
+    n, n_classes = dataset.n_rows, len(dataset.classes)
+    if n < IDENTIFIER:
+        return
+    for feature, column in _columns(dataset):
+        if np.isnan(column).any():
+            continue
+        values, place = np.unique(column, return_inverse=True)
+        if len(values) < 2 or (feature.kind == CATEGORICAL and len(values) > n / 2):
+            continue
+        lowest, highest = np.full(len(values), n_classes), np.full(len(values), -1)
+        np.minimum.at(lowest, place, dataset.y)
+        np.maximum.at(highest, place, dataset.y)
+        if (lowest != highest).any():
+            continue
+        if feature.kind == NUMERIC and np.count_nonzero(np.diff(lowest)) >= n_classes:
+            continue
+        yield Note(
+            feature.name,
+            "leak",
+            f"column {feature.name!r} alone determines the class {dataset.target!r}; if it is known only after the "
+            "class, leave it out with --aside",
+        )
+
+
+def _rare_classes(dataset: Dataset) -> Iterator[Note]:
+    rows = np.bincount(dataset.y, minlength=len(dataset.classes))
+    for name, count in zip(dataset.classes, rows.tolist()):
+        if 0 < count < FEW and dataset.n_rows >= IDENTIFIER:
+            yield Note(
+                dataset.target,
+                "rare class",
+                f"class {name!r} has {count} row{'s' if count > 1 else ''} of {dataset.n_rows:,}, too few to learn "
+                "or to test",
+            )
+    marks = [name for name in dataset.classes if name.lower() in MARKS]
+    if marks:
+        yield Note(
+            dataset.target,
+            "missing mark",
+            f"the target {dataset.target!r} holds {marks[0]!r}, which is taken as a class; if it means a missing "
+            "label, write it as an empty cell",
+        )
+
+
+def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
+    for at, feature in enumerate(dataset.features):
+        yield feature, dataset.X[:, at]
+
+
+REMARKS = (_header, _identifiers, _levels, _constants, _telling, _rare_classes)

@@ -1,0 +1,145 @@
+"""From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
+
+from collections import Counter
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+import odtc
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.data.splits import Oblique
+from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.problem.constraints.search_units import whole
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.verification.claim import claim_of
+from odtc.verification.constrained_certificate import SCHEMA, Read, read_problem
+from odtc.verification.coverage import count_uncovered
+from odtc.verification.listed_cases import excluded
+from odtc.verification.multiplier_bound import surviving
+
+LEAST = 3
+FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
+
+
+def certify_constrained(problem: Problem) -> tuple[dict, HeapTree]:
+    """(the certificate as a JSON object, the best tree) of a problem of the model "dpflow" with constraints.
+
+    Raises
+    ------
+    ChoiceError
+        For a constraint, a depth or an encoding that a certificate does not hold, and if the search did not end.
+    NoSolutionError
+        If no tree satisfies the constraints.
+    """
+    encoded = problem.encoded
+    if any(isinstance(test, Oblique) for test in encoded.tests):
+        raise ChoiceError(
+            f"a certificate holds tests of one column each; the encoding {encoded.scheme!r} has hyperplanes: choose "
+            "another --encoding"
+        )
+    order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
+    facts = _head(problem, order)
+    try:
+        read = read_problem(facts, encoded.dataset)
+    except CertificateError as refused:
+        raise ChoiceError(str(refused)) from None
+    ones_left = encoded.ones_left[order]
+    arrays = _arrays(read, ones_left)
+    try:
+        search = ConstrainedSearch(arrays)
+        found = search.run()
+    except TooLarge as refused:
+        raise ChoiceError(f"no certificate can be made: {refused}") from None
+    if found.infeasible:
+        raise NoSolutionError("no tree of this depth over these tests satisfies the constraints, so none is certified")
+    if not found.proved:
+        raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
+    test = np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
+    heap = settle(test, encoded, found.label)
+    facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
+    facts |= {"multiplier_scale": int(search.scale)} | _cases(facts, read, arrays, search, int(found.cost))
+    columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
+    all_tests = not count_uncovered(encoded.dataset, columns)[1]
+    facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests, facts["constraints"])
+    return facts, heap
+
+
+def _head(problem: Problem, order: np.ndarray) -> dict:
+    """All that does not need the search."""
+    encoded, branch = problem.encoded, Fraction(str(problem.params.lambda_))
+    try:
+        weight_scale = whole(encoded.dataset.weight)[1]
+        costs, cost_scale = whole(encoded.cost)
+    except TooLarge as refused:
+        raise ChoiceError(f"a certificate counts in whole numbers: {refused}") from None
+    price = 1 - branch
+    unit = lcm(branch.denominator, price.denominator)
+    scale = weight_scale * unit * cost_scale
+    return {
+        "schema": SCHEMA,
+        "odtc": odtc.__version__,
+        "data": {
+            "name": encoded.name,
+            "n_rows": int(encoded.copies.sum()),
+            "target": encoded.target,
+            "missing": encoded.missing,
+            **{key: value for key, value in encoded.dataset.source.items() if key != "path"},
+        },
+        "classes": list(encoded.classes),
+        "encoding": encoded.scheme,
+        "tests": [encoded.tests[f].to_json(encoded.features) for f in order],
+        "depth": int(problem.topology.depth),
+        "constraints": [str(given) for given in problem.constraints],
+        "weight_scale": int(weight_scale),
+        "loss": [[int(unit * price) * int(cost) for cost in line] for line in costs.tolist()],
+        "price": int(scale * branch),
+        "scale": int(scale),
+    }
+
+
+def _arrays(read: Read, ones_left: np.ndarray) -> ConstrainedProblem:
+    """The problem of the checker as the search takes it."""
+    mine, K = read.problem, read.problem.cost.shape[1]
+    sets = mine.column_sets if mine.most_columns != 0 else np.zeros((1, 0), int)
+    subsets = np.zeros((len(sets), int(mine.column.max()) + 1), bool)
+    np.put_along_axis(subsets, sets, True, axis=1)
+    held = mine.least_rows > 0
+    row, kind = np.nonzero(mine.members)  # a row of the search is of one kind
+    copies = mine.members[row, kind].astype(np.int64)
+    return ConstrainedProblem(
+        X=mine.X[row] ^ ~ones_left,
+        cost=mine.cost[kind] * copies[:, None],
+        depth=mine.depth,
+        uses=mine.uses[:, kind] * copies[:, None],
+        bound=np.array(mine.bound, np.int64),
+        branch_cost=mine.price,
+        branch_uses=np.array(mine.branch_uses, np.int64),
+        measures=copies[None, :] if held else None,
+        least=np.full((1, K), float(mine.least_rows)) if held else None,
+        column=mine.column,
+        subsets=subsets,
+    )
+
+
+def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, search: ConstrainedSearch, claim: int) -> dict:
+    """The multipliers of passes over all cases, and the cases that these leave, with their own multipliers."""
+    if read.problem.most_columns == 0:
+        return {"passes": [], "cases": []}
+    evidence = {(root, subset): tuple(map(int, m)) for root, subset, m in search.evidence()}
+    counted = Counter(evidence.values()).most_common()
+    passes = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
+    alive = surviving(read.problem, search.scale, passes, claim)
+    names = np.array(list(dict.fromkeys(test["feature"] for test in facts["tests"])))
+    cases = []
+    for root, subset in np.argwhere(alive).tolist():
+        columns = np.flatnonzero(arrays.subsets[subset])
+        own = list(evidence[root, subset])
+        tried = (m for m in [own, *passes] if excluded(read.problem, search.scale, root, columns, m, claim))
+        multipliers = next(tried, None)
+        if multipliers is None:
+            raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer tests")
+        cases.append({"root": root, "columns": names[columns].tolist(), "multipliers": multipliers})
+    return {"passes": passes, "cases": cases}

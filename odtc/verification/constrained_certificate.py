@@ -1,0 +1,309 @@
+"""A certificate of the best tree under constraints: multipliers that bound all other trees, and cases that are listed.
+
+    {"schema": "odtc.certificate.constrained/1", "data": {...}, "classes": [...], "tests": [split, ...], "depth": D,
+     "constraints": ["recall[2] >= 0.6", ...], "weight_scale": W, "loss": [[...]], "price": P, "scale": S, "claim": C,
+     "tree": {...}, "multiplier_scale": M, "passes": [[m, ...], ...],
+     "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...], "of": {...}}
+
+Numbers are those of odtc.verification.certificate; a multiplier is m / M. The check needs the data file and nothing of
+the compiler. It reads the constraints anew (odtc.verification.stated_constraints), counts the tree's cost and what it
+satisfies row by row, and then that no tree that satisfies them costs less: at the multipliers of each pass it bounds
+every case, which is a root test with a set of columns; each case that no pass excludes must stand under "cases", and
+its trees are bounded, and listed if need be, at its own multipliers (odtc.verification.multiplier_bound, listed_cases).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, validate
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.errors import CertificateError
+from odtc.verification.claim import SHAPE as CLAIM_SHAPE
+from odtc.verification.claim import claim_of, expect
+from odtc.verification.coverage import count_uncovered
+from odtc.verification.listed_cases import excluded
+from odtc.verification.multiplier_bound import EXACT, MOST_TESTS, Problem, surviving
+from odtc.verification.stated_constraints import Stated, stated_constraints
+
+SCHEMA = "odtc.certificate.constrained/1"
+MOST_DEPTH = 3
+
+
+@dataclass(frozen=True)
+class ConstrainedProof:
+    """What a certificate that was checked says: no tree of this depth over these tests that satisfies the constraints
+    has a lower objective."""
+
+    objective: float
+    depth: int
+    n_tests: int
+    n_rows: int
+    n_cases: int
+    n_listed: int
+    terms: str  # what is priced other than a unit of weight for each error, in words; "" where nothing is
+    n_splits: int
+    left_out: dict[str, tuple[int, int]]
+    of: dict
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """How many numbers were checked."""
+        return {"n_cases": self.n_cases, "n_listed": self.n_listed}
+
+
+def _test_shape(value, place):
+    own = {"threshold": {"threshold": NUMBER}, "subset": {"values": [(NUMBER, TEXT)]}, "missing": {}}
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return {"feature": TEXT, "kind": tuple(own)} | (own[kind] if isinstance(kind, str) and kind in own else {})
+
+
+def _node_shape(value, place):
+    if isinstance(value, dict) and "label" in value:
+        return {"label": TEXT}
+    return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
+
+
+SHAPE = {
+    "classes": [TEXT],
+    "depth": WHOLE,
+    "constraints": [TEXT],
+    "weight_scale": WHOLE,
+    "loss": [[WHOLE]],
+    "price": WHOLE,
+    "scale": WHOLE,
+    "claim": WHOLE,
+    "tests": [_test_shape],
+    "tree": {"root": _node_shape},
+    "multiplier_scale": WHOLE,
+    "passes": [[WHOLE]],
+    "cases": [{"root": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
+    "of": CLAIM_SHAPE,
+}
+
+
+def check_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
+    """Raises CertificateError with the first thing that is not so."""
+    try:
+        validate(facts, SHAPE)
+        return _check(facts, dataset)
+    except (
+        SchemaError,
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        ZeroDivisionError,
+    ) as problem:
+        raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
+
+
+@dataclass(frozen=True)
+class Read:
+    """The numbers of a certificate with its data: the problem that is bounded, and what the rows of the data are."""
+
+    problem: Problem
+    loss: np.ndarray  # int64 (rows of the data, classes)
+    stated: Stated
+    left: np.ndarray  # bool (tests, rows of the data)
+
+
+def read_problem(facts: dict, dataset: Dataset) -> Read:
+    """The problem that a certificate is of, from its own words and the data.
+
+    Raises
+    ------
+    CertificateError, ValueError
+        If they contradict each other, or the numbers are too large.
+    """
+    depth, price, scale, weight_scale = (facts[key] for key in ("depth", "price", "scale", "weight_scale"))
+    if not 1 <= depth <= MOST_DEPTH or not 1 <= len(facts["tests"]) <= MOST_TESTS:
+        raise CertificateError(
+            f"a certificate under constraints is of depth 1 to {MOST_DEPTH} over up to {MOST_TESTS} tests, got depth "
+            f"{depth} over {len(facts['tests'])}"
+        )
+    if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
+        raise ValueError("its scales or its price are no numbers that can be")
+    if facts["classes"] != list(dataset.classes):
+        raise CertificateError(
+            f"the certificate is of the classes {', '.join(facts['classes'])}, in this order, the data has "
+            f"{', '.join(dataset.classes)}"
+        )
+    scaled = dataset.weight * weight_scale
+    if not scaled.sum() < EXACT:
+        raise ValueError("its weights are too large to be added exactly")
+    weight = np.rint(scaled).astype(np.int64)
+    if np.abs(scaled - weight).max(initial=0) > 1e-6 or ((weight == 0) & (scaled > 0)).any():
+        raise CertificateError("the weights of the data are no whole numbers at the certificate's scale")
+    loss = _loss(facts["loss"], len(dataset.classes))[dataset.y] * weight[:, None]
+    if not 0 <= loss.astype(float).sum() < EXACT:
+        raise ValueError("its numbers are too large to be added exactly")
+    stated = stated_constraints(facts["constraints"], dataset, weight)
+    left = np.stack([_left(test, dataset) for test in facts["tests"]])
+    names = {name: place for place, name in enumerate(dict.fromkeys(test["feature"] for test in facts["tests"]))}
+    column = np.array([names[test["feature"]] for test in facts["tests"]])
+    if (np.diff(column) < 0).any():
+        raise ValueError("its tests are not in the order of their columns")
+    # Rows that cost and use the same are of one kind; of one kind, those that answer all tests alike are one row.
+    K, sums = loss.shape[1], len(stated.uses)
+    table = np.concatenate([loss, stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)], axis=1)
+    kinds, kind = np.unique(table, axis=0, return_inverse=True)
+    answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
+    members = np.zeros((len(answers), len(kinds)))
+    np.add.at(members, (row.reshape(-1), kind.reshape(-1)), 1)
+    problem = Problem(
+        X=np.unpackbits(answers, axis=1, count=len(left)).astype(bool),
+        members=members,
+        cost=kinds[:, :K],
+        uses=kinds[:, K:].reshape(len(kinds), sums, K).transpose(1, 0, 2),
+        bound=stated.bound,
+        branch_uses=stated.branch_uses,
+        price=price,
+        column=column,
+        most_columns=stated.most_columns,
+        least_rows=stated.least_rows,
+        depth=depth,
+    )
+    return Read(problem, loss, stated, left)
+
+
+def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
+    found = read_problem(facts, dataset)
+    problem, claim, scale = found.problem, facts["claim"], facts["multiplier_scale"]
+    if not 0 <= claim < EXACT or not 1 <= scale < EXACT:
+        raise ValueError("its claim or the scale of its multipliers is no number that can be")
+    cost = _tree_cost(facts["tree"], dataset, found, problem)
+    if cost != claim:
+        raise CertificateError(
+            f"the tree of the certificate costs {cost / facts['scale']:.10g} on the data, the certificate claims "
+            f"{claim / facts['scale']:.10g}"
+        )
+    for k in range(problem.cost.shape[1]):
+        keeps = all(found.stated.uses[r, :, k].sum() <= bound for r, bound in enumerate(problem.bound))
+        if keeps and found.loss[:, k].sum() < claim and dataset.n_rows >= problem.least_rows:
+            raise CertificateError(f"a leaf of the class {dataset.classes[k]!r} alone satisfies all and costs less")
+    n_listed = 0
+    if problem.most_columns != 0:
+        n_listed = _check_cases(facts, problem, claim, scale)
+    n_splits, absent = count_uncovered(dataset, found.left)
+    terms = claim_of(dataset, problem.depth, len(facts["tests"]), not absent, facts["constraints"])
+    expect(facts["of"], terms)
+    of_column = np.bincount(problem.column)
+    n_cases = 0 if problem.most_columns == 0 else int(of_column[problem.column_sets].sum())
+    return ConstrainedProof(
+        claim / facts["scale"],
+        problem.depth,
+        len(facts["tests"]),
+        dataset.n_rows,
+        n_cases,
+        n_listed,
+        _terms(facts),
+        n_splits,
+        absent,
+        terms,
+    )
+
+
+def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
+    """The number of cases that were listed; raises CertificateError if a tree is left that could cost less."""
+    names = list(dict.fromkeys(test["feature"] for test in facts["tests"]))
+    sets = problem.column_sets
+    place = {tuple(columns): at for at, columns in enumerate(sets.tolist())}
+    alive = surviving(problem, scale, facts["passes"], claim)
+    for case in facts["cases"]:
+        columns = tuple(sorted(names.index(name) for name in case["columns"]))
+        if columns not in place or not case["root"] < len(alive):
+            raise CertificateError("the certificate lists a case that is none: its columns are no such set")
+        if not alive[case["root"], place[columns]]:
+            continue
+        if not excluded(problem, scale, case["root"], np.array(columns), case["multipliers"], claim):
+            raise CertificateError(
+                f"a tree over {', '.join(case['columns'])} satisfies the constraints and costs less than "
+                f"{claim / facts['scale']:.10g}, or the multipliers of this case are none that show the contrary"
+            )
+        alive[case["root"], place[columns]] = False
+    if alive.any():
+        root, at = (int(found[0]) for found in np.nonzero(alive))
+        over = ", ".join(names[column] for column in sets[at].tolist())
+        raise CertificateError(
+            f"{int(alive.sum())} cases are neither excluded by multipliers nor listed, the first of them the trees "
+            f"over {over} with test {root} at the root"
+        )
+    return len(facts["cases"])
+
+
+def _tree_cost(tree: dict, dataset: Dataset, found: Read, problem: Problem) -> int:
+    """The cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
+    classes, stated = list(dataset.classes), found.stated
+    uses, asked = np.zeros(len(stated.bound), object), set()
+
+    def cost(node: dict, rows: np.ndarray, left: int) -> int:
+        nonlocal uses
+        if "label" in node:
+            k = classes.index(node["label"])
+            uses = uses + stated.uses[:, rows, k].sum(axis=1)
+            if len(rows) < stated.least_rows:
+                raise CertificateError(f"a leaf of the tree of the certificate holds {len(rows)} rows")
+            return int(found.loss[rows, k].sum())
+        if not left:
+            raise CertificateError(f"the tree of the certificate is deeper than {problem.depth}")
+        asked.add(node["split"]["feature"])
+        uses = uses + np.array(stated.branch_uses, object)
+        goes = _left(node["split"], dataset)[rows]
+        sides = ((node["left"], rows[goes]), (node["right"], rows[~goes]))
+        return problem.price + sum(cost(side, here, left - 1) for side, here in sides)
+
+    paid = cost(tree["root"], np.arange(dataset.n_rows), problem.depth)
+    if any(use > bound for use, bound in zip(uses, stated.bound)):
+        raise CertificateError("the tree of the certificate does not satisfy its constraints")
+    if stated.most_columns is not None and len(asked) > stated.most_columns:
+        raise CertificateError(f"the tree of the certificate tests {len(asked)} columns")
+    return paid
+
+
+def _terms(facts: dict) -> str:
+    """The objective in words, if it is not the weight of errors."""
+    scale, price, weight_scale = facts["scale"], facts["price"], facts["weight_scale"]
+    said = [f"lambda {price / scale:.10g}"] if price else []
+    costs = {
+        (a, b): value * weight_scale / (scale - price)
+        for a, line in zip(facts["classes"], facts["loss"])
+        for b, value in zip(facts["classes"], line)
+        if a != b
+    }
+    if any(abs(value - 1) > 1e-12 for value in costs.values()):
+        said.append("costs " + ", ".join(f"{a}:{b}={value:.10g}" for (a, b), value in costs.items()))
+    return " and ".join(said)
+
+
+def _loss(table: list[list[int]], n_classes: int) -> np.ndarray:
+    if len(table) != n_classes or any(len(line) != n_classes for line in table):
+        raise ValueError("its losses are no square table")
+    prices = np.array(table, np.int64)
+    if (prices < 0).any() or prices.diagonal().any() or not prices.any() or prices.max() >= EXACT:
+        raise ValueError("its losses are no square table with zeros where the label is right")
+    return prices
+
+
+def _left(test: dict, dataset: Dataset) -> np.ndarray:
+    """bool (rows,): the rows that a test sends left."""
+    names = [feature.name for feature in dataset.features]
+    if test["feature"] not in names:
+        raise CertificateError(f"the certificate tests the column {test['feature']!r}, which the data has not")
+    at = names.index(test["feature"])
+    feature, cells = dataset.features[at], dataset.X[:, at]
+    if test["kind"] == "missing":
+        return np.isnan(cells)
+    if test["kind"] == "threshold":
+        if not math.isfinite(threshold := float(test["threshold"])):
+            raise ValueError("a threshold is no finite number")
+        return cells <= threshold
+    values = [
+        float(value) if feature.kind == NUMERIC else feature.levels.index(value) if value in feature.levels else -2
+        for value in test["values"]
+    ]
+    return np.isin(cells, values)

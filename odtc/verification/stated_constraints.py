@@ -1,0 +1,245 @@
+"""Constraints as a certificate states them, read from their words and the raw data, with exact fractions.
+
+Nothing of the compiler's constraints is used. A text "NAME[ARGUMENTS] OP NUMBER" becomes
+
+    sums       Σ over rows of what they use by their prediction, and of what branch nodes use  ≤  a whole bound
+    columns    the number of columns of the data that a tree may test
+    leaf rows  the number of rows that every leaf holds
+
+Weights are whole (the certificate's scale), and numbers are the decimals that stand in the text: a share of at least ρ
+of the weight W is a sum of at least ⌈ρ W⌉. A kind that is not read here is refused, so that a proof never leaves out a
+constraint that it states.
+"""
+
+import csv
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.errors import CertificateError
+
+WORDS = re.compile(r"(?P<name>\w+)(\[(?P<args>.*)\])?( (?P<op><=|>=) (?P<bound>\S+))?", re.DOTALL)
+EXACT = 2**52
+NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,30})?(e-?[0-9]{1,2})?")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What all constraints of a certificate ask of a tree.
+
+    Attributes
+    ----------
+    uses : int64 (sums, rows, classes)
+    bound : list of int
+    branch_uses : list of int
+        What a branch node uses of each sum.
+    most_columns : int or None
+    least_rows : int
+        Rows of the data in every leaf; 0 for no such constraint.
+    """
+
+    uses: np.ndarray
+    bound: list[int]
+    branch_uses: list[int]
+    most_columns: int | None
+    least_rows: int
+
+
+@dataclass(frozen=True)
+class _Text:
+    name: str
+    args: list[str]
+    op: str
+    bound: Fraction
+    text: str
+
+
+class _Rows:
+    """The rows that constraints speak of: weight int64 (rows,), classes, groups."""
+
+    def __init__(self, dataset: Dataset, weight: np.ndarray):
+        self.dataset, self.weight = dataset, weight
+        self.right = dataset.y[:, None] == np.arange(len(dataset.classes))
+
+    def of_class(self, name: str) -> tuple[int, np.ndarray]:
+        """(index, bool (rows,)) of a class."""
+        if name not in self.dataset.classes:
+            raise CertificateError(f"the certificate states a constraint on the class {name!r}, which the data has not")
+        k = self.dataset.classes.index(name)
+        return k, self.dataset.y == k
+
+    def predicted(self, weight: np.ndarray, k: int) -> np.ndarray:
+        """int64 (rows, classes): what rows use that are predicted class k."""
+        line = np.zeros(self.right.shape, np.int64)
+        line[:, k] = weight
+        return line
+
+    def groups(self, text: str) -> list[np.ndarray]:
+        """bool (rows,) of each group of a text COLUMN, COLUMN<=NUMBER or COLUMN:LEVEL|LEVEL."""
+        data = self.dataset
+        columns = {
+            feature.name: (feature, values)
+            for features, cells in ((data.features, data.X), (data.aside, data.aside_X))
+            for feature, values in zip(features, cells.T)
+        }
+        if text in columns:
+            cells = columns[text][1]
+            return [cells == value for value in np.unique(cells[~np.isnan(cells)])] + [np.isnan(cells)]
+        name, sign, rest = text.rpartition("<=")
+        if sign and name in columns:
+            cells = columns[name][1]
+            return [cells <= float(Fraction(rest)), cells > float(Fraction(rest)), np.isnan(cells)]
+        for place in (at for at, letter in enumerate(text) if letter == ":"):
+            if text[:place] in columns:
+                feature, cells = columns[text[:place]]
+                known = {feature.show(value): value for value in np.unique(cells[~np.isnan(cells)])}
+                rest = text[place + 1 :]
+                levels = [rest] if rest in known else [level.strip() for level in rest.split("|")]
+                inside = np.isin(cells, [known[level] for level in levels])
+                return [inside, ~inside & ~np.isnan(cells), np.isnan(cells)]
+        raise CertificateError(f"the certificate states groups by {text!r}, which is no column of the data")
+
+
+def _at_least(line: np.ndarray, share: Fraction, total: int) -> list[tuple[np.ndarray, int]]:
+    return [(-line, -math.ceil(share * total))]
+
+
+def _accuracy(rows: _Rows, given: _Text):
+    return _at_least(rows.right * rows.weight[:, None], given.bound, int(rows.weight.sum()))
+
+
+def _recall(rows: _Rows, given: _Text):
+    k, inside = rows.of_class(given.args[0])
+    return _at_least(rows.predicted(rows.weight * inside, k), given.bound, int(rows.weight[inside].sum()))
+
+
+def _false_negatives(rows: _Rows, given: _Text):
+    k, inside = rows.of_class(given.args[0])
+    return _at_least(rows.predicted(rows.weight * inside, k), 1 - given.bound, int(rows.weight[inside].sum()))
+
+
+def _false_positives(rows: _Rows, given: _Text):
+    k, inside = rows.of_class(given.args[0])
+    return [(rows.predicted(rows.weight * ~inside, k), math.floor(given.bound * int(rows.weight[~inside].sum())))]
+
+
+def _precision(rows: _Rows, given: _Text):
+    k, inside = rows.of_class(given.args[0])
+    p, q = given.bound.numerator, given.bound.denominator
+    _expect_exact(max(abs(p), q) * int(rows.weight.sum()), given)
+    return [(rows.predicted(rows.weight * (p - q * inside.astype(np.int64)), k), 0)]
+
+
+def _group_accuracy(rows: _Rows, given: _Text):
+    found = []
+    for group in rows.groups(_keyed(given, "group")[0]):
+        weight = rows.weight * group
+        if weight.any():
+            found += _at_least(rows.right * weight[:, None], given.bound, int(weight.sum()))
+    return found
+
+
+def _gaps(*among: bool | None) -> Callable:
+    """Differences of rates of positive predictions among the rows of the positive class, of the others, or all."""
+
+    def read(rows: _Rows, given: _Text):
+        text, positive = _keyed(given, "group", "positive")
+        k, inside = rows.of_class(positive)
+        found = []
+        for which in among:
+            counted = np.ones(len(inside), bool) if which is None else inside == which
+            mine = [rows.weight * (group & counted) for group in rows.groups(text)]
+            for g, h in permutations([weight for weight in mine if weight.any()], 2):
+                n_g, n_h = int(g.sum()), int(h.sum())
+                shared = math.gcd(n_g, n_h)
+                _expect_exact(n_g * n_h // shared, given)
+                line = rows.predicted(n_h // shared * g - n_g // shared * h, k)
+                found.append((line, math.floor(given.bound * n_g * n_h / shared)))
+        return found
+
+    return read
+
+
+def _expect_exact(size: int, given: _Text) -> None:
+    if size >= EXACT:
+        raise CertificateError(f"the numbers of {given.text!r} are too large to be added exactly")
+
+
+def _keyed(given: _Text, *keys: str) -> list[str]:
+    found = {key.strip(): value.strip() for key, _, value in (arg.partition("=") for arg in given.args)}
+    if set(found) != set(keys) or len(given.args) != len(keys):
+        raise CertificateError(f"the certificate states {given.text!r}, whose arguments are no {' and '.join(keys)}")
+    return [found[key] for key in keys]
+
+
+SUMS: dict[tuple[str, str], Callable] = {
+    ("accuracy", ">="): _accuracy,
+    ("recall", ">="): _recall,
+    ("false_negative_rate", "<="): _false_negatives,
+    ("false_positive_rate", "<="): _false_positives,
+    ("precision", ">="): _precision,
+    ("group_accuracy", ">="): _group_accuracy,
+    ("statistical_parity", "<="): _gaps(None),
+    ("equal_opportunity", "<="): _gaps(True),
+    ("predictive_equality", "<="): _gaps(False),
+    ("equalised_odds", "<="): _gaps(True, False),
+}
+COUNTS = {("features", "<="), ("leaf_rows", ">="), ("branch_nodes", "<="), ("leaves", "<=")}
+
+
+def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray) -> Stated:
+    """All constraints of a certificate.
+
+    Parameters
+    ----------
+    texts : list of str
+    dataset : Dataset
+        The rows as they were read.
+    weight : int64 (rows,)
+
+    Raises
+    ------
+    CertificateError
+        For a text that is not read here, or speaks of what the data has not.
+    """
+    rows, lines, branch = _Rows(dataset, weight), [], []
+    most_columns, least_rows = None, 0
+    for given in map(_parsed, texts):
+        if (given.name, given.op) in SUMS:
+            found = SUMS[given.name, given.op](rows, given)
+            lines += found
+            branch += [0] * len(found)
+        elif given.name == "features":
+            most_columns = min(_count(given), _count(given) if most_columns is None else most_columns)
+        elif given.name == "leaf_rows":
+            least_rows = max(least_rows, _count(given))
+        else:
+            lines.append((np.zeros(rows.right.shape, np.int64), _count(given) - (given.name == "leaves")))
+            branch.append(1)
+    uses = np.array([line for line, _ in lines], np.int64).reshape(len(lines), *rows.right.shape)
+    return Stated(uses, [int(bound) for _, bound in lines], branch, most_columns, least_rows)
+
+
+def _parsed(text: str) -> _Text:
+    found = WORDS.fullmatch(text)
+    if not found or found["op"] and not NUMBER.fullmatch(found["bound"]):
+        raise CertificateError(f"the certificate states {text!r}, which is no constraint NAME OP NUMBER")
+    if (found["name"], found["op"]) not in SUMS.keys() | COUNTS:
+        raise CertificateError(
+            f"a certificate can hold the constraints {', '.join(sorted({name for name, _ in SUMS.keys() | COUNTS}))}, "
+            f"got {text!r}; `odtc fit` proves its tree without one"
+        )
+    args = next(csv.reader([found["args"]], skipinitialspace=True), []) if found["args"] else []
+    return _Text(found["name"], [arg.strip() for arg in args], found["op"], Fraction(found["bound"]), text)
+
+
+def _count(given: _Text) -> int:
+    if given.bound.denominator != 1 or given.bound < 0 or given.args:
+        raise CertificateError(f"the certificate states {given.text!r}, which counts no whole number")
+    return int(given.bound)

@@ -1,0 +1,112 @@
+"""`python -m tests.fuzz [TARGET…] --runs 1000000 --seconds 600`: a long run of each target, with what it found.
+
+Guided by coverage if atheris is installed (`pip install odtc[fuzz]`), else plain random mutations; one process
+a target. Finds are written to the folder `--finds`, one file each: an uncaught exception, or a difference between two
+readers.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("targets", nargs="*", help="names of targets; all if there are none")
+    parser.add_argument("--runs", type=int, default=1_000_000, help="executions of each target")
+    parser.add_argument("--seconds", type=float, default=600, help="of each target")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--finds", type=Path, default=Path("fuzz-finds"))
+    parser.add_argument("--plain", action="store_true", help="no atheris")
+    parser.add_argument("--corpus", action="store_true", help="write the first seeds anew, and end")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.corpus:
+        from tests.fuzz.targets import make_corpus
+
+        make_corpus()
+    elif given.one:
+        _one(given.targets[0], given)
+    else:
+        from tests.fuzz.targets import TARGETS
+
+        for name in given.targets or TARGETS:
+            words = ["--one", "--runs", given.runs, "--seconds", given.seconds, "--seed", given.seed]
+            words += ["--finds", given.finds.resolve(), *(["--plain"] if given.plain else [])]
+            code = subprocess.call([sys.executable, "-m", "tests.fuzz", name, *map(str, words)])
+            if code:
+                print(f"{name}: ended with {code}", flush=True)
+
+
+def _one(name: str, given) -> None:
+    """One target in this process; at the end one line with the number of executions."""
+    guided = False
+    if not given.plain:
+        try:
+            import atheris
+
+            guided = True
+        except ImportError:
+            pass
+    if guided:
+        with atheris.instrument_imports(include=["odtc"]):
+            from tests.fuzz import targets
+    else:
+        from tests.fuzz import targets
+    count, taken, kinds, began = 0, 0, {}, time.monotonic()
+
+    def report() -> None:
+        spent = f"{count:,} executions in {time.monotonic() - began:.0f} s, {taken:,} taken"
+        print(f"{name}: {spent}, {len(kinds)} kinds of finds", flush=True)
+        for kind, text in kinds.items():
+            print(f"  {kind}\n    {text}", flush=True)
+
+    def one(data: bytes) -> None:
+        nonlocal count, taken
+        count += 1
+        try:
+            taken += targets.attempt(name, data)
+        except Exception as problem:
+            kind = _kind(problem)
+            if kind not in kinds:
+                given.finds.mkdir(parents=True, exist_ok=True)
+                path = given.finds / f"{name}-{len(kinds)}"
+                path.write_bytes(data)
+                kinds[kind] = f"{' '.join(str(problem).split())[:300]} ({path})"
+        if guided and (count >= given.runs or time.monotonic() - began > given.seconds):
+            report()
+            os._exit(0)
+
+    seeds = targets.seeds(name)
+    if guided:
+        known = targets.CORPUS / targets.TARGETS[name][0]
+        grown = given.finds / f"corpus-{name}"
+        grown.mkdir(parents=True, exist_ok=True)
+        words = [f"-seed={given.seed}", "-max_len=20000", "-timeout=60", "-rss_limit_mb=4000", "-print_final_stats=0"]
+        atheris.Setup([sys.argv[0], *words, "-verbosity=0", str(grown), str(known)], one)
+        atheris.Fuzz()
+        return
+    from tests.fuzz.mutation import mutated
+
+    rnd = random.Random(f"{given.seed} {name}")
+    while count < given.runs and time.monotonic() - began < given.seconds:
+        one(mutated(rnd.choice(seeds), seeds, rnd))
+    report()
+
+
+def _kind(problem: Exception) -> str:
+    """The exception and the last line of odtc that it passed: finds of one kind are written once."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    ours = [frame for frame in frames if f"{os.sep}odtc{os.sep}" in frame.filename] or frames
+    place = f"{'/'.join(Path(ours[-1].filename).parts[-2:])}:{ours[-1].lineno}"
+    words = str(problem).split(":")[0][:40] if isinstance(problem, AssertionError) else ""
+    return f"{type(problem).__name__} {words} at {place}"
+
+
+if __name__ == "__main__":
+    main()

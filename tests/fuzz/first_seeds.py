@@ -1,0 +1,119 @@
+"""The first seeds of the corpus: files that odtc writes of tiny problems, and what solvers write."""
+
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from odtc.fileformats.solution_files import POINTS
+from tests.command_line import CHECKOUT, MONKS, odtc
+from tests.files.test_broken import MODEL
+from tests.point_texts import text
+
+TABLE = b'colour,size,label\nred,1,yes\nblue,2.5,no\nred,,no\n"a, b",-3e2,yes\n'
+ARFF = b"""% note
+@relation r
+@attribute a {x,'y z'}
+@attribute b real
+@attribute class {0,1}
+@data
+x,1,0
+'y z',?,1
+x,2,1
+"""
+MPS = b"""NAME m
+ROWS
+ N obj
+ L c1
+ G c2
+ E c3
+COLUMNS
+ M1 'MARKER' 'INTORG'
+ x obj 1 c1 1
+ x c3 2
+ M2 'MARKER' 'INTEND'
+ y obj -2.5 c1 1e2
+ y c2 1
+ z c2 1 c3 -1
+RHS
+ RHS c1 10 c2 -1
+ RHS c3 4 obj -7
+BOUNDS
+ UP BND x 4
+ MI BND y
+ FX BND z 0.5
+ENDATA
+"""
+FIXED = b"""NAME          m
+ROWS
+ N  obj
+ L  c 1
+COLUMNS
+    x y       obj                2.5   c 1                 1.
+RHS
+    RHS       c 1                10.
+BOUNDS
+ UP BND       x y                 4.
+ENDATA
+"""
+LP = b"""\\ note
+Minimize
+ obj: x + 2.5 y - z + 7
+Subject To
+ c1: x + y <= 10
+ c2: - y + 3 z >= -1e2
+ c3: x - z = 0.5
+Bounds
+ 0 <= x <= 4
+ y free
+ z <= 8
+General
+ x
+Binary
+ b
+End
+"""
+COST = (b"true,0,1\n0,0,5\n1,2.5,0\n", b'"",1,0\n1,,1\n0,3,\n')
+
+
+def made() -> dict[str, list[bytes]]:
+    """Seeds by the name of the corpus."""
+    found = {"csv": [TABLE], "arff": [ARFF], "mps": [MPS, FIXED], "lp": [LP], "cost": list(COST)}
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
+        tiny = "a,b,class\nx,1,0\ny,2,1\nx,3,1\ny,1.5,0\n,2,1\n"
+        (here / "d.csv").write_text(tiny)
+        coded = ("--missing", "separate", "--depth", 2)
+        for words in (
+            ("build", "d.csv", *coded, "-o", "b"),
+            ("build", "d.csv", *coded, "--format", "lp", "-o", "l"),
+            ("build", "d.csv", "--depth", 1, "--model", "dpflow", "-o", "p"),
+            ("solve", "b.mps"),
+            ("fit", "d.csv", "--model", "dpflow", *coded, "--pool", 3, "-o", "m"),
+            ("certify", MONKS / "monks-1.csv", "--depth", 2, "--encoding", "onehot", "-o", "c.json"),
+        ):
+            said = odtc(*words, folder=here)
+            assert said.code == 0, said.err
+        import polars as pl
+
+        frame = io.BytesIO()
+        with contextlib.suppress(Exception):
+            pl.read_csv(io.BytesIO(TABLE)).write_parquet(frame)
+        found["parquet"] = [frame.getvalue()]
+        get = lambda *names: [(here / file).read_bytes() for file in names]  # noqa: E731
+        found["mps"] += get("b.mps")
+        found["lp"] += get("l.lp")
+        found["manifest"] = get("b.odt.json", "p.odt.json")
+        found["tree"], found["pool"] = get("m.tree.json"), get("m.pool.json")
+        found["certificate"], found["run-record"] = get("c.json"), get("b.run.json")
+    found["toml-solver"] = [path.read_bytes() for path in sorted((CHECKOUT / "examples" / "my-solver").glob("*.toml"))]
+    found["import"] = [
+        b"|--- a <= 1.50\n|   |--- class: 0\n|--- a >  1.50\n|   |--- class: 1\n",
+        b'{"feature": "a", "threshold": 1.5, "left": {"class": "0"}, "right": {"class": "1"}}',
+    ]
+    x = np.array([0.0, 1, 10, -5, 8, 9, 0.25])
+    for name in POINTS.names():
+        found[f"point-{name}"] = [text(MODEL, x, name)]
+    return found

@@ -1,0 +1,131 @@
+"""What is fuzzed: one function of bytes for each reader, which returns, or raises an OdtcError with one sentence."""
+
+import functools
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from odtc.data.cost_matrix import cost_matrix
+from odtc.data.dataset import Dataset
+from odtc.data.reading import read
+from odtc.errors import OdtcError
+from odtc.fileformats.model_files import read_model
+from odtc.fileformats.solution_files import POINTS, read_point
+from odtc.solvers.toml_solver import from_template
+from odtc.trees.importing import read_foreign
+from odtc.trees.tree import read_tree
+from odtc.verification.certificate import check, read_certificate
+from odtc.workflow.manifest import read_manifest
+from odtc.workflow.near_optimal import read_pool
+from odtc.workflow.run_record import read_run
+from tests.command_line import MONKS
+from tests.fuzz.second_reader import HIGHS, difference
+
+CORPUS = Path(__file__).parent / "corpus"
+MEMORY = Path("/dev/shm")  # files that are written a million times, on systems that have it
+
+
+@functools.cache
+def folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="odtc-fuzz-", dir=MEMORY if MEMORY.is_dir() else None))
+
+
+@functools.cache
+def monks() -> Dataset:
+    return read(MONKS / "monks-1.csv")
+
+
+def by_path(read_file: Callable, name: str) -> Callable[[bytes], None]:
+    """A target whose reader takes the path of a file of this name."""
+
+    def target(data: bytes) -> None:
+        path = folder() / f"{os.getpid()}-{name}"
+        path.write_bytes(data)
+        read_file(path)
+
+    return target
+
+
+def _data(path) -> None:
+    for missing in ("drop", "separate"):
+        read(path, missing=missing)
+
+
+def _certificate(path) -> None:
+    check(read_certificate(path), monks())
+
+
+def _run_record(path) -> None:
+    """A record names its solution by SHA-256, so one that is read speaks of this file."""
+    solution = path.parent / "m.sol"
+    if not solution.exists():
+        solution.write_bytes(b"any")
+    read_run(solution)
+
+
+def same_as_highs(path) -> None:
+    """A model file that both readers take is one model. Raises AssertionError if it is two."""
+    ours, theirs = read_model(path), HIGHS.read(path)
+    if theirs is not None:
+        said = difference(ours, theirs)
+        assert not said, said
+
+
+# Which seeds a target begins with, in tests/fuzz/corpus, and what it does with bytes.
+TARGETS: dict[str, tuple[str, Callable[[bytes], None]]] = {
+    "csv": ("csv", by_path(_data, "d.csv")),
+    "arff": ("arff", by_path(_data, "d.arff")),
+    "parquet": ("parquet", by_path(_data, "d.parquet")),
+    "mps": ("mps", by_path(read_model, "m.mps")),
+    "lp": ("lp", by_path(read_model, "m.lp")),
+    "mps-highs": ("mps", by_path(same_as_highs, "h.mps")),
+    "lp-highs": ("lp", by_path(same_as_highs, "h.lp")),
+    "manifest": ("manifest", by_path(read_manifest, "m.odt.json")),
+    "tree": ("tree", by_path(read_tree, "m.tree.json")),
+    "pool": ("pool", by_path(read_pool, "m.pool.json")),
+    "certificate": ("certificate", by_path(_certificate, "c.json")),
+    "run-record": ("run-record", by_path(_run_record, "m.run.json")),
+    "cost": ("cost", by_path(lambda path: cost_matrix(("0", "1"), np.ones(2), cost=path), "cost.csv")),
+    "toml-solver": ("toml-solver", by_path(from_template, "solver.toml")),
+    "import": ("import", by_path(read_foreign, "tree.txt")),
+    **{f"point-{name}": (f"point-{name}", by_path(read_point, "m.sol")) for name in POINTS.names()},
+}
+
+
+def seeds(target: str) -> list[bytes]:
+    """The corpus of a target, in the order of the names of its files."""
+    return [path.read_bytes() for path in sorted((CORPUS / TARGETS[target][0]).iterdir())]
+
+
+def attempt(target: str, data: bytes) -> bool:
+    """Whether the bytes were taken; False if they were refused in a sentence. Any other exception is a find."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            TARGETS[target][1](data)
+        except OdtcError as problem:
+            said = str(problem)
+            if not said.strip() or "\n" in said.strip() or len(said) > 4000:
+                raise AssertionError(f"no sentence: {said[:300]!r}") from None
+            return False
+    return True
+
+
+def make_corpus() -> None:
+    """Writes the first seeds anew: what odtc itself writes of small problems, and the texts of all solvers."""
+    from tests.fuzz.first_seeds import made
+
+    for name, texts in made().items():
+        place = CORPUS / name
+        place.mkdir(parents=True, exist_ok=True)
+        for number, data in enumerate(texts):
+            (place / f"seed{number}").write_bytes(data)
+
+
+def show(data: bytes) -> str:
+    return json.dumps(data.decode("latin-1"))[:2000]

@@ -1,0 +1,176 @@
+"""Certificates of constrained optima: their claim is the optimum, and no corruption makes them prove another."""
+
+import copy
+import json
+import os
+import random
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
+from odtc.verification.constrained_certificate import check_constrained, read_problem
+from odtc.workflow import pipeline
+from tests.command_line import MONKS, refused
+from tests.command_line import odtc as odtc_run
+from tests.laws.problems import least_of_every_tree
+from tests.unit.algorithms.every_tree import cheapest_feasible
+
+CORRUPTIONS = 1000 if os.environ.get("ODTC_ALL_CELLS") else 100
+SETS = (
+    ("recall[yes] >= 0.6", "features <= 2"),
+    ("statistical_parity[group=side:p,positive=yes] <= 0.1", "leaf_rows >= 2"),
+    ("precision[yes] >= 0.75", "branch_nodes <= 2"),
+    ("equalised_odds[group=side,positive=no] <= 0.5", "accuracy >= 0.5"),
+    ("group_accuracy[group=side] >= 0.6", "leaves <= 3"),
+    ("false_negative_rate[yes] <= 0.3", "false_positive_rate[yes] <= 0.4", "features <= 1"),
+    ("equal_opportunity[group=f0,positive=yes] <= 0.2", "predictive_equality[group=side:p|q,positive=yes] <= 0.4"),
+    ("features <= 0",),
+)
+
+
+def small(seed: int, n: int = 14, values: int = 3) -> Dataset:
+    """Rows of three columns, two classes, and a column aside."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, (n, 3)).astype(float)
+    X[0], X[1] = 0, values - 1
+    y = ((X.sum(axis=1) + rng.integers(0, 3, n)) > 3).astype(np.int32)
+    y[0], y[1] = 0, 1
+    features = (Feature("f0", "numeric"), Feature("f1", "numeric"), Feature("f2", "categorical", ("a", "b", "c")))
+    weight = rng.choice([1.0, 1.0, 2.0, 0.5], n)
+    aside = (Feature("side", "categorical", ("p", "q", "r")),)
+    side = rng.integers(0, 3, (n, 1)).astype(float)
+    return Dataset("small", X, y, features, ("no", "yes"), weight, aside=aside, aside_X=side)
+
+
+def posed(seed: int, depth: int, constraints, **words):
+    return pipeline.pose(small(seed), "dpflow", depth, encoding="auto", constraints=constraints, **words)
+
+
+@pytest.mark.parametrize(
+    ("depth", "words", "constraints"),
+    [(2, words, texts) for texts in SETS for words in ({}, {"params": {"lambda": 0.2}})]
+    + [(1, {}, texts) for texts in SETS[:4]]
+    + [(3, {}, texts) for texts in SETS[:2]],
+)
+def test_the_claim_is_the_optimum_of_trying_every_tree(depth, words, constraints):
+    problem = posed(hash_of(constraints), depth, constraints, **words)
+    try:
+        facts, heap = certify_constrained(problem)
+    except NoSolutionError:
+        if depth < 3:
+            assert least_of_every_tree(problem) == np.inf
+        return
+    proof = check_constrained(json.loads(json.dumps(facts)), problem.encoded.dataset)
+    assert proof.objective == pytest.approx(problem.module.objective(problem, heap))
+    if depth < 3:
+        assert proof.objective == pytest.approx(least_of_every_tree(problem))
+    else:
+        assert facts["claim"] == cheapest_feasible(
+            _arrays(read_problem(facts, problem.encoded.dataset), np.ones(len(facts["tests"]), bool))
+        )
+
+
+def hash_of(constraints) -> int:
+    return sum(map(ord, "".join(constraints)))
+
+
+def test_a_thousand_corruptions_are_refused_or_still_true():
+    """One value of a certificate is changed; what is accepted then holds by trying every tree. A tenth is tried;
+    ODTC_ALL_CELLS=1 tries all."""
+    made = []
+    for seed, (constraints, depth) in enumerate([(SETS[0], 2), (SETS[1], 2), (SETS[2], 2), (SETS[5], 2), (SETS[3], 1)]):
+        problem = posed(hash_of(constraints) + seed, depth, constraints)
+        try:
+            made.append((certify_constrained(problem)[0], problem.encoded.dataset))
+        except NoSolutionError:
+            continue
+    assert len(made) >= 3
+    draw, seen = random.Random(5), 0
+    for _ in range(CORRUPTIONS):
+        facts, dataset = draw.choice(made)
+        corrupt = corrupted(draw, facts)
+        try:
+            check_constrained(corrupt, dataset)
+        except CertificateError:
+            seen += 1
+            continue
+        arrays = _arrays(read_problem(corrupt, dataset), np.ones(len(corrupt["tests"]), bool))
+        assert corrupt["claim"] == cheapest_feasible(arrays)
+    assert seen > CORRUPTIONS // 4
+
+
+def corrupted(draw: random.Random, facts: dict) -> dict:
+    """A certificate with one to three values changed, taken out or put elsewhere."""
+    facts = copy.deepcopy(facts)
+    for _ in range(draw.choice([1, 1, 2, 3])):
+        places = list(leaves_of(facts))
+        holder, key = draw.choice(places)
+        value = holder[key]
+        if isinstance(value, bool):
+            holder[key] = not value
+        elif isinstance(value, (int, float)):
+            holder[key] = draw.choice([value + 1, value - 1, 0, -value, 2 * value, value + 0.5, 2**60, None])
+        elif isinstance(value, str):
+            others = [at[spot] for at, spot in places if isinstance(at[spot], str)]
+            holder[key] = draw.choice([draw.choice(others), value + "0", value.replace("0.", "0.9"), "", 3])
+        elif isinstance(value, (list, dict)) and isinstance(holder, list):
+            change = draw.choice([list.pop, list.append, list.reverse])
+            change(holder, *{list.pop: (key,), list.append: (value,)}.get(change, ()))
+        else:
+            holder[key] = draw.choice([[], {}, None, [value]])
+    return facts
+
+
+def leaves_of(facts):
+    """(holder, key) of every value; numbers and texts, and the members of lists."""
+    for key, value in facts.items() if isinstance(facts, dict) else enumerate(facts):
+        yield facts, key
+        if isinstance(value, (dict, list)):
+            yield from leaves_of(value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda facts: facts.update(claim=facts["claim"] - 1), "costs"),
+        (lambda facts: facts["of"]["constraints"].pop(), "the certificate states the constraints"),
+        (lambda facts: facts["cases"].clear() or facts["passes"].clear(), "neither excluded by multipliers nor listed"),
+        (lambda facts: facts["constraints"].append("monotone[f0] <= 1"), "can hold the constraints"),
+        (lambda facts: facts["constraints"].append("recall[maybe] >= 0.1"), "which the data has not"),
+    ],
+)
+def test_what_is_refused_is_told(change, said):
+    problem = posed(3, 2, SETS[0])
+    facts = certify_constrained(problem)[0]
+    change(facts)
+    with pytest.raises(CertificateError, match=said):
+        check_constrained(facts, problem.encoded.dataset)
+
+
+def test_a_constraint_that_no_certificate_holds_is_refused_before_the_search():
+    with pytest.raises(ChoiceError, match="a certificate can hold the constraints"):
+        certify_constrained(posed(3, 2, ("not_below[f0,f1]",)))
+
+
+def test_command_line(tmp_path):
+    file = tmp_path / "m.certificate.json"
+    words = ["--depth", 2, "--encoding", "onehot", "--constraint", "recall[1] >= 0.75"]
+    words += ["--constraint", "features <= 2"]
+    made = odtc_run("certify", MONKS / "monks-2.csv", *words, "-o", file, "--json")
+    assert made.code == 0, made.err
+    facts = made.facts
+    fitted = odtc.fit(
+        MONKS / "monks-2.csv", "dpflow", 2, encoding="onehot", constraints=("recall[1] >= 0.75", "features <= 2")
+    )
+    assert facts["objective"] == fitted.facts["objective"] and facts["n_cases"] > 0
+    checked = odtc_run("verify", "--certificate", file)
+    assert "that satisfies the constraints costs less than" in checked.out
+    assert "all trees satisfy recall[1] >= 0.75" in checked.out
+    broken = json.loads(file.read_text())
+    broken["constraints"][0] = "recall[1] >= 0.5"
+    file.write_text(json.dumps(broken))
+    assert "satisfies the constraints and costs less than" in refused(odtc_run("verify", "--certificate", file))

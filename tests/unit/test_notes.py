@@ -1,0 +1,108 @@
+"""The remarks on a table: each is made of the column that it is about, and of no ordinary one."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from odtc.data.notes import notes_on
+from odtc.data.reading import from_frame
+from tests.command_line import MONKS, odtc
+
+N = 40
+
+
+def table(**columns):
+    """An ordinary table of 40 rows, with columns of the test's own."""
+    return {
+        "size": [0.5 * ((7 * at) % 13) for at in range(N)],
+        "shape": ["round", "flat", "long", "flat"] * (N // 4),
+        **columns,
+        "y": list(np.random.default_rng(0).choice(["a", "b"], N)),
+    }
+
+
+def kinds(**columns):
+    dataset = from_frame(pl.DataFrame(table(**columns)), "table")
+    return {(note.column, note.kind) for note in notes_on(dataset)}
+
+
+def test_an_ordinary_table_has_no_remark():
+    assert (
+        kinds()
+        == set()
+        == kinds(year=[1990 + at % 7 for at in range(N)], cell=[f"{at % 3}-{at % 2}" for at in range(N)])
+    )
+
+
+@pytest.mark.parametrize(
+    "kind,cells",
+    [
+        ("identifier", [f"customer {at}" for at in range(N)]),
+        ("identifier", list(range(1001, 1001 + N))),
+        ("date", [f"2024-{at % 12 + 1:02}-03" for at in range(N)]),
+        ("date", [f"{at % 28 + 1}.3.2024" for at in range(N)]),
+        ("date", [f"{at % 28 + 1} March 2024" for at in range(N)]),
+        ("number", [f"${at % 9},000.50" for at in range(N)]),
+        ("number", [f"{at % 9} kg" for at in range(N)]),
+        ("number", [f"{at % 9}.5%" for at in range(N)]),
+        ("number", ["n/a" if at % 8 == 0 else str(at % 9) for at in range(N)]),
+        ("missing mark", [["red", "blue", "unknown"][at % 3] for at in range(N)]),
+        ("spelling", [["red", "blue", "Red"][at % 3] for at in range(N)]),
+        ("levels", [f"street {at % 30}" for at in range(N)]),
+        ("constant", [3] * N),
+        ("leak", table()["y"]),
+        ("leak", [2.5 + at % 8 if label == "a" else -1.5 - at % 8 for at, label in enumerate(table()["y"])]),
+    ],
+)
+def test_a_column_is_remarked_on(kind, cells):
+    assert kinds(odd=cells) == {("odd", kind)}
+
+
+def test_columns_that_are_constant_are_one_remark():
+    assert kinds(one=[1] * N, two=["x"] * N) == {("", "constant")}
+
+
+def test_a_header_that_is_a_row_and_a_class_of_two_rows(tmp_path):
+    rows = (
+        ["5.1,3.5,1.4,0"]
+        + [f"{at % 7}.5,{at % 5}.1,{at % 3}.2,{int(at % 4 == 0)}" for at in range(30)]
+        + ["1,2,3,2"] * 2
+    )
+    (tmp_path / "iris.csv").write_text("\n".join(rows) + "\n")
+    said = odtc("fit", "iris.csv", folder=tmp_path)
+    assert said.code == 0
+    assert (
+        "the header looks like a row of data (5.1, 3.5, 1.4, 0)" in said.err
+        and "class '2' has 2 rows of 32" in said.err
+    )
+
+
+def test_inspect_shows_every_column_and_how_many_tests_ask_it(tmp_path):
+    (tmp_path / "few.csv").write_text(
+        "age,colour,group,y\n"
+        + "".join(
+            f"{'' if at == 7 else at % 6},{['red', 'blue', 'green'][at % 3]},g,{'yes' if at % 5 else 'no'}\n"
+            for at in range(30)
+        )
+    )
+    said = odtc("inspect", "few.csv", "--aside", "group", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    columns = {column["name"]: column for column in said.facts["columns"]}
+    assert (said.facts["n_rows"], said.facts["n_rows_incomplete"]) == (30, 1)
+    assert (columns["age"]["kind"], columns["age"]["distinct"], columns["age"]["missing"]) == ("numeric", 6, 1)
+    assert (columns["age"]["tests"], columns["colour"]["tests"]) == (5, 3)  # between six numbers; one a colour
+    assert columns["group"]["role"] == "aside" and columns["y"]["values"] == "yes (24), no (6)"
+    shown = odtc("inspect", "few.csv", folder=tmp_path).out
+    assert all(name in shown for name in columns) and "--encoding auto: 8 different tests" not in shown.replace(
+        " different", ""
+    )
+
+
+def test_inspect_shows_a_table_that_cannot_be_encoded(tmp_path):
+    (tmp_path / "same.csv").write_text("a,y\n1,p\n1,q\n")
+    said = odtc("inspect", "same.csv", folder=tmp_path)
+    assert said.code == 0 and "expected" in said.out and "a " in said.out
+
+
+def test_monks_has_no_remark():
+    assert odtc("inspect", MONKS / "monks-1.csv", "--json").facts["notes"] == []
