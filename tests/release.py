@@ -6,6 +6,9 @@ The version stands in odtc/__init__.py alone. The steps, each of which ends the 
 2. dist/ gets the sdist, and a wheel that is built from the unpacked sdist.
 3. A new virtual environment installs the wheel with its test dependencies, and nothing of the checkout.
 4. In another folder, beside copies of tests/ and examples/, the quick tests run against the installed wheel.
+
+With `--resolve` only the wheel is built, and `pip download --only-binary` is asked whether it and all that
+it needs are there as wheels for each Python of PYTHONS on each platform of PLATFORMS; nothing is installed.
 """
 
 import argparse
@@ -23,6 +26,14 @@ from odtc import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 # The tests of a trial; a release runs all quick tests.
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+# Of these PyPI has no wheel; they are pure Python, so pip builds one without a compiler.
+PURE = ("liac-arff",)
+PLATFORMS = {
+    "linux": ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
+    "macos": ("macosx_14_0_arm64", "macosx_12_0_arm64", "macosx_11_0_arm64"),
+    "windows": ("win_amd64",),
+}
 TRIAL = ("tests/structure", "tests/files/test_golden.py", "tests/unit/test_importing.py", "tests/cli/test_output.py")
 
 
@@ -30,7 +41,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trial", action="store_true", help="no dated section is needed, and fewer tests run")
     parser.add_argument("-n", default="auto", help="how many processes the tests take")
+    parser.add_argument("--resolve", action="store_true", help="ask only whether all wheels are there, by pip download")
+    parser.add_argument("--platform", choices=PLATFORMS, action="append", help="of --resolve; by default all")
     asked = parser.parse_args()
+    if asked.resolve:
+        sys.exit(_resolve(asked.platform or list(PLATFORMS)))
     if not asked.trial:
         _check_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="odtc-release-") as folder:
@@ -75,6 +90,30 @@ def _try(wheel: Path, folder: Path, tests: tuple[str, ...], processes: str) -> N
     if "site-packages" not in where:
         sys.exit(f"expected the installed odtc, found {where.strip() or 'none'}")
     _run(python, "-m", "pytest", "-q", "-m", "not slow", "-n", processes, *tests, cwd=folder)
+
+
+def _resolve(platforms: list[str]) -> int:
+    """The number of pairs of Python and platform for which pip finds no wheels; says what it found for each."""
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="odtc-resolve-") as folder:
+        wheel, built = _build(Path(folder) / "source"), Path(folder) / "built"
+        _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", built, *PURE, cwd=ROOT)
+        if native := [path.name for path in built.iterdir() if not path.name.endswith("-none-any.whl")]:
+            sys.exit(f"expected pure Python in {', '.join(native)}; take it off PURE")
+        for platform in platforms:
+            for version in PYTHONS:
+                words = [word for tag in PLATFORMS[platform] for word in ("--platform", tag)]
+                command = [
+                    *(sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:"),
+                    *("--python-version", version, "--implementation", "cp", *words),
+                    *("--find-links", str(built)),
+                    *("--dest", str(Path(folder) / f"{platform}-{version}"), str(wheel)),
+                ]
+                done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
+                failed += done.returncode != 0
+                why = (done.stderr.strip().splitlines() or [""])[-1]
+                print(f"{platform:<8}  Python {version}  {'all wheels are there' if not done.returncode else why}")
+    return failed
 
 
 def _environment() -> dict[str, str]:
