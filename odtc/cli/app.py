@@ -25,6 +25,7 @@ from odtc.cli.commands import (
     frontier,
     import_,
     inspect,
+    refit,
     report,
     row_selection,
     solve,
@@ -62,7 +63,15 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
 
 FROM_DATA, WITH_FILES, TREES, STUDIES = "Data to tree", "The same in steps", "Use a tree", "Study and machine"
 SECTIONS = {
-    FROM_DATA: (fit.fit, inspect.inspect, certify.certify, frontier.frontier, tune.tune, row_selection.select),
+    FROM_DATA: (
+        fit.fit,
+        inspect.inspect,
+        refit.refit,
+        certify.certify,
+        frontier.frontier,
+        tune.tune,
+        row_selection.select,
+    ),
     WITH_FILES: (build.build, solve.solve, decode.decode, decode.verify),
     TREES: (trees.show, trees.predict, trees.export, report.report, report.explain, compare.compare),
 }

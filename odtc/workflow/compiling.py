@@ -16,8 +16,9 @@ from odtc.problem.cuts.separation import separate_rows
 from odtc.problem.formulation import Compiled, Pricing
 from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
+from odtc.problem.projection import project_tree
 from odtc.trees.heap_tree import HeapTree
-from odtc.trees.tree import read_tree
+from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import relaxations
 
@@ -62,7 +63,7 @@ def separates(cuts: str | tuple[str, ...] | None) -> bool:
 
 
 def start(
-    model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None
+    model: Model, name: str | Path | None = "cart", heap: HeapTree | None = None, say=None
 ) -> tuple[HeapTree, np.ndarray] | None:
     """A tree, and the point of the model that this tree is: a MIP start.
 
@@ -74,6 +75,8 @@ def start(
         A heuristic of `odtc list starts`, a TREE.json, or "none".
     heap : HeapTree or None
         The tree that `known_tree` found for this name already.
+    say : callable or None
+        Takes a sentence if the model has no point for the tree of a file, which is then no start; None raises.
 
     Returns
     -------
@@ -88,18 +91,34 @@ def start(
         If the tree of the file is none of the model's.
     """
     problem = model.problem
-    heap = known_tree(problem, name) if heap is None else heap
+    heap = known_tree(problem, name, say) if heap is None else heap
     if heap is not None and not is_tree_file(name):
         heap = problem.module.trimmed(problem, heap)
         heap = constraint.mended(problem, heap)
     if heap is None:
         return None
+    try:
+        return _arranged(problem, model, heap)
+    except TreeError as refused:
+        if say is None or not is_tree_file(name):
+            raise
+        try:
+            heap = constraint.mended(problem, problem.module.trimmed(problem, heap))
+            begun = None if heap is None else _arranged(problem, model, heap)
+        except TreeError:
+            begun = None
+        say(f"{'no start is given' if begun is None else 'the start is trimmed'}: {str(name)!r}: {refused}")
+        return begun
+
+
+def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
     heap = cut.arrange_tree(problem, model, heap)
     return heap, constraint.complete(problem, model, heap)
 
 
-def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
-    """The tree that a start begins from, which needs no model; the words are those of `start`."""
+def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree | None:
+    """The tree that a start begins from, which needs no model; the words are those of `start`. With `say` the tree of
+    a file that does not fit is projected (odtc.problem.projection), or dropped, and a sentence says so."""
     if name in (None, "none"):
         return None
     if not is_tree_file(name):
@@ -117,8 +136,26 @@ def known_tree(problem: Problem, name: str | Path | None) -> HeapTree | None:
                 "or give it hyperplanes to ask (--encoding oblique)"
             )
         return heap
-    heap = HeapTree.from_tree(read_tree(name), problem.encoded, problem.topology, problem.module.BEYOND)
-    constraint.expect(problem, heap)
+    tree = read_tree(name)
+    try:
+        heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND)
+        constraint.expect(problem, heap)
+        return heap
+    except TreeError as refused:
+        if say is None:
+            raise
+        return _projected(problem, tree, name, refused, say)
+
+
+def _projected(problem: Problem, tree: Tree, name, refused: TreeError, say) -> HeapTree | None:
+    """The tree as one of the problem that satisfies the constraints, None if it cannot be made one; says so."""
+    found = project_tree(tree, problem)
+    try:
+        heap = constraint.mended(problem, problem.module.trimmed(problem, found.heap))
+    except TreeError:
+        heap = None
+    words = "; ".join(map(str, found.changes)) or str(refused)
+    say(f"the start {str(name)!r} is {'dropped' if heap is None else 'projected'}: {words}")
     return heap
 
 
@@ -157,16 +194,21 @@ class Prepared:
 
 
 def prepare(
-    problem: Problem, cuts=None, start_from="cart", rounds: Rounds | None = None, time_limit: float | None = None
+    problem: Problem,
+    cuts=None,
+    start_from="cart",
+    rounds: Rounds | None = None,
+    time_limit: float | None = None,
+    say=None,
 ) -> Prepared:
     """The model and the start of a problem within a time limit, which holds for the solver, too: what the
     compiler takes of it is no longer left."""
     began, heap, known = time.monotonic(), None, False
     with deadline.within(time_limit):
         try:
-            heap, known = known_tree(problem, start_from), True
+            heap, known = known_tree(problem, start_from, say), True
             model = compile_model(problem, cuts, rounds)
-            begun = start(model, start_from, heap) if heap is not None else None
+            begun = start(model, start_from, heap, say) if heap is not None else None
             deadline.check()
             return Prepared(problem, model, begun, heap, began, time_limit)
         except TimeLimitReached:

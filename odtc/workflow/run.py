@@ -12,7 +12,7 @@ from odtc.base import deadline
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError
-from odtc.workflow.compiling import choose_cuts, prepare
+from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
 from odtc.workflow.decoding import finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
 from odtc.workflow.posing import pose_run, test_rows
@@ -113,14 +113,14 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     left = deadline.limit_left(began, limit)
     if spec.searching and not sink.wants_model and searches(problem):
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
-            done = searched(problem, labelled, left, spec.model.start, hearing.progress, spec.simplify)
+            done = searched(problem, labelled, left, spec.model.start, hearing.progress, spec.simplify, reporter.say)
         sink.no_model()
         return done
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
-        ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, left)
+        ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, left, reporter.say)
         if ready.model is not None:
-            if ready.begun is None and spec.model.start not in (None, "none"):
+            if ready.begun is None and spec.model.start not in (None, "none") and not is_tree_file(spec.model.start):
                 reporter.say(no_start_text(problem, spec.model.start))
             path = sink.built(ready.model)
             solving = replace(spec.solving, time_limit=ready.left)

@@ -35,6 +35,7 @@ def searched(
     start_from="cart",
     progress=None,
     simplify: bool = False,
+    say=None,
 ) -> Fit:
     """The tree of the formulation's own search: proved, or the best one and a bound at the time limit or after Ctrl-C.
 
@@ -49,7 +50,7 @@ def searched(
         if progress is not None:
             progress(Progress(time.monotonic() - began, objective, bound, None, phase=phase))
 
-    known = start_of(problem, start_from)
+    known = start_of(problem, start_from, say)
     with deadline.within(deadline.limit_left(began, time_limit)):
         found = problem.module.search(problem, known, tell)
     heap = found.heap if found.heap is not None else known
@@ -77,9 +78,9 @@ def searched(
     return replace(done, fewest_leaves=found.fewest)
 
 
-def start_of(problem: Problem, name) -> HeapTree | None:
+def start_of(problem: Problem, name, say=None) -> HeapTree | None:
     """A tree that keeps the constraints, of the heuristic or the file of this name; None if it cannot be mended."""
     if name in (None, "none"):
         return None
-    heap = known_tree(problem, name)
+    heap = known_tree(problem, name, say)
     return heap if is_tree_file(name) else constraint.mended(problem, heap)

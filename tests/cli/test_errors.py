@@ -486,14 +486,12 @@ def test_unknown_exporters_and_absent_trees(work):
     assert "nowhere" in refused_untouched("show", "m.tree.json", "--templates", "nowhere", folder=work)
 
 
-def test_a_tree_is_no_start_for_other_data_or_a_smaller_depth(work):
+def test_a_tree_of_other_data_or_a_greater_depth_is_projected_with_a_note(work):
     (work / "b.csv").write_text(GOOD)
-    assert "other columns or classes" in refused_untouched(
-        "fit", "--model", "flowoct", "b.csv", "--start", "m.tree.json", folder=work
-    )
-    assert "--depth" in refused_untouched(
-        "fit", "--model", "flowoct", "a.csv", "--depth", "1", "--start", "m.tree.json", folder=work
-    )
+    for words in (("b.csv",), ("a.csv", "--depth", "1")):
+        said = odtc("fit", "--model", "flowoct", *words, "--start", "m.tree.json", "--json", "-o", "n", folder=work)
+        assert said.code == 0 and said.facts["verified"], said.err
+        assert "the start 'm.tree.json' is " in said.err
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,11 @@ def build(
     if compiling.separates(spec.model.cuts):
         with console.live("HiGHS") as progress:
             rounds = solving.relaxations(progress=progress)
-            ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, rounds)
+            ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, rounds, say=console.say)
     else:
-        ready = compiling.prepare(problem, spec.model.cuts, spec.model.start)
+        ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, say=console.say)
     compiled = ready.model
-    if ready.begun is None and spec.model.start != "none":
+    if ready.begun is None and spec.model.start != "none" and not compiling.is_tree_file(spec.model.start):
         console.say(messages.no_start_text(problem, spec.model.start))
     priced = compiling.pricing(problem, pricing) if pricing else None
     keep = (spec.model.start, data)

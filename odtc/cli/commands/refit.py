@@ -1,0 +1,106 @@
+"""`odtc refit`: an old tree and new data to a new tree that is close to the old, and a page on what has drifted."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.help_page import DATA
+from odtc.cli.options import MODEL, READING, SOLVING, DataFile, Json, Stem, Templates, TreeFile, stem_named, takes
+
+# The start is the old tree, and all rows count: the tree must be one of theirs.
+REFIT = replace(
+    MODEL,
+    leave=("start", "select"),
+    changed={
+        "model": {"default": "auto"},
+        "depth": {"default": None, "help": "Depth of the tree; by default that of the old tree."},
+    },
+)
+
+
+@takes(REFIT, READING, SOLVING)
+def refit(
+    tree: TreeFile,
+    data: DataFile,
+    spec,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            "--within", metavar="E", help="How much more than the best it may cost; by default 1 % of the rows' weight."
+        ),
+    ] = None,
+    pool: Annotated[
+        int, typer.Option("--pool", metavar="K", help="How many near-optimal trees are compared at most.")
+    ] = 200,
+    old_data: Annotated[
+        Path | None,
+        typer.Option(
+            "--old-data", metavar="DATA", help="The rows of the old tree, for the PSI of columns.", rich_help_panel=DATA
+        ),
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.", rich_help_panel=DATA),
+    ] = None,
+    o: Stem = None,
+    templates: Templates = None,
+    as_json: Json = False,
+) -> None:
+    """Fit a tree to new data that stays close to an old one, with a page on the drift (STEM.drift.html).
+
+    \b
+      odtc refit OLD.tree.json NEW.csv                        the closest of the trees that are nearly the best
+      odtc refit OLD.tree.json NEW.csv --within 0             of the best trees alone
+      odtc refit OLD.tree.json NEW.csv --old-data OLD.csv     with the shift of each column
+    """
+    from odtc.base.atomic_write import require_writable, write_text
+    from odtc.data.reading import read
+    from odtc.evaluation.drift import drift_facts, render_drift
+    from odtc.evaluation.refitting import refit as refitted
+    from odtc.evaluation.refitting import with_start
+    from odtc.trees.tree import read_tree
+    from odtc.workflow.artifacts import write_tree
+    from odtc.workflow.messages import dropped_text
+
+    old = read_tree(tree)
+    if spec.reading.target is None:
+        spec = replace(spec, reading=replace(spec.reading, target=old.target))
+    depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
+    spec = with_start(spec.with_model(depth=depth), tree)
+    dataset = read(data, **spec.reading.keywords)
+    before = read(old_data, **spec.reading.keywords) if old_data is not None else None
+    stem = stem_named(o, f"{dataset.name}_refit")
+    target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
+    for path in (target, page):
+        require_writable(path, tree, data, old_data, test)
+    if words := dropped_text(dataset):
+        console.say(words)
+    done = refitted(spec, old, dataset, within, pool, test, console.ConsoleReporter())
+    drift = drift_facts(done, before)
+    files = []
+    if done.chosen.verified:
+        write_text(page, render_drift(done, drift, Path(stem).name, templates))
+        files = [str(write_tree(done.chosen.tree, target)), str(page)]
+    facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
+    if not as_json:
+        _print_change(done, drift)
+    console.print_tree_result(done.chosen, facts, as_json)
+
+
+def _print_change(done, drift: dict) -> None:
+    """How far the new tree is from the old one, and what the old one does with the new rows."""
+    accuracy = drift["accuracy"]
+    print(f"old tree  {100 * accuracy['old_now']:.2f} % of {done.dataset.n_rows} new rows right")
+    near, far = done.distance, done.best_distance
+    print(
+        f"distance  {100 * near.rows:.2f} % of the rows predicted otherwise, {100 * near.tests:.0f} % of the tests "
+        f"differ; the best tree: {100 * far.rows:.2f} %, {100 * far.tests:.0f} %"
+    )
+    print(
+        f"compared  {done.n_trees} trees that cost at most {done.within:.6g} more than the best, "
+        f"{done.best.proof.objective:.10g}{'' if done.complete else '; there may be more'}"
+    )
+    print()

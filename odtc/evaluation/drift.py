@@ -1,0 +1,159 @@
+"""What has changed between the rows of an old tree and new rows, as figures and as a page.
+
+The population stability index of a column compares its shares then (p) and now (q) in the same bins:
+
+    PSI = Σ_b (q_b - p_b) ln(q_b / p_b)
+
+The bins of a number are cut at the deciles of the old rows, those of a category are its levels, and missing cells are
+a bin. An empty bin counts as half a row. From 0.1 on a shift is called small, from 0.25 on large.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import odtc
+from odtc.base.templates import render
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.evaluation.refitting import Refit, old_leaves, recoded
+from odtc.trees.rendering import places, render_tree
+from odtc.trees.tree import Tree
+
+SMALL, LARGE = 0.1, 0.25
+
+
+@dataclass(frozen=True)
+class LeafDrift:
+    """A leaf of the old tree: its rule and label, and its rows then and now; shares and accuracies from 0 to 1, None if
+    nothing is known."""
+
+    rule: str
+    label: str
+    rows_then: int | None
+    share_then: float | None
+    accuracy_then: float | None
+    rows_now: int
+    share_now: float
+    accuracy_now: float | None
+
+
+def psi(then: np.ndarray, now: np.ndarray) -> float:
+    """The population stability index of two counts by bin, float64 (bins,); an empty bin counts as half a row."""
+    p, q = (np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum() for counts in (then, now))
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def column_psi(then: np.ndarray, now: np.ndarray, numeric: bool) -> float:
+    """The index of a column, float64 (rows,) then and now: NaN is missing, and a number a level unless `numeric`."""
+    known = then[~np.isnan(then)]
+    if numeric:
+        edges = np.unique(np.quantile(known, np.linspace(0.1, 0.9, 9))) if len(known) else np.zeros(0)
+        bin_of = lambda cells: np.where(np.isnan(cells), len(edges) + 1, np.searchsorted(edges, cells, "left"))  # noqa: E731
+        n = len(edges) + 2
+    else:
+        levels = np.unique(np.concatenate([known, now[~np.isnan(now)]]))
+        bin_of = lambda cells: np.where(np.isnan(cells), len(levels), np.searchsorted(levels, cells))  # noqa: E731
+        n = len(levels) + 1
+    counts = [np.bincount(bin_of(cells).astype(int), minlength=n) for cells in (then, now)]
+    some = (counts[0] + counts[1]) > 0
+    return psi(counts[0][some], counts[1][some])
+
+
+def leaf_drift(old: Tree, dataset: Dataset) -> list[LeafDrift]:
+    """The leaves of an old tree, then by its own counts and now by new rows."""
+    leaf = old_leaves(old, dataset)
+    codes = {name: code for code, name in enumerate(dataset.classes)}
+    whole = sum(sum(each.rows) for each in old.leaves())
+    found = []
+    ends = [place for place in places(old) if place.is_leaf]
+    for number, place in enumerate(ends):
+        node, here = place.node, leaf == number
+        then, now = sum(node.rows), int(here.sum())
+        right = int((dataset.y[here] == codes.get(old.classes[node.label], -1)).sum())
+        found.append(
+            LeafDrift(
+                rule=place.rule,
+                label=old.classes[node.label],
+                rows_then=then if node.rows else None,
+                share_then=then / whole if node.rows and whole else None,
+                accuracy_then=node.rows[node.label] / then if then else None,
+                rows_now=now,
+                share_now=now / dataset.n_rows,
+                accuracy_now=right / now if now else None,
+            )
+        )
+    return found
+
+
+def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
+    """The figures of a drift page.
+
+    Parameters
+    ----------
+    done : Refit
+    old_data : Dataset or None
+        The rows of the old tree; without them there is no index of a column.
+
+    Returns
+    -------
+    dict
+        `leaves` (list of LeafDrift as dicts), `unanswered` (new rows that the old tree cannot answer), `psi` by column
+        (None without the old rows; a column that is not in both has None), `psi_leaves` and `psi_classes` (None if the
+        tree does not say its counts), `accuracy` of the old tree then and now and of the new tree now.
+    """
+    old, dataset = done.old, done.dataset
+    leaves = leaf_drift(old, dataset)
+    counted = all(leaf.rows_then is not None for leaf in leaves)
+    then, now = (np.array([getattr(leaf, name) or 0 for leaf in leaves], float) for name in ("rows_then", "rows_now"))
+    held = np.array([leaf.rows for leaf in old.leaves()]).sum(axis=0) if counted else None
+    of_class = np.array([(dataset.y == code).sum() for code in _codes(old, dataset)], float)
+    right = sum((leaf.accuracy_now or 0.0) * leaf.rows_now for leaf in leaves)
+    return {
+        "leaves": [vars(leaf) for leaf in leaves],
+        "unanswered": int(dataset.n_rows - now.sum()),
+        "psi": None if old_data is None else _columns(old_data, dataset),
+        "psi_leaves": psi(then, now) if counted else None,
+        "psi_classes": psi(held, of_class) if counted else None,
+        "accuracy": {
+            "old_then": float(sum(leaf.rows[leaf.label] for leaf in old.leaves()) / then.sum()) if then.sum() else None,
+            "old_now": right / dataset.n_rows,
+            "new_now": done.chosen.training.train_accuracy,
+        },
+    }
+
+
+def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
+    """The page: what the new rows are to the old tree, what has changed in it, and why."""
+    new = done.chosen.tree
+    return render(
+        "report/drift.html.jinja",
+        templates,
+        version=odtc.__version__,
+        name=name,
+        done=done,
+        facts=facts,
+        old_text=render_tree(done.old),
+        new_text=render_tree(new),
+        gone=sorted(_asked(done.old) - _asked(new)),
+        come=sorted(_asked(new) - _asked(done.old)),
+        small=SMALL,
+        large=LARGE,
+    )
+
+
+def _columns(then: Dataset, now: Dataset) -> dict[str, float | None]:
+    kinds = {feature.name: feature.kind for feature in now.features}
+    X, found = recoded(now, then.features), {}
+    for j, feature in enumerate(then.features):
+        same = kinds.get(feature.name) == feature.kind
+        found[feature.name] = column_psi(then.X[:, j], X[:, j], feature.kind == NUMERIC) if same else None
+    return found
+
+
+def _codes(old: Tree, dataset: Dataset) -> list[int]:
+    codes = {name: code for code, name in enumerate(dataset.classes)}
+    return [codes.get(name, -2) for name in old.classes]
+
+
+def _asked(tree: Tree) -> set[str]:
+    return {node.split.words(tree.features)[0] for node, _ in tree.walk() if hasattr(node, "split")}

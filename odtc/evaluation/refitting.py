@@ -1,0 +1,274 @@
+"""A tree for new data that is nearly the best one, and of these the closest to the old tree.
+
+The distance of a tree to the old one is a pair, compared in this order:
+
+    rows    the share of the weight of the new rows that the two predict differently
+    tests   the share of the tests of either tree that only one of them asks: 1 - |A ∩ B| / |A ∪ B|, once the tests of
+            the old tree were moved to the new data (odtc.problem.projection)
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.errors import ChoiceError, TreeError
+from odtc.model.solution import Solution, Termination
+from odtc.problem.constraints.constraint import broken
+from odtc.problem.formulation import Compiled, NearOptimal
+from odtc.problem.problem import Problem
+from odtc.problem.projection import Projection, project_tree
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
+from odtc.workflow.decoding import without_model
+from odtc.workflow.near_optimal import near_optimal
+from odtc.workflow.reporting import Reporter
+from odtc.workflow.results import Fit
+from odtc.workflow.run import run
+from odtc.workflow.specification import RunSpec
+
+SHARE = 0.01  # of the weight of the rows: how much worse than the best a tree may be, if nothing is said
+SEARCH = 30.0  # seconds that the search for near-optimal trees may take, if there is no time limit
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far a tree is from the old one: shares from 0 to 1."""
+
+    rows: float
+    tests: float
+
+    @property
+    def order(self) -> tuple[float, float]:
+        return round(self.rows, 12), round(self.tests, 12)
+
+    def to_json(self) -> dict:
+        return {"rows": self.rows, "tests": self.tests}
+
+
+@dataclass(frozen=True)
+class Refit:
+    """The outcome of a refit.
+
+    Attributes
+    ----------
+    old : Tree
+    projection : Projection
+        The old tree over the new tests, and what was moved or dropped.
+    best : Fit
+        The run for the best tree.
+    chosen : Fit
+        The tree that is closest to the old among those found within `within` of the best; `best` itself if that is it.
+    distance, best_distance : Distance
+        Of the chosen and of the best tree.
+    n_trees : int
+        How many trees were compared.
+    complete : bool
+        Whether these are all trees within `within`.
+    within : float
+        How much more than the best tree the chosen may cost.
+    old_cost, projected_cost : float or None
+        What the old tree costs on the new rows: with its own labels, and with the cheapest ones; None if it is none of
+        the problem's, or breaks a constraint.
+    """
+
+    old: Tree
+    projection: Projection
+    best: Fit
+    chosen: Fit
+    distance: Distance
+    best_distance: Distance
+    n_trees: int
+    complete: bool
+    within: float
+    old_cost: float | None
+    projected_cost: float | None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The new rows."""
+        return self.best.problem.encoded.dataset
+
+    def to_json(self) -> dict:
+        """Under the key `refit` of `odtc refit --json`."""
+        return {
+            "distance": self.distance.to_json(),
+            "best_distance": self.best_distance.to_json(),
+            "best_objective": self.best.proof.objective,
+            "within": self.within,
+            "n_trees": self.n_trees,
+            "complete": self.complete,
+            "old_objective": self.old_cost,
+            "projected_objective": self.projected_cost,
+            "changes": [
+                {"before": one.before, "after": one.after or None, "why": one.why} for one in self.projection.changes
+            ],
+        }
+
+
+def refit(
+    spec: RunSpec,
+    old: Tree,
+    data: Dataset,
+    within: float | None = None,
+    most: int = 200,
+    test=None,
+    reporter: Reporter | None = None,
+) -> Refit:
+    """The tree for new rows that is closest to an old tree among the nearly best.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        Its start is the path of the old tree.
+    old : Tree
+    data : Dataset
+        The new rows.
+    within : float or None
+        How much more than the best a tree may cost, in the objective; by default SHARE of the weight of the rows.
+    most : int
+        How many near-optimal trees are compared at most, if the formulation can rank them. The old tree over the new
+        tests is always among them, if it is near enough.
+    test : path or None
+        Labelled rows to test on.
+    reporter : Reporter or None
+
+    Returns
+    -------
+    Refit
+
+    Raises
+    ------
+    ChoiceError
+        For a bound below 0, and as `odtc.fit` does.
+    NoSolutionError, DataError
+        As `odtc.fit` does.
+    """
+    if within is not None and not within >= 0 or most < 1:
+        raise ChoiceError(f"expected --within of at least 0 and --pool of at least 1, got {within} and {most}")
+    began, limit = time.monotonic(), spec.solving.time_limit
+    best = run(spec, data, test, reporter=reporter)
+    problem, paid = best.problem, best.proof.objective
+    if within is None:
+        unit = problem.module.prices(problem)[0] if problem.module.can(Compiled) else 1.0
+        within = SHARE * unit * float(problem.encoded.weight.sum())
+    projection = project_tree(old, problem)
+    own = _with_own_labels(old, projection.heap, problem)
+    left = deadline.limit_left(began, limit)
+    trees, complete = _near(problem, most, within, min(left or SEARCH, SEARCH))
+    candidates = [best.decoded.heap, projection.heap, *([own] if own is not None else []), *trees]
+    costs = [_cost(problem, heap) for heap in candidates]
+    costs[0] = paid
+    before = _old_predictions(old, problem.encoded.dataset)
+    asked = _tests(projection.heap, problem)
+    found = [
+        (_distance(heap, problem, before, asked), cost, heap)
+        for heap, cost in zip(candidates, costs)
+        if cost is not None and cost <= paid + within + 1e-9 * max(1.0, abs(paid))
+    ]
+    distance, cost, heap = min(found, key=lambda one: (*one[0].order, one[1], one[2].n_branch_nodes))
+    chosen = best
+    if heap is not best.decoded.heap:
+        solution = Solution(None, Termination.UNKNOWN, cost, best.proof.bound, best.proof.seconds or 0.0, "odtc")
+        chosen = without_model(problem, heap, solution, best.labelled, spec.simplify)
+    return Refit(
+        old=old,
+        projection=projection,
+        best=best,
+        chosen=chosen,
+        distance=distance,
+        best_distance=found[0][0],
+        n_trees=len(found),
+        complete=complete,
+        within=within,
+        old_cost=None if own is None else _cost(problem, own),
+        projected_cost=_cost(problem, projection.heap),
+    )
+
+
+def recoded(dataset: Dataset, features: Sequence[Feature]) -> np.ndarray:
+    """The rows of a data set in the codes of other features, found by name: float64 (rows, features), NaN for a column
+    that is not there or of another kind, -1 for an unknown level."""
+    places = {feature.name: place for place, feature in enumerate(dataset.features)}
+    X = np.full((dataset.n_rows, len(features)), np.nan)
+    for j, feature in enumerate(features):
+        place = places.get(feature.name)
+        if place is None or dataset.features[place].kind != feature.kind:
+            continue
+        cells = dataset.X[:, place]
+        if feature.kind == NUMERIC:
+            X[:, j] = cells
+            continue
+        codes = {level: float(code) for code, level in enumerate(feature.levels)}
+        code = np.array([*(codes.get(level, -1.0) for level in dataset.features[place].levels), -1.0])
+        X[:, j] = np.where(np.isnan(cells), np.nan, code[np.nan_to_num(cells, nan=-1).astype(int)])
+    return X
+
+
+def old_leaves(old: Tree, dataset: Dataset) -> np.ndarray:
+    """The leaf of the old tree of each new row: int64 (rows,); -1 if the tree has no answer for it. A row that lacks a
+    cell follows the majority, if the tree says which that is."""
+    ways = "majority" if all(leaf.rows for leaf in old.leaves()) else "blank"
+    return old.apply(recoded(dataset, old.features), on_missing=ways)
+
+
+def _old_predictions(old: Tree, dataset: Dataset) -> np.ndarray:
+    """Index into the classes of the data set for each row: int64; -1 for a class that is not among them, or none."""
+    codes = {name: code for code, name in enumerate(dataset.classes)}
+    label = np.array([codes.get(old.classes[leaf.label], -1) for leaf in old.leaves()] + [-1])
+    return label[old_leaves(old, dataset)]
+
+
+def _with_own_labels(old: Tree, heap: HeapTree, problem: Problem) -> HeapTree | None:
+    """The projected tree that predicts in each leaf what the old one does for most of its weight; None if that has
+    classes of its own."""
+    encoded = problem.encoded
+    said = _old_predictions(old, encoded.dataset)
+    if (said < 0).any():
+        return None
+    end, K, label = heap.reach(encoded.X)[encoded.row_of], len(encoded.classes), heap.label.copy()
+    for t in np.unique(end):
+        label[t] = np.bincount(said[end == t], encoded.dataset.weight[end == t], K).argmax()
+    return HeapTree(heap.test.copy(), label, heap.beyond)
+
+
+def _near(problem: Problem, most: int, within: float, seconds: float) -> tuple[list[HeapTree], bool]:
+    """Trees near the best, as far as the formulation ranks them, and whether these are all."""
+    if not problem.module.can(NearOptimal):
+        return [], False
+    try:
+        pool = near_optimal(problem, most, within, seconds)
+    except ChoiceError:  # constraints that it cannot rank under
+        return [], False
+    heaps = [HeapTree.from_tree(tree, problem.encoded, problem.topology, problem.module.BEYOND) for tree in pool.trees]
+    return heaps, pool.complete
+
+
+def _cost(problem: Problem, heap: HeapTree) -> float | None:
+    """What a tree costs; None if it is none of the problem's, or breaks a constraint."""
+    try:
+        few = heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem)
+        return None if few or broken(problem, heap) else problem.module.objective(problem, heap)
+    except TreeError:
+        return None
+
+
+def _tests(heap: HeapTree, problem: Problem) -> set:
+    return {heap.split(t, problem.encoded)[0] for t in np.flatnonzero(heap.test >= 0).tolist()}
+
+
+def _distance(heap: HeapTree, problem: Problem, before: np.ndarray, asked: set) -> Distance:
+    encoded = problem.encoded
+    now, weight = heap.label[heap.reach(encoded.X)][encoded.row_of], encoded.dataset.weight
+    tests = _tests(heap, problem)
+    either = len(tests | asked)
+    rows = float(weight[now != before].sum() / weight.sum()) if weight.sum() else 0.0
+    return Distance(rows, 1 - len(tests & asked) / either if either else 0.0)
+
+
+def with_start(spec: RunSpec, path) -> RunSpec:
+    """The specification with an old tree as its start."""
+    return replace(spec, model=replace(spec.model, start=str(path)))

@@ -1,0 +1,162 @@
+"""A tree of other data as a tree of a problem: each test is moved to the nearest test of the problem, or dropped.
+
+The nearest test sends the fewest rows of the problem's data to another side. A test is dropped if its column is no
+longer there, or if all rows answer it alike; the child that held more training rows, or has the rows, takes its place.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.dataset import Feature
+from odtc.data.encoding import Encoded
+from odtc.data.splits import Split, split_from_json
+from odtc.errors import TreeError
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
+from odtc.trees.tree import Leaf, Tree
+
+CANDIDATES = 64  # tests of a column that are compared row by row, at most
+
+
+@dataclass(frozen=True)
+class Change:
+    """A test of the old tree in words, what became of it ("" if it was dropped), and why."""
+
+    before: str
+    after: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.before!r} is {f'moved to {self.after!r}' if self.after else 'dropped'}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The tree over the tests of a problem, whose leaves predict what costs least there, and what was changed."""
+
+    heap: HeapTree
+    changes: tuple[Change, ...]
+
+
+def project_tree(tree: Tree, problem: Problem) -> Projection:
+    """A tree of other data as one of this problem.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of any columns, classes and depth.
+    problem : Problem
+        With its data set.
+
+    Returns
+    -------
+    Projection
+        Constraints are not looked at.
+    """
+    encoded, beyond, changes = problem.encoded, {}, []
+    test, _ = blank_arrays(problem.topology)
+
+    def number(split: Split):
+        found = encoded.find(split)
+        if found is None and problem.module.BEYOND and (left := encoded.left(split)) is not None:
+            beyond.setdefault(split, left)
+            found = encoded.n_tests + list(beyond).index(split), False
+        return found
+
+    def place(node, t: int, depth: int) -> None:
+        if isinstance(node, Leaf):
+            return
+        words = node.split.words(tree.features)[0]
+        if depth == problem.topology.depth:
+            changes.append(Change(words, "", f"it lies below depth {depth}"))
+            return
+        split, why = translated(node.split, tree.features, encoded.features)
+        left = None if split is None else split.left(encoded.dataset.X)
+        if left is not None and (left.all() or not left.any()):
+            changes.append(Change(words, "", "all rows answer it alike"))
+            return place(node.left if left.all() else node.right, t, depth)
+        found = None if split is None else number(split)
+        if split is not None and found is None:
+            near = nearest_test(split, left, encoded)
+            if near is not None:
+                after = encoded.tests[near[0]].words(encoded.features)
+                found = near[0], near[1] != bool(encoded.ones_left[near[0]])
+                words_now = after[0 if near[1] else 1]
+                changes.append(Change(words, words_now, f"{near[2]} of {len(left)} rows go to the other side"))
+            else:
+                why = "no test asks its columns"
+        if found is None:
+            changes.append(Change(words, "", why))
+            return place(node.left if sum(node.left.rows) >= sum(node.right.rows) else node.right, t, depth)
+        test[t], left_is_zero = found
+        zero, one = (node.left, node.right) if left_is_zero else (node.right, node.left)
+        place(zero, 2 * t, depth + 1)
+        place(one, 2 * t + 1, depth + 1)
+
+    place(tree.root, 1, 0)
+    asked = Beyond(tuple(beyond), np.stack([*beyond.values()], axis=1), np.ones(len(beyond), bool)) if beyond else None
+    return Projection(settle(test, encoded, None, asked), tuple(changes))
+
+
+def translated(split: Split, old: tuple[Feature, ...], new: tuple[Feature, ...]) -> tuple[Split | None, str]:
+    """(the split over other columns of the same names, ""), or (None, why there is none)."""
+    kinds = {feature.name: feature for feature in new}
+    for place in split.features:
+        name, kind = old[place].name, old[place].kind
+        if name not in kinds:
+            return None, f"there is no column {name!r}"
+        if kinds[name].kind != kind:
+            return None, f"the column {name!r} is {kinds[name].kind}, and was {kind}"
+    facts = split.to_json(old)
+    if split.kind == "subset" and kinds[facts["feature"]].levels:
+        facts["values"] = [level for level in facts["values"] if level in kinds[facts["feature"]].levels]
+        if not facts["values"]:
+            return None, "none of its levels occurs"
+    try:
+        return split_from_json(facts, new), ""
+    except (TreeError, KeyError, ValueError):
+        return None, "its levels do not occur"
+
+
+def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int, bool, int] | None:
+    """The test of the same columns that answers most like a split.
+
+    Parameters
+    ----------
+    split : Split
+        Over the columns of `encoded`.
+    left : bool (data rows,)
+        Which rows it sends left.
+    encoded : Encoded
+
+    Returns
+    -------
+    (int, bool, int) or None
+        The test, whether its left side is that of the split, and how many rows go to the other side; None if no
+        test asks one of the columns.
+    """
+    X, best = encoded.dataset.X, None
+    for tests in _by_column(split, encoded):
+        for at in tests:
+            other = int((encoded.tests[at].left(X) != left).sum())
+            for same, rows in ((True, other), (False, len(left) - other)):
+                if best is None or rows < best[2]:
+                    best = at, same, rows
+    return best
+
+
+def _by_column(split: Split, encoded: Encoded) -> list[list[int]]:
+    """The tests of the columns of a split, of each column at most CANDIDATES: the thresholds nearest to its own, or
+    such as lie evenly."""
+    found = {}
+    for at, test in enumerate(encoded.tests):
+        if set(test.features) & set(split.features):
+            found.setdefault(test.features, []).append(at)
+    picked = []
+    for tests in found.values():
+        if len(tests) > CANDIDATES and split.kind == "threshold":
+            tests = sorted(tests, key=lambda at: abs(getattr(encoded.tests[at], "threshold", np.inf) - split.threshold))
+            tests = tests[:CANDIDATES]
+        picked.append(tests[:: -(-len(tests) // CANDIDATES)])
+    return picked

@@ -1,0 +1,183 @@
+"""`odtc refit`: a tree for new data close to an old one; and starts that do not fit, which are projected."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import odtc
+from odtc.data.splits import Threshold
+from odtc.evaluation.drift import column_psi, drift_facts, leaf_drift, psi
+from odtc.evaluation.refitting import recoded, refit, with_start
+from odtc.problem.projection import project_tree
+from odtc.trees.tree import Branch, Leaf
+from odtc.workflow.artifacts import write_tree
+from odtc.workflow.posing import pose
+from odtc.workflow.specification import ModelSpec, RunSpec
+from tests.command_line import odtc as command
+from tests.command_line import refused
+
+
+def months(seed, shift=0.0, n=80):
+    draw = np.random.default_rng(seed)
+    age, income = draw.integers(20, 60, n) + shift, draw.integers(1, 9, n) * 1000.0
+    region = draw.choice(["north", "south", "west"], n)
+    risk = (age + shift > 40) ^ (income > 4000) ^ (draw.random(n) < 0.1)
+    return pd.DataFrame({"age": age, "income": income, "region": region, "y": np.where(risk, "bad", "good")})
+
+
+@pytest.fixture(scope="module")
+def old():
+    return odtc.fit(odtc.read(months(1)), depth=2).tree
+
+
+def test_on_its_own_data_a_tree_is_its_own_projection(old):
+    problem = pose(odtc.read(months(1)), "dpflow", 2)
+    found = project_tree(old, problem)
+    assert found.changes == () and found.heap.to_tree(problem.encoded) == old
+
+
+@pytest.mark.parametrize("model", ["dpflow", "flowoct"])
+def test_a_threshold_is_moved_to_the_test_that_moves_the_fewest_rows(old, model):
+    frame = months(2, 0.5)
+    leaves = Leaf(0, (3, 1), (3, 1)), Leaf(1, (1, 3), (1, 3))
+    old = odtc.Tree(
+        Branch(Threshold(0, 33.3), Branch(Threshold(1, 6200.0), *leaves), leaves[1]), old.features, old.classes, "y"
+    )
+    problem = pose(odtc.read(frame), model, 2, encoding="auto:bins=3")
+    found, X = project_tree(old, problem), problem.encoded.dataset.X
+    moved = [change for change in found.changes if change.after]
+    assert moved
+    for change in moved:
+        name, _, value = change.before.split()
+        place = list(frame.columns).index(name)
+        cuts = [test.threshold for test in problem.encoded.tests if test.kind == "threshold" and test.feature == place]
+        least = min(int(((X[:, place] <= float(value)) != (X[:, place] <= cut)).sum()) for cut in cuts)
+        assert change.why.startswith(f"{least} of 80 rows")
+    assert found.heap.n_branch_nodes <= old.n_branch_nodes
+
+
+def test_a_column_that_is_gone_takes_its_test_along_and_a_deep_tree_is_cut(old):
+    asked = {old.features[j].name for j in old.used}
+    for name in asked:
+        problem = pose(odtc.read(months(1).drop(columns=name)), "dpflow", 2)
+        found = project_tree(old, problem)
+        assert any(change.after == "" and name in change.why for change in found.changes)
+    assert asked
+    flat = project_tree(old, pose(odtc.read(months(1)), "dpflow", 1))
+    assert flat.heap.n_branch_nodes == 1 and any("below depth 1" in change.why for change in flat.changes)
+
+
+def test_rows_in_the_codes_of_other_features():
+    one = odtc.read(pd.DataFrame({"c": ["p", "q", "r"], "n": [1.0, None, 3.0], "y": [0, 1, 0]}), missing="separate")
+    other = odtc.read(pd.DataFrame({"n": [1.0, 2.0], "z": [1, 2], "c": ["q", "r"], "y": [0, 1]})).features
+    X = recoded(one, other)
+    np.testing.assert_array_equal(X, [[1, np.nan, -1], [np.nan, np.nan, 0], [3, np.nan, 1]])
+
+
+def test_the_chosen_tree_is_the_closest_of_all_that_are_near_enough(tmp_path):
+    """Depth 1: all stumps with all labels are tried."""
+    old = odtc.fit(odtc.read(months(1)), "dpflow", depth=1).tree
+    write_tree(old, tmp_path / "old.tree.json")
+    dataset = odtc.read(months(3, 2.0))
+    spec = with_start(RunSpec(model=ModelSpec("dpflow", 1)), tmp_path / "old.tree.json")
+    codes = {name: code for code, name in enumerate(dataset.classes)}
+    said = np.array([codes[old.classes[k]] for k in range(2)])[old.predict(recoded(dataset, old.features))]
+    encoded = pose(dataset, "dpflow", 1).encoded
+    stumps = [np.where(test.left(dataset.X), a, b) for test, a, b in product(encoded.tests, range(2), range(2))]
+    best = min(int((stump != dataset.y).sum()) for stump in stumps)
+    for within in (0, 3, 12):
+        done = refit(spec, old, dataset, within)
+        # Leaves of near-optimal trees predict what costs least; the old labels are tried beside these.
+        near = [stump for stump in stumps if (stump != dataset.y).sum() <= best + within]
+        least = min((stump != said).mean() for stump in near)
+        assert done.best.proof.objective == best and done.chosen.verified
+        assert done.chosen.proof.objective <= best + within
+        assert least <= done.distance.rows <= done.best_distance.rows
+    assert done.distance.rows == pytest.approx(least)
+
+
+def test_a_constraint_holds_in_the_tree_that_is_chosen(old, tmp_path):
+    write_tree(old, tmp_path / "old.tree.json")
+    spec = RunSpec(model=ModelSpec("flowoct", 1, encoding="auto:bins=4", constraints=("leaf_rows >= 15",)))
+    said = []
+
+    class Listener(odtc.workflow.reporting.Reporter):
+        def say(self, sentence):
+            said.append(sentence)
+
+    done = refit(with_start(spec, tmp_path / "old.tree.json"), old, odtc.read(months(4, n=30)), reporter=Listener())
+    assert done.chosen.verified
+    assert min(sum(leaf.rows) for leaf in done.chosen.tree.leaves()) >= 15
+    assert any("the start" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("model", ["auto", "flowoct", "oct", "binoct"])
+def test_a_start_of_other_data_ends_in_a_result(old, tmp_path, model):
+    write_tree(old, tmp_path / "old.tree.json")
+    frame = months(5, n=16).drop(columns="income")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    words = ("fit", "new.csv", "--model", model, "--depth", 1, "--start", "old.tree.json", "-o", "m", "--json")
+    said = command(*words, "--encoding", "auto:bins=4", folder=tmp_path)
+    assert said.code == 0 and said.facts["verified"], said.err
+    assert "the start 'old.tree.json' is projected: " in said.err and "'income ≤ 4500' is dropped" in said.err
+
+
+def test_the_stability_index_by_hand():
+    assert psi(np.array([50, 50]), np.array([50, 50])) == 0
+    by_hand = (0.75 - 0.5) * np.log(0.75 / 0.5) + (0.25 - 0.5) * np.log(0.25 / 0.5)
+    assert psi(np.array([50, 50]), np.array([75, 25])) == pytest.approx(by_hand)
+    assert np.isfinite(psi(np.array([10, 0]), np.array([0, 10])))
+    then = np.repeat(np.arange(10.0), 10)
+    assert column_psi(then, then, True) == 0 and column_psi(then, then + 5, True) > 0.25
+    levels = np.array([0.0] * 50 + [1.0] * 50)
+    assert column_psi(levels, np.array([0.0] * 75 + [1.0] * 25), False) == pytest.approx(by_hand)
+
+
+def test_the_leaves_then_and_now(old):
+    dataset = odtc.read(months(1))
+    for leaf, node in zip(leaf_drift(old, dataset), old.leaves()):
+        assert (leaf.rows_then, leaf.share_then, leaf.accuracy_then) == (
+            leaf.rows_now,
+            leaf.share_now,
+            leaf.accuracy_now,
+        )
+        assert leaf.rows_now == sum(node.rows)
+    silent = odtc.Tree(Branch(old.root.split, Leaf(0), Leaf(1)), old.features, old.classes, old.target)
+    assert [leaf.rows_then for leaf in leaf_drift(silent, dataset)] == [None, None]
+
+
+def test_from_the_command_line_to_the_page(old, tmp_path):
+    write_tree(old, tmp_path / "old.tree.json")
+    for name, frame in (("then.csv", months(1)), ("now.csv", months(6, 8.0))):
+        frame.to_csv(tmp_path / name, index=False)
+    words = ("refit", "old.tree.json", "now.csv", "-o", "new")
+    said = command(*words, "--old-data", "then.csv", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert said.facts["files"] == ["new.tree.json", "new.drift.html"] and said.facts["verified"]
+    assert set(said.facts["drift"]["psi"]) == {"age", "income", "region"} and said.facts["drift"]["psi"]["age"] > 0.1
+    page = (tmp_path / "new.drift.html").read_text()
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "")
+    for words_there in ("Population stability index", "The leaves of the old tree", "What changed, and why", "(large)"):
+        assert words_there in page
+    assert odtc.read_tree(tmp_path / "new.tree.json").depth <= old.depth
+    said = command(*words, folder=tmp_path)
+    assert said.code == 0 and "old tree  " in said.out and "distance  " in said.out
+    assert "--old-data" in (tmp_path / "new.drift.html").read_text()
+    assert "at least 0" in refused(command(*words, "--within", "-1", folder=tmp_path))
+    assert "no-such.json" in refused(command("refit", "no-such.json", "now.csv", folder=tmp_path))
+
+
+def test_the_figures_of_the_page_add_up(old, tmp_path):
+    write_tree(old, tmp_path / "old.tree.json")
+    done = refit(
+        with_start(RunSpec(model=ModelSpec("dpflow", 2)), tmp_path / "old.tree.json"), old, odtc.read(months(7))
+    )
+    facts = drift_facts(done)
+    assert facts["psi"] is None and facts["unanswered"] == 0 and sum(leaf["rows_now"] for leaf in facts["leaves"]) == 80
+    right = (
+        np.array(done.dataset.classes)[done.dataset.y]
+        == np.array(old.classes)[old.predict(recoded(done.dataset, old.features))]
+    )
+    assert facts["accuracy"]["old_now"] == pytest.approx(right.mean())
