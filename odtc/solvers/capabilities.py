@@ -10,7 +10,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Dialect:
     """`reads` are the model formats, best first; `gzip` whether it reads them as .gz; `start` the point
-    format of its MIP starts (None: it takes none), always complete ones; `cuts` whether USERCUTS and
+    format of its MIP starts (None: it takes none), always complete ones; `lp_start` whether it takes one
+    for a model without integer columns, too (CPLEX ends with an error, others ignore it); `cuts` whether USERCUTS and
     LAZYCONS sections mean to it what they say (docs/background/file-formats.md); `duals` whether its
     solutions of an LP hold duals; `limit` what it does not do without a licence."""
 
@@ -18,6 +19,7 @@ class Dialect:
     gzip: bool = True
     start: str | None = None
     start_suffix: str = ".sol"
+    lp_start: bool = False
     cuts: bool = False
     duals: bool = False
     limit: str = ""

@@ -123,7 +123,7 @@ def run(
             finally:
                 child.end()
             log = said.text()
-        take(_outcome(module, model, log, folder / names["solution"], start is not None, stopped, options.gap == 0))
+        take(_outcome(module, model, log, folder / names["solution"], names["start"], stopped, options.gap == 0))
     return stopped
 
 
@@ -137,7 +137,7 @@ def lay_out(
     write: bool = True,
 ) -> tuple[dict[str, Any], object, str]:
     """(names, model, note): the files of a run in `folder`, the model under the names that it has there,
-    and why it was written anew if it was, in words.
+    and in words why it was written anew, and why no start is given, if that is so.
 
     With a `stem`, `folder` is that of the model's file `path`, which is used as it lies there; what must
     be written has names of its own beside it. With `write` False nothing is.
@@ -168,7 +168,11 @@ def lay_out(
         if write:
             write_model(same, folder / name, form, dialect.cuts)
     names = {"model": name, "form": form, "solution": "solution.sol", "start": "", "options": "solver.options"}
-    if start is not None and dialect.start:
+    if start is not None and dialect.start and not (dialect.lp_start or model.integrality.any()):
+        note = "; ".join(
+            filter(None, [note, f"no start is given, as the model is an LP: one of {module.NAME} is of a MIP"])
+        )
+    elif start is not None and dialect.start:
         names["start"] = (f"{stem}.start.{module.COMMAND}" if stem else "start") + dialect.start_suffix
         if write:
             write_point(same, start, folder / names["start"], dialect.start)
@@ -190,7 +194,7 @@ def _raised(take: Callable[[Any], object], offset: float) -> Callable[[Any], obj
 
 
 def _outcome(
-    module: Member, model: Model, log: str, solution: Path, started: bool, stopped: str | None, exact: bool
+    module: Member, model: Model, log: str, solution: Path, started: str, stopped: str | None, exact: bool
 ) -> Outcome:
     """What a run left behind: its file, or its log, made into a point that can be one."""
     said = logs.read_log_text(module, log)
@@ -226,7 +230,7 @@ def _outcome(
         termination, bound, doubt = proof(termination, model.objective(x), bound, loose)
         message = message or doubt
     start = "none"
-    if started and module.DIALECT.start:
+    if started:
         start = "accepted" if said.started else "not confirmed"
     return Outcome(x, termination, raw.objective if x is not None else None, bound, said.nodes, start, message)
 

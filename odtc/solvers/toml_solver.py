@@ -72,7 +72,7 @@ def from_template(path: str | Path) -> SimpleNamespace:
     return SimpleNamespace(
         NAME=facts.get("name", Path(path).stem),
         SUMMARY=f"described by {path}",
-        DIALECT=Dialect((facts.get("model", "mps"),), False, facts.get("start")),
+        DIALECT=Dialect((facts.get("model", "mps"),), False, facts.get("start"), lp_start=True),
         PROGRAMS=(program,),
         COMMAND=Path(path).stem,
         SOLUTION=facts.get("solution", "file"),

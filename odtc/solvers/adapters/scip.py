@@ -11,7 +11,7 @@ from odtc.solvers.capabilities import Dialect
 
 NAME = "SCIP"
 SUMMARY = "by its command line, or the shell inside the package pyscipopt; MIP and LP"
-DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="name-value", start_suffix=".mst", cuts=True)
+DIALECT = Dialect(reads=("mps", "lp", "fixed-mps"), start="name-value", start_suffix=".mst", lp_start=True, cuts=True)
 PROGRAMS = ("scip",)
 PACKAGE = "pyscipopt"
 DRIVER = DRIVER_COMMAND = "scip"
