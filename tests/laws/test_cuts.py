@@ -79,8 +79,13 @@ def test_every_tree_keeps_the_rows_once_arranged(form, data):
     plain = compiled(problem)
     model = cut.add(problem, plain, fitting(problem, plain, FAMILIES))
     module, own = problem.module, compiled(problem)
+    every = {block.name for name in model.cuts if CUTS.get(name).VALID == EVERY_TREE for block in added(problem, name)}
     whole = np.concatenate(
-        [np.arange(block.start, block.stop) for block in model.rows if _every_tree(model, own, block)]
+        [
+            np.arange(block.start, block.stop)
+            for block in model.rows
+            if block.start < own.n_rows or block.name in {*every, *model.user_cuts}
+        ]
     )
     assert_kept(model, model.join(module.start(problem, heap)), whole)
     arranged = cut.arrange_tree(problem, model, heap)
@@ -89,8 +94,24 @@ def test_every_tree_keeps_the_rows_once_arranged(form, data):
     assert (arranged.label[arranged.reach(problem.encoded.X)] == heap.label[heap.reach(problem.encoded.X)]).all()
 
 
-def _every_tree(model, own, block) -> bool:
-    return block.start < own.n_rows or block.name in model.user_cuts
+def added(problem, name) -> list:
+    """The blocks of rows of a family alone."""
+    plain = compiled(problem)
+    return cut.add(problem, plain, (name,)).rows[len(plain.rows) :]
+
+
+@pytest.mark.parametrize("cuts", ["none", "path"])
+def test_what_a_master_does_not_imply_is_no_user_cut_of_it(cuts):
+    """Without the cuts of the loop a whole point of the master breaks rows that hold for every tree."""
+    problem = pipeline.pose(
+        MONKS / "monks-1.csv", "bendersoct", 1, encoding="onehot", params={"cuts": cuts, "lambda": 0.05}
+    )
+    plain = compiled(problem)
+    model = cut.add(problem, plain, ("subtree_value",))
+    (worth,) = model.rows[len(plain.rows) :]
+    assert model.user_cuts == (("worth",) if cuts == "path" else ())
+    found = solved(plain)
+    assert ((model.A @ found.x)[worth.start : worth.stop] > 1e-6).any() == (cuts == "none")
 
 
 def assert_kept(model, x, rows):

@@ -18,6 +18,7 @@ from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.formulation import Iterative
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, columns, missing_roles
 from odtc.trees.heap_tree import HeapTree, settle
@@ -147,15 +148,25 @@ def add(problem: Problem, model: Model, names: tuple[str, ...]) -> Model:
 
 
 def append(model: Model, name: str, rows: tuple[CutRows, ...]) -> Model:
-    """The model with these rows of a family behind its own."""
+    """The model with these rows of a family behind its own.
+
+    They are user cuts, which a solver may leave out, if the model's own rows imply them for whole points: not in one
+    that a loop makes longer (CPLEX hands in a point of it that breaks them, and may).
+    """
     m = ModelBuilder.onto(model)
     for part in rows:
         block = m.rows(part.name, *part.axes, lower=part.lower, upper=part.upper)
         for labels, cells, coef in part.entries:
             m.add(block[labels], cells, coef)
-    user = tuple(part.name for part in rows) if family(name)[0].VALID == EVERY_TREE else ()
+    implied = family(name)[0].VALID == EVERY_TREE and not _is_part(model.problem)
+    user = tuple(part.name for part in rows) if implied else ()
     families = model.cuts if name in model.cuts else (*model.cuts, name)
     return replace(m.finish(), user_cuts=(*model.user_cuts, *user), cuts=families)
+
+
+def _is_part(problem: Problem | None) -> bool:
+    """Whether the formulation's model lacks rows or columns that its loop adds."""
+    return problem is not None and problem.module.can(Iterative) and problem.module.loops(problem)
 
 
 def arrange_tree(problem: Problem, model: Model, heap: HeapTree) -> HeapTree:
