@@ -16,8 +16,8 @@ from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, SolverError
 from odtc.formulations import cg
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
-from odtc.formulations.cg.column_pool import ColumnPool, Columns
-from odtc.formulations.cg.initial_columns import paths_of, splits_of, tail_of
+from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked
+from odtc.formulations.cg.initial_columns import columns_of, paths_of, splits_of, tail_of
 from odtc.formulations.cg.pricing import Duals, _stops, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
@@ -27,6 +27,7 @@ from odtc.problem.constraints.constraint import complete
 from odtc.problem.parameters import parse_params
 from odtc.solvers.solver import find_solver, version
 from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import settle
 from odtc.verification.verify import verify_tree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
@@ -602,3 +603,35 @@ def test_a_path_stops_where_nothing_below_must_ask(depth):
         allowed = {j: np.array([True, True, j != must]) for j in upper if j in (1, must)}
         for t in upper:
             assert _stops(paths, allowed, t) == (must not in below[t]), (must, t)
+
+
+@pytest.mark.parametrize("tail", ["0", "1"])
+@given(data=st.data())
+@settings(max_examples=25, **SLOW)
+def test_any_tree_is_made_one_of_the_columns_that_there_are(tail, data):
+    """A start whose paths are no columns gives way to the best tree of them: the stops among them are columns too."""
+    problem = data.draw(problems(("cg", {"tail": tail, "columns": "start"}), depths=(2, 3)))
+    model = problem.module.build(problem)
+    test = np.array(data.draw(st.lists(st.integers(-1, problem.encoded.n_tests - 1), min_size=16, max_size=16)))
+    n = 2 ** (problem.topology.depth + 1)
+    given_ = settle(np.append(test[: n // 2], np.full(n // 2, -1))[:n].astype(np.int32), problem.encoded)
+    heap = problem.module.trimmed(problem, given_)
+    assert model.objective(model.join(problem.module.start(problem, heap))) == pytest.approx(
+        problem.module.objective(problem, heap)
+    )
+    first = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+    if columns_of(problem).of_tree(columns_asked(columns_of(problem).paths, given_.test)) is None:
+        assert problem.module.objective(problem, heap) <= problem.module.objective(problem, first) + 1e-9
+
+
+def test_the_start_that_is_named_is_never_refused(tmp_path):
+    """The optimal tree as the start of a fit that begins with the columns of CART's tree alone."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 8, (150, 4))
+    y = (X[:, 0] > 3) ^ (X[:, 1] > 4) ^ (random.random(150) < 0.2)
+    lines = [f"{','.join(map(str, row))},{int(label)}" for row, label in zip(X.tolist(), y)]
+    (tmp_path / "n.csv").write_text("\n".join(["a,b,c,d,y", *lines]) + "\n")
+    words = ("fit", "n.csv", "--encoding", "auto:bins=4", "--model", "cg", "--depth", 3, "--start", "optimal")
+    said = run(*words, "-p", "tail=0", "-p", "exact=true", "--json", folder=tmp_path)
+    assert said.code == 0, said.err
+    assert said.facts["termination"] == "optimal" and said.facts["start"] == "accepted" and said.facts["verified"]

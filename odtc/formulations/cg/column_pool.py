@@ -300,12 +300,16 @@ class Columns:
 
     def best(self) -> np.ndarray:
         """The tests of the best tree of these columns, as `pricing.best_tests`."""
-        paths, cost = self.paths, {}
-        for e in self.paths.ends.tolist():
+        paths, cost, leaf = self.paths, {}, {}
+        for e in paths.ends.tolist():
             mine = [number for end, t, number in self.keys if end == t == e]
             cost[e] = np.full(len(paths.reached[e]), np.inf)
             cost[e][mine] = paths.cost[e][mine]
-        return best_tests(paths, subtree_values(paths, cost))
+        for t in paths.upper.tolist():
+            mine = [number for end, node, number in self.keys if node == t and end == paths.leftmost(t)]
+            leaf[t] = np.full(len(paths.reached[t]), np.inf)
+            leaf[t][mine] = paths.reached[t].leaf[mine]
+        return best_tests(paths, subtree_values(paths, cost, leaf=leaf), leaf=leaf)
 
     def add_all(self) -> None:
         """Every path."""

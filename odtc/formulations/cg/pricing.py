@@ -109,15 +109,22 @@ def lagrangian(paths: Paths, duals: Duals, priced: dict[int, PricedEnd], allowed
     return bound
 
 
-def subtree_values(paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed | None = None) -> dict[int, np.ndarray]:
+def subtree_values(
+    paths: Paths, cost: dict[int, np.ndarray], allowed: Allowed | None = None, leaf: dict[int, np.ndarray] | None = None
+) -> dict[int, np.ndarray]:
     """Per node, what the best subtree for each path to it costs if its ends cost `cost`: the restricted master as
-    a whole, by dynamic programming. With bounds for costs, a bound."""
+    a whole, by dynamic programming. With bounds for costs, a bound. `leaf` is what it costs to stop at a path to a
+    node, by default what one label there does."""
     allowed, found = allowed or {}, {e: np.append(cost[e], np.inf) for e in paths.ends.tolist()}
     for t in paths.upper[::-1].tolist():
         both = _both(paths, found, t, allowed)
-        leaf = paths.reached[t].leaf if _stops(paths, allowed, t) else np.full(len(both), np.inf)
-        found[t] = np.append(np.minimum(leaf, both.min(axis=1, initial=np.inf)), np.inf)
+        stop = _leaf(paths, leaf, t) if _stops(paths, allowed, t) else np.full(len(both), np.inf)
+        found[t] = np.append(np.minimum(stop, both.min(axis=1, initial=np.inf)), np.inf)
     return found
+
+
+def _leaf(paths: Paths, leaf: dict[int, np.ndarray] | None, t: int) -> np.ndarray:
+    return paths.reached[t].leaf if leaf is None else leaf[t]
 
 
 def _both(paths: Paths, found, t: int, allowed: Allowed) -> np.ndarray:
@@ -152,7 +159,12 @@ def tree_costs_through(
     return {e: rest[e] + found[e][:-1] for e in paths.ends.tolist()}
 
 
-def best_tests(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | None = None) -> np.ndarray:
+def best_tests(
+    paths: Paths,
+    found: dict[int, np.ndarray],
+    allowed: Allowed | None = None,
+    leaf: dict[int, np.ndarray] | None = None,
+) -> np.ndarray:
     """The tests of the tree that `values` found, int32 in heap order, as columns of paths.X; -1 if it predicts."""
     test, stack = np.full(2 ** (paths.topology.depth + 1), -1, np.int32), [(1, 0)]
     while stack:
@@ -161,7 +173,7 @@ def best_tests(paths: Paths, found: dict[int, np.ndarray], allowed: Allowed | No
             place_subtree(test, t, paths.below[t][number])
             continue
         both = _both(paths, found, t, allowed or {})[number]
-        if not len(both) or _stops(paths, allowed or {}, t) and paths.reached[t].leaf[number] <= both.min():
+        if not len(both) or _stops(paths, allowed or {}, t) and _leaf(paths, leaf, t)[number] <= both.min():
             continue
         place = int(both.argmin())
         test[t] = paths.splits[t][place]
