@@ -71,9 +71,8 @@ def main() -> None:
     words.add_argument("--depth", type=int, default=3)
     words.add_argument("--terminate", type=float)
     asked = words.parse_args()
-    print(
-        "| data | model | seconds | CPU | GB (largest so far) | end | objective | CART |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| data | model | seconds | CPU | GB (largest so far) | end | objective | CART |")
+    print("|---" * 8 + "|")
     for data in asked.data:
         for model in asked.models.split(","):
             print(f"| {' | '.join(run(data.resolve(), model, asked))} |", flush=True)
