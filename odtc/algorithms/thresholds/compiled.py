@@ -13,10 +13,11 @@ import types
 from functools import cache
 from types import SimpleNamespace
 
-from odtc.algorithms.thresholds import depth_two, depth_two_numpy
+from odtc.algorithms.thresholds import binary_pairs, depth_two, depth_two_numpy
 from odtc.base import deadline
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
+BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
 VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -24,7 +25,8 @@ LONG = 30.0  # seconds that must be left to compile
 
 
 class Kernels:
-    """The kernels for one search: `now` is a namespace of the functions NAMES, and `compiled`, bool."""
+    """The kernels for one search: `now` is a namespace of the functions NAMES, and `compiled`, bool; if
+    that is true, of BINARY too."""
 
     def __init__(self):
         self.began = time.process_time()
@@ -72,18 +74,18 @@ def compiled() -> SimpleNamespace:
     """The kernels compiled by numba. Raises ImportError if it is not installed."""
     among = _dispatchers()
     _loaded.append(True)
-    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES})
+    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY})
 
 
 @cache
 def _dispatchers() -> dict:
-    """The functions of `depth_two` as numba's, which are compiled or loaded when they are called."""
+    """The functions of `depth_two` and `binary_pairs` as numba's, which are compiled or loaded when they are called."""
     import numba
 
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
-    among = dict(vars(depth_two))
-    for name, function in vars(depth_two).items():
+    among = vars(binary_pairs) | vars(depth_two)
+    for name, function in list(among.items()):
         if isinstance(function, types.FunctionType):
             own = types.FunctionType(function.__code__, among, name, function.__defaults__)
             own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__

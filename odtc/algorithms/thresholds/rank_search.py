@@ -17,22 +17,14 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.ranks import RankedRows
 
 NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
 LEAF = (-1, 0)  # in place of a test
 DIVED = 3  # trees of more height are first sought greedily
-
-
-class Node:
-    """Entries that a path of tests leaves: their order, the set of them as bytes, and as a leaf its cost and label."""
-
-    __slots__ = ("cuts", "key", "label", "leaf", "order", "rows", "weight")
-
-    def __init__(self, order: np.ndarray, key: bytes, totals: tuple[int, int, int, int]):
-        self.order, self.key, self.cuts = order, key, None
-        self.leaf, self.label, self.weight, self.rows = map(int, totals)
 
 
 class Known:
@@ -96,10 +88,10 @@ class RankSearch:
         self.ranked, self.chosen = ranked, Kernels()
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
-        self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
+        self.nodes = (BinaryNodes if ranked.binary else OrderedNodes)(ranked, self.chosen)
         self.relaxed = RankSearch(replace(ranked, least=1), check) if ranked.least > 1 else None
         self.dived: set[tuple[int, bytes]] = set()
-        self.root = self._node(ranked.order)
+        self.root = self.nodes.root()
         self.height = self.evaluated = self.serial = 0
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
 
@@ -125,7 +117,7 @@ class RankSearch:
             best.improve(self._entry(self.root, less).upper, less)
         return best
 
-    def value(self, node: Node, height: int, need: int = NONE) -> Known:
+    def value(self, node, height: int, need: int = NONE) -> Known:
         """The best tree of this height on a node, or a bound of at least `need`."""
         known = self._entry(node, height)
         if known.lower < min(known.upper, need):
@@ -150,29 +142,12 @@ class RankSearch:
         if known.test == LEAF:
             return None
         column, rank = known.test
-        cut = self._cut_of(node, column, rank)
+        cut = self.nodes.cut_of(node, column, rank)
         sides = [self._child(node, column, cut, right) for right in (False, True)]
         if height == 2:
             for side in sides:
                 self.value(side, 1)
         return column, rank, *(self._tree(side, height - 1) for side in sides)
-
-    # Nodes and their cuts.
-
-    def _node(self, order, inside=True):
-        line = np.flatnonzero(np.broadcast_to(inside, self.ranked.n)).astype(np.uint32) << 1
-        self.side[:] = 0
-        self.side[line >> 1] = 1
-        return Node(order, np.packbits(self.side).tobytes(), self._totals(line))
-
-    def node_of(self, inside: np.ndarray) -> Node:
-        """The node of these entries, bool (entries,)."""
-        size = int(inside.sum())
-        return self._node(self.kernels.take_side(self.ranked.order, inside.astype(np.uint8), 1, size), inside)
-
-    def _totals(self, line):
-        ranked = self.ranked
-        return self.kernels.totals(line, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
 
     def _entry(self, node, height):
         known = self.memo.get((height, node.key))
@@ -181,69 +156,35 @@ class RankSearch:
             known = self.memo[height, node.key] = Known(node.leaf if settled else 0, node.leaf)
         return known
 
-    def _cuts(self, node):
-        if node.cuts is None:
-            node.cuts = self.kernels.profile(node.order, self.ranked.most, self.ranked.count)
-        return node.cuts
-
-    def _part(self, node, column, cut, right):
-        """Marks the entries of one side; the set of them, and their number."""
-        at = int(self._cuts(node)[1][column, cut])
-        line = node.order[column]
-        line = line[at:] if right else line[:at]
-        self.side[:] = 0
-        self.side[line >> 1] = 1
-        return np.packbits(self.side).tobytes(), line
+    def node_of(self, inside: np.ndarray):
+        """The node of these entries, bool (entries,)."""
+        return self.nodes.node_of(inside)
 
     def _child(self, node, column, cut, right):
-        key, line = self._part(node, column, cut, right)
-        return Node(self.kernels.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
+        return self.nodes.child(node, *self.nodes.part(node, column, cut, right))
 
     def _side(self, node, column, cut, right, height, need):
         """What is known of the trees of this height on one side of a cut, or a bound of at least `need`."""
-        key, line = self._part(node, column, cut, right)
+        key, part = self.nodes.part(node, column, cut, right)
         known = self.memo.get((height, key))
         if known is not None and known.lower >= min(known.upper, need):
             return known
-        child = Node(self.kernels.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
-        return self.value(child, height, need)
-
-    def _test(self, node, column, cut):
-        """A cut of a node as a test of all entries."""
-        last = node.order[column, self._cuts(node)[1][column, cut] - 1] >> 1
-        return column, int(self.ranked.rank[last, column])
-
-    def _cut_of(self, node, column, rank):
-        """A test as a cut of a node, which parts its entries."""
-        left = np.count_nonzero(self.ranked.rank[node.order[column] >> 1, column] <= rank)
-        return int(np.searchsorted(self._cuts(node)[1][column, : self._cuts(node)[0][column] + 1], left))
+        return self.value(self.nodes.child(node, key, part), height, need)
 
     # Trees of height 1 and 2.
 
     def _stump(self, node, known):
-        column, cut, cost = best_stump(node.order, self.ranked, node.weight, node.rows)
-        known.improve(cost, None if column < 0 else self._test(node, column, cut))
+        column, cut, cost = self.nodes.stump(node)
+        known.improve(cost, None if column < 0 else self.nodes.test(node, column, cut))
         known.lower = known.upper
 
     def _pair(self, node, need, known):
-        ranked, limit = self.ranked, min(need, known.upper)
-        cost, column, cut, _ = self.kernels.depth_two(
-            node.order,
-            ranked.label,
-            ranked.gain,
-            ranked.most,
-            ranked.count,
-            ranked.stride,
-            ranked.price,
-            ranked.least,
-            limit,
-            self.local,
-        )
+        cost, column, cut = self.nodes.pair(node, min(need, known.upper))
         self.evaluated += 1
         self.chosen.renew()
         if column >= 0:
-            known.improve(int(cost), self._test(node, int(column), int(cut)))
-        known.lower = max(known.lower, int(cost))
+            known.improve(cost, self.nodes.test(node, column, cut))
+        known.lower = max(known.lower, cost)
 
     # Deeper trees.
 
@@ -296,24 +237,26 @@ class RankSearch:
         known.improve(two.upper, 2)
         if height == 2 or known.exact:
             return known
-        tests = [] if isinstance(two.test, int) or two.test == LEAF else [(two.test[0], self._cut_of(node, *two.test))]
-        column, cut = self.kernels.gini_test(node.order, self.ranked.label, self.ranked.gain, self.ranked.stride)
-        tests += [(int(column), int(cut))] if column >= 0 and (column, cut) not in tests else []
+        tests = (
+            [] if isinstance(two.test, int) or two.test == LEAF else [(two.test[0], self.nodes.cut_of(node, *two.test))]
+        )
+        column, cut = self.nodes.gini(node)
+        tests += [(column, cut)] if column >= 0 and (column, cut) not in tests else []
         for column, cut in tests:
-            rows = int(self._cuts(node)[3][column, cut])
+            rows = int(self.nodes.cuts(node)[3][column, cut])
             if min(rows, node.rows - rows) >= self.ranked.least:
                 sides = [self._dive(self._child(node, column, cut, right), height - 1) for right in (False, True)]
-                known.improve(self.ranked.price + sides[0].upper + sides[1].upper, self._test(node, column, cut))
+                known.improve(self.ranked.price + sides[0].upper + sides[1].upper, self.nodes.test(node, column, cut))
         return known
 
     def _columns(self, node, below, known):
         """One interval for all cuts of each column; that of the best tree's first test begins at this test."""
-        blocks, _, weight, rows = self._cuts(node)
+        blocks, _, weight, rows = self.nodes.cuts(node)
         heap, price, least = [], self.ranked.price, self.ranked.least
         first = (-1, 0)
         for test in (below.test, known.test):
             if not isinstance(test, int) and test != LEAF:
-                first = test[0], self._cut_of(node, *test)
+                first = test[0], self.nodes.cut_of(node, *test)
         low, high = End(0, 0, below.lower, 0, 0), End(node.weight, below.lower, 0, 0, 0)
         low.paid = high.paid = NONE
         for column in range(len(blocks)):
@@ -337,7 +280,7 @@ class RankSearch:
         bound, _, _, column, a, z, low, high, place = interval
         price = self.ranked.price
         target = min(known.upper, need) - price
-        weight = self._cuts(node)[2][column]
+        weight = self.nodes.cuts(node)[2][column]
         # No cut is left of which the bounds are together below the target.
         a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
         z = min(
@@ -360,17 +303,17 @@ class RankSearch:
     def _evaluate(self, node, height, known, target, column, cut, low, high):
         """Searches the sides of a cut as far as it takes to know whether it is part of a better tree, and somewhat
         farther, since the bounds serve its neighbours."""
-        weight = int(self._cuts(node)[2][column, cut])
+        weight = int(self.nodes.cuts(node)[2][column, cut])
         left = max(low.grown, high.left - (high.weight - weight))
         right = max(high.grown_right, low.right - (weight - low.weight))
         slack = min(min(weight - low.weight, high.weight - weight) // 2, (target + self.ranked.price) // 2)
-        at, n = int(self._cuts(node)[1][column, cut]), node.order.shape[1]
+        at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
         bounds, found = [left, right], [None, None]
         for one in (False, True) if 2 * at <= n else (True, False):
             if bounds[0] + bounds[1] < target + slack:
                 found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slack)
                 bounds[one] = max(bounds[one], found[one].lower)
-        test = self._test(node, column, cut)
+        test = self.nodes.test(node, column, cut)
         known.points.append((*test, *(side.lower if side else 0 for side in found)))
         if all(found):
             known.improve(self.ranked.price + found[0].upper + found[1].upper, test)
@@ -379,40 +322,3 @@ class RankSearch:
         need = target + slack
         grown = [self.relaxed._side(node, column, cut, one, height - 1, need).lower for one in (False, True)]
         return End(weight, *bounds, *grown)
-
-
-def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[int, int, int]:
-    """The best test of a node whose sides are leaves.
-
-    Parameters
-    ----------
-    order : uint32 (columns, entries)
-    ranked : RankedRows
-    weight, rows : int, what the entries can cost at most, and their rows of the data
-
-    Returns
-    -------
-    (column, cut, cost); column -1 if no test parts the entries into sides with enough rows
-    """
-    best = -1, 0, NONE
-    for column, line in enumerate(order):
-        entry, ends = line >> 1, np.flatnonzero(line[:-1] & 1)
-        left = np.cumsum(ranked.count[entry])[ends]
-        enough = (left >= ranked.least) & (rows - left >= ranked.least)
-        if not enough.any():
-            continue
-        if ranked.stride == 1:
-            p = np.cumsum(ranked.gain[entry], dtype=np.int64)
-            positive = (weight + int(p[-1])) >> 1
-            cost = positive + np.minimum(-p[ends], weight - 2 * positive + p[ends])
-        else:
-            up = down = 0
-            for k in range(ranked.stride):
-                p = np.cumsum(np.where(ranked.label[entry] == k, ranked.gain[entry], 0), dtype=np.int64)
-                up, down = np.maximum(up, p[ends]), np.maximum(down, p[-1] - p[ends])
-            cost = weight - up - down
-        cost = np.where(enough, cost + ranked.price, NONE)
-        at = int(cost.argmin())
-        if cost[at] < best[2]:
-            best = column, at + 1, int(cost[at])
-    return best

@@ -67,6 +67,11 @@ class RankedRows:
         """Entries."""
         return len(self.most)
 
+    @property
+    def binary(self) -> bool:
+        """Whether every column has two ranks."""
+        return bool(self.rank.max(initial=0) <= 1)
+
     @cached_property
     def order(self) -> np.ndarray:
         """uint32 (columns, entries): entries by rising rank, as entry << 1 | 1 at the last one of a rank, else << 1."""

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
+from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
 
@@ -25,11 +27,13 @@ def mode(request, monkeypatch):
     return request.param
 
 
-def instance(seed):
+def instance(seed, binary=False):
     """Random ranks with ties and duplicates; losses with weights or any costs; counts, a price, a least leaf size."""
     random = np.random.default_rng(seed)
     n, columns, K = random.integers(2, 25), random.integers(1, 5), random.integers(2, 5)
     rank = random.integers(0, random.integers(1, 8, columns) + 1, (n, columns))
+    if binary:
+        rank = (random.random((n, columns + 2)) < random.random(columns + 2)).astype(int)
     y, kind = random.integers(0, K, n), random.integers(0, 3)
     weight = random.integers(1, 4, n) * (random.random(n) if kind == 2 else 1.0) if kind else np.ones(n)
     cost = random.integers(0, 5, (K, K)).astype(float) if random.random() < 0.4 else 1.0 - np.eye(K)
@@ -129,6 +133,42 @@ def test_both_kernels_give_the_same_values():
         size = int(side.sum())
         one, two = (k.take_side(ranked.order, side, 1, size) for k in (compiled.plain(), compiled.compiled()))
         assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
+    """Trees of depth 2, stumps and cuts of a node, and of both sides of its tests, are those of the search by order."""
+    rank, loss, count, price, least = instance(seed, binary=True)
+    ranked = rank_rows(rank, loss, count, price, least)
+    if not ranked.n or not len(ranked.columns):
+        return
+    kernels = compiled.Kernels()
+    two, ordered = BinaryNodes(ranked, kernels), OrderedNodes(ranked, kernels)
+    roots, never = (two.root(), ordered.root()), 1 << 50
+    two.pair(roots[0], never)  # so that the sums of a side may be differences
+    nodes = [roots]
+    blocks, starts, weight, rows = two.cuts(roots[0])
+    for column in np.flatnonzero(blocks > 1):
+        for right in (False, True, True, False):
+            key, part = two.part(roots[0], column, 1, right)
+            same, line = ordered.part(roots[1], column, 1, right)
+            assert key == same and sorted(part) == sorted(line >> 1)
+            nodes.append((two.child(roots[0], key, part), ordered.child(roots[1], same, line)))
+            assert [two.pair(nodes[-1][0], never)[0], ordered.pair(nodes[-1][1], never)[0]].count(never) != 1
+    for one, other in nodes:
+        assert (one.key, one.leaf, one.weight, one.rows, one.n) == (
+            other.key,
+            other.leaf,
+            other.weight,
+            other.rows,
+            other.n,
+        )
+        assert two.pair(one, never)[0] == ordered.pair(other, never)[0]
+        assert min(one.leaf, two.stump(one)[2]) == min(one.leaf, ordered.stump(other)[2])
+        parting = two.cuts(one)[0] > 1
+        assert (parting == (ordered.cuts(other)[0] > 1)).all()
+        for mine, theirs in zip(two.cuts(one)[1:], ordered.cuts(other)[1:]) if parting.any() else ():
+            assert (mine[parting, :3] == theirs[parting, :3]).all()
 
 
 def test_fewer_branch_nodes_come_second():

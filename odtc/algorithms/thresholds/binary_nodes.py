@@ -1,0 +1,217 @@
+"""Nodes of a search over tests with two answers each: trees of depth 2 by sums over pairs of tests.
+
+With x_f(e) in {0, 1} and what each entry saves for each label, P_k[f, g], the savings of label k on the entries that
+answer 1 to f and to g, give every tree of depth 2 at once: with s_k[f] = P_k[f, f] and t_k the sums of all entries,
+
+    (1, 1): P_k[f, g]           (0, 1): s_k[g] - P_k[f, g]
+    (1, 0): s_k[f] - P_k[f, g]  (0, 0): t_k - s_k[f] - s_k[g] + P_k[f, g]
+
+With two labels only P, the sums of signed gains, is needed: two leaves with sums a and b save |a| + |b| =
+max(|a + b|, |a - b|). P of one side of a test is P of the node less that of the other side, so that only the smaller
+side is counted: row by row by the compiled kernels (binary_pairs), by matrix products in numpy. Answers that most
+entries have are taken as 0 in P, as the formulas are the same if 0 and 1 of a test are exchanged.
+"""
+
+import numpy as np
+
+from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.ranks import RankedRows
+
+NEVER = 1 << 59  # more than any cost
+EXACT = 2**24  # whole numbers below it are exact in float32
+
+
+class BinaryNode:
+    """Entries that a path of tests leaves, and as a leaf its cost; `sums` is what each label saves, and `pairs` are the
+    sums P and the weights of the entries that answer 1, once they are counted."""
+
+    __slots__ = ("cuts", "entries", "key", "label", "last", "leaf", "pairs", "rows", "sibling", "sums", "weight")
+
+    def __init__(self, entries: np.ndarray, key: bytes, sums: np.ndarray, totals: tuple[int, int, int, int]):
+        self.entries, self.key, self.sums = entries, key, sums
+        self.cuts = self.pairs = self.last = None
+        self.sibling: tuple | None = None  # (the node it is part of, the node of the other side)
+        self.leaf, self.label, self.weight, self.rows = totals
+
+    @property
+    def n(self) -> int:
+        """Entries."""
+        return len(self.entries)
+
+
+class BinaryNodes:
+    """The nodes of ranked rows of which every column has two ranks; rank 0 is left of the only cut, number 1."""
+
+    def __init__(self, ranked: RankedRows, chosen: Kernels):
+        self.ranked, self.chosen = ranked, chosen
+        self.type = np.float32 if 4 * int(ranked.most.sum()) + int(ranked.count.sum()) < EXACT else np.float64
+        self.answer = np.ascontiguousarray(ranked.rank.T.astype(bool))
+        swapped = 2 * self.answer.sum(axis=1) > ranked.n
+        table = (ranked.rank != swapped).astype(self.type)
+        self.table = table
+        entry, self.column = (part.astype(np.int32) for part in np.nonzero(table))
+        self.first = np.searchsorted(entry, np.arange(ranked.n + 1))
+        self.gain = np.zeros((ranked.n, ranked.stride), np.int64)
+        self.gain[np.arange(ranked.n), ranked.label] = ranked.gain
+        self.most, self.count = ranked.most, ranked.count
+        self.inside = np.zeros(max(1, ranked.n), np.uint8)
+        self.columns, self.parted = len(ranked.columns), (-1, False)
+
+    def root(self) -> BinaryNode:
+        """All entries."""
+        return self.node_of(np.ones(self.ranked.n, bool))
+
+    def node_of(self, inside: np.ndarray) -> BinaryNode:
+        """The node of these entries, bool (entries,)."""
+        entries = np.flatnonzero(inside)
+        return self._node(entries, self._key(entries))
+
+    def _key(self, entries):
+        self.inside[:] = 0
+        self.inside[entries] = 1
+        return np.packbits(self.inside).tobytes()
+
+    def _node(self, entries, key):
+        sums = self.gain[entries].sum(axis=0)
+        weight, rows = int(self.most[entries].sum()), int(self.count[entries].sum())
+        if self.ranked.stride == 1:
+            total = int(sums[0])
+            return BinaryNode(entries, key, sums, ((weight - abs(total)) >> 1, int(total > 0), weight, rows))
+        best = int(sums.argmax())
+        return BinaryNode(entries, key, sums, (weight - int(sums[best]), best, weight, rows))
+
+    def cuts(self, node: BinaryNode) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(blocks, starts, weight, rows) of the cuts of each column, as `profile` of the kernels."""
+        if node.cuts is None:
+            both = np.stack([np.ones(node.n), self.most[node.entries], self.count[node.entries]])
+            left = np.rint(both @ (~self.answer[:, node.entries]).T.astype(float)).astype(np.int64)
+            cuts = np.zeros((3, self.columns, 3), np.int64)
+            cuts[:, :, 1] = left
+            cuts[:, :, 2] = np.array([node.n, node.weight, node.rows])[:, None]
+            node.cuts = 1 + ((left[0] > 0) & (left[0] < node.n)), *cuts
+        return node.cuts
+
+    def part(self, node: BinaryNode, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
+        """(the set of the entries on one side of a test, these entries)."""
+        self.parted = column, bool(right)
+        answer = self.answer[column][node.entries]
+        entries = node.entries[answer if right else ~answer]
+        return self._key(entries), entries
+
+    def child(self, node: BinaryNode, key: bytes, entries: np.ndarray) -> BinaryNode:
+        """The side of a test that `part` said last."""
+        child = self._node(entries, key)
+        column, right = self.parted
+        last, node.last = node.last, (column, right, child)
+        child.sibling = node, last[2] if last is not None and last[:2] == (column, not right) else None
+        return child
+
+    def test(self, node, column, cut) -> tuple[int, int]:
+        """A cut of a node as a test of all entries."""
+        return column, 0
+
+    def cut_of(self, node, column, rank) -> int:
+        """A test as a cut of a node."""
+        return 1
+
+    def stump(self, node: BinaryNode) -> tuple[int, int, int]:
+        """(column, cut, cost) of the best test of which both sides are leaves; column -1 if there is none."""
+        if not node.n or not self.columns:
+            return -1, 0, NEVER
+        blocks, _, _, rows = self.cuts(node)
+        right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, :, None]
+        saved = self._saved(right, node.sums[:, None, None] - right)[:, 0]
+        left, least = rows[:, 1], self.ranked.least
+        enough = (blocks > 1) & (left >= least) & (node.rows - left >= least)
+        cost = np.where(enough, self.ranked.price + self._cost(node.weight, saved), NEVER)
+        at = int(cost.argmin())
+        return (at, 1, int(cost[at])) if cost[at] < NEVER else (-1, 0, NEVER)
+
+    def gini(self, node: BinaryNode) -> tuple[int, int]:
+        """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
+        if not node.n or not self.columns:
+            return -1, 0
+        gain = self.gain[node.entries].astype(float)
+        if self.ranked.stride == 1:
+            gain = np.concatenate([np.maximum(-gain, 0), np.maximum(gain, 0)], axis=1)
+        one = gain.T @ self.table[node.entries]
+        pure = np.zeros(self.columns)
+        for side in (one, gain.sum(axis=0)[:, None] - one):
+            whole = side.sum(axis=0)
+            pure += np.divide((side**2).sum(axis=0), whole, out=np.zeros(self.columns), where=whole > 0)
+        pure[self.cuts(node)[0] < 2] = -1
+        at = int(pure.argmax())
+        return (at, 1) if pure[at] >= 0 else (-1, 0)
+
+    def pair(self, node: BinaryNode, limit: int) -> tuple[int, int, int]:
+        """(cost, column, cut) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
+        and `limit` if no tree costs less."""
+        best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
+        if not node.n or not self.columns:
+            return best
+        compiled = self.chosen.now.compiled and self.ranked.least <= 1
+        pairs, weight = self._pairs(node, compiled)
+        if compiled:
+            cost, at = self.chosen.now.best_pair(pairs, weight, node.sums, node.weight, self.ranked.price)
+        else:
+            costs = self._costs(node, pairs, weight)
+            at = int(costs.argmin())
+            cost = costs[at]
+        return (int(cost), int(at), 1) if cost < best[0] else best
+
+    def _costs(self, node, pairs, weight):
+        """The cost of the best tree of depth 2 with each first test, int64 (columns,)."""
+        price, least = self.ranked.price, self.ranked.least
+        pairs = np.triu(pairs) + np.triu(pairs, 1).transpose(0, 2, 1)
+        one = pairs.diagonal(axis1=1, axis2=2)  # (labels, columns): all that answer 1
+        if least > 1:
+            table = self.table[node.entries]
+            counts = np.rint((table * self.count[node.entries, None]).T @ table).astype(np.int64)
+            rows = counts.diagonal()
+        cost = np.full(self.columns, price)
+        for right in (False, True):
+            sums = one if right else node.sums[:, None] - one
+            first = pairs if right else one[:, None, :] - pairs
+            saved = self._saved(first, sums[:, :, None] - first)
+            own = weight if right else node.weight - weight
+            leaf = self._cost(own, np.abs(sums[0]) if self.ranked.stride == 1 else sums.max(axis=0))
+            if least <= 1:
+                cost += np.minimum(leaf, price + self._cost(own, saved.max(axis=1)))
+                continue
+            there = counts if right else rows[None, :] - counts
+            whole = rows if right else node.rows - rows
+            saved = np.where((there >= least) & (whole[:, None] - there >= least), saved, -1).max(axis=1)
+            side = np.where(whole >= least, leaf, NEVER)
+            cost += np.where(saved >= 0, np.minimum(side, price + self._cost(own, saved)), side)
+        return cost
+
+    def _pairs(self, node, compiled):
+        """(the sums P for f <= g, int64 (labels, columns, columns); the weights of the entries that answer 1); those of
+        the larger side of a test by a difference."""
+        if node.pairs is None:
+            whole, other = node.sibling or (None, None)
+            node.sibling, ranked = None, self.ranked
+            if other is not None and other.pairs is not None and whole.pairs is not None:
+                node.pairs = whole.pairs[0] - other.pairs[0], whole.pairs[1] - other.pairs[1]
+            elif compiled:
+                given = node.entries, self.first, self.column, ranked.label, ranked.gain, ranked.most
+                node.pairs = self.chosen.now.pair_sums(*given, ranked.stride, self.columns)
+            else:
+                table, pairs = self.table[node.entries], []
+                for gain in self.gain[node.entries].T.astype(self.type):
+                    rows = np.flatnonzero(gain) if ranked.stride > 1 else slice(None)
+                    pairs.append((table[rows] * gain[rows, None]).T @ table[rows])
+                weight = self.most[node.entries].astype(self.type) @ table
+                node.pairs = np.rint(pairs).astype(np.int64), np.rint(weight).astype(np.int64)
+        return node.pairs
+
+    def _saved(self, one, two):
+        """What two leaves with these sums by label save; with two labels twice that, less the weight."""
+        if self.ranked.stride == 1:
+            return np.maximum(np.abs(one[0] + two[0]), np.abs(one[0] - two[0]))
+        return one.max(axis=0) + two.max(axis=0)
+
+    def _cost(self, weight, saved):
+        """What leaves cost on entries of this weight."""
+        rest = weight - saved
+        return rest >> 1 if self.ranked.stride == 1 else rest

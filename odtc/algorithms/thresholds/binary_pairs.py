@@ -1,0 +1,81 @@
+"""The best tree of depth 2 over tests with two answers: sums over pairs of tests, row by row.
+
+Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled); the formulas are those of
+odtc.algorithms.thresholds.binary_nodes, whose numpy code gives the same answers. An entry adds to the pairs of tests
+that it answers 1, of which tables of levels have few.
+"""
+
+import numpy as np
+
+
+def pair_sums(entries, first, column, label, gain, most, stride, columns):
+    """What each label saves on the entries that answer 1 to two tests, and what these can cost at most for one.
+
+    Parameters
+    ----------
+    entries : int64 (n,), entries of the node
+    first, column : int64 (all entries + 1,), int32; entry e answers 1 to column[first[e] : first[e + 1]], rising
+    label, gain, most : as in RankedRows, of all entries
+    stride, columns : int, labels and tests
+
+    Returns
+    -------
+    pairs : int64 (stride, columns, columns), [k, f, g] for f <= g
+    weight : int64 (columns,)
+    """
+    pairs, weight = np.zeros((stride, columns, columns), np.int64), np.zeros(columns, np.int64)
+    for e in entries:
+        v, k, z, w = np.int64(gain[e]), label[e], first[e + 1], most[e]
+        for x in range(first[e], z):
+            f = column[x]
+            weight[f] += w
+            for y in range(x, z):
+                pairs[k, f, column[y]] += v
+    return pairs, weight
+
+
+def best_pair(pairs, weight, total, whole, price):
+    """(cost, test) of the best tree of depth 2 with a first test.
+
+    Parameters
+    ----------
+    pairs, weight : as of `pair_sums`
+    total : int64 (stride,), what each label saves on all entries of the node
+    whole : int, what these can cost at most
+    price : int, of a branch node
+    """
+    K, F = pairs.shape[0], pairs.shape[1]
+    best, test = np.int64(1 << 59), -1
+    for f in range(F):
+        one, none = weight[f], whole - weight[f]
+        if K == 1:
+            s = pairs[0, f, f]
+            t = total[0] - s
+            right, left = abs(s), abs(t)
+            most, most_left = right, left
+            for g in range(F):
+                p = pairs[0, f, g] if f < g else pairs[0, g, f]
+                most = max(most, abs(2 * p - s))
+                most_left = max(most_left, abs(2 * (pairs[0, g, g] - p) - t))
+            cost = min((one - right) >> 1, price + ((one - most) >> 1))
+            cost += min((none - left) >> 1, price + ((none - most_left) >> 1))
+        else:
+            right, left, most, most_left = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            for k in range(K):
+                right = max(right, pairs[k, f, f])
+                left = max(left, total[k] - pairs[k, f, f])
+            for g in range(F):
+                a, b, c, d = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+                for k in range(K):
+                    p = pairs[k, f, g] if f < g else pairs[k, g, f]
+                    q, own = pairs[k, g, g] - p, pairs[k, f, f]
+                    a = max(a, p)
+                    b = max(b, own - p)
+                    c = max(c, q)
+                    d = max(d, total[k] - own - q)
+                most = max(most, a + b)
+                most_left = max(most_left, c + d)
+            cost = min(one - right, price + one - most) + min(none - left, price + none - most_left)
+        if price + cost < best:
+            best, test = price + cost, f
+    return best, test

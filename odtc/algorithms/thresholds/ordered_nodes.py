@@ -1,0 +1,144 @@
+"""Nodes of a search over thresholds: the entries that a path of tests leaves, in the order of each column."""
+
+import numpy as np
+
+from odtc.algorithms.thresholds.compiled import Kernels
+from odtc.algorithms.thresholds.ranks import RankedRows
+
+NEVER = 1 << 59  # more than any cost
+
+
+class Node:
+    """Entries that a path of tests leaves: their order, the set of them as bytes, and as a leaf its cost and label."""
+
+    __slots__ = ("cuts", "key", "label", "leaf", "order", "rows", "weight")
+
+    def __init__(self, order: np.ndarray, key: bytes, totals: tuple[int, int, int, int]):
+        self.order, self.key, self.cuts = order, key, None
+        self.leaf, self.label, self.weight, self.rows = map(int, totals)
+
+    @property
+    def n(self) -> int:
+        """Entries."""
+        return self.order.shape[1]
+
+
+class OrderedNodes:
+    """The nodes of ranked rows, by the kernels of `depth_two`."""
+
+    def __init__(self, ranked: RankedRows, chosen: Kernels):
+        self.ranked, self.chosen = ranked, chosen
+        self.local, self.side = np.zeros(max(1, ranked.n), np.int32), np.zeros(max(1, ranked.n), np.uint8)
+
+    def root(self) -> Node:
+        """All entries."""
+        return self._node(self.ranked.order)
+
+    def node_of(self, inside: np.ndarray) -> Node:
+        """The node of these entries, bool (entries,)."""
+        size = int(inside.sum())
+        return self._node(self.chosen.now.take_side(self.ranked.order, inside.astype(np.uint8), 1, size), inside)
+
+    def _node(self, order, inside=True):
+        line = np.flatnonzero(np.broadcast_to(inside, self.ranked.n)).astype(np.uint32) << 1
+        self.side[:] = 0
+        self.side[line >> 1] = 1
+        return Node(order, np.packbits(self.side).tobytes(), self._totals(line))
+
+    def _totals(self, line):
+        ranked = self.ranked
+        return self.chosen.now.totals(line, ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
+
+    def cuts(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(blocks, starts, weight, rows) of the cuts of each column."""
+        if node.cuts is None:
+            node.cuts = self.chosen.now.profile(node.order, self.ranked.most, self.ranked.count)
+        return node.cuts
+
+    def part(self, node: Node, column: int, cut: int, right: bool) -> tuple[bytes, np.ndarray]:
+        """(the set of the entries on one side of a cut, these entries), which are marked for `child`."""
+        at = int(self.cuts(node)[1][column, cut])
+        line = node.order[column]
+        line = line[at:] if right else line[:at]
+        self.side[:] = 0
+        self.side[line >> 1] = 1
+        return np.packbits(self.side).tobytes(), line
+
+    def child(self, node: Node, key: bytes, line: np.ndarray) -> Node:
+        """The side of a cut that `part` marked last."""
+        return Node(self.chosen.now.take_side(node.order, self.side, 1, len(line)), key, self._totals(line))
+
+    def test(self, node: Node, column: int, cut: int) -> tuple[int, int]:
+        """A cut of a node as a test of all entries."""
+        last = node.order[column, self.cuts(node)[1][column, cut] - 1] >> 1
+        return column, int(self.ranked.rank[last, column])
+
+    def cut_of(self, node: Node, column: int, rank: int) -> int:
+        """A test as a cut of a node, which parts its entries."""
+        left = np.count_nonzero(self.ranked.rank[node.order[column] >> 1, column] <= rank)
+        return int(np.searchsorted(self.cuts(node)[1][column, : self.cuts(node)[0][column] + 1], left))
+
+    def stump(self, node: Node) -> tuple[int, int, int]:
+        """(column, cut, cost) of the best test of which both sides are leaves; column -1 if there is none."""
+        return best_stump(node.order, self.ranked, node.weight, node.rows)
+
+    def gini(self, node: Node) -> tuple[int, int]:
+        """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""
+        ranked = self.ranked
+        column, cut = self.chosen.now.gini_test(node.order, ranked.label, ranked.gain, ranked.stride)
+        return int(column), int(cut)
+
+    def pair(self, node: Node, limit: int) -> tuple[int, int, int]:
+        """(cost, column, cut) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
+        and `limit` if no tree costs less."""
+        ranked = self.ranked
+        cost, column, cut, _ = self.chosen.now.depth_two(
+            node.order,
+            ranked.label,
+            ranked.gain,
+            ranked.most,
+            ranked.count,
+            ranked.stride,
+            ranked.price,
+            ranked.least,
+            limit,
+            self.local,
+        )
+        return int(cost), int(column), int(cut)
+
+
+def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[int, int, int]:
+    """The best test of a node whose sides are leaves.
+
+    Parameters
+    ----------
+    order : uint32 (columns, entries)
+    ranked : RankedRows
+    weight, rows : int, what the entries can cost at most, and their rows of the data
+
+    Returns
+    -------
+    (column, cut, cost); column -1 if no test parts the entries into sides with enough rows
+    """
+    best = -1, 0, NEVER
+    for column, line in enumerate(order):
+        entry, ends = line >> 1, np.flatnonzero(line[:-1] & 1)
+        left = np.cumsum(ranked.count[entry])[ends]
+        enough = (left >= ranked.least) & (rows - left >= ranked.least)
+        if not enough.any():
+            continue
+        if ranked.stride == 1:
+            p = np.cumsum(ranked.gain[entry], dtype=np.int64)
+            positive = (weight + int(p[-1])) >> 1
+            cost = positive + np.minimum(-p[ends], weight - 2 * positive + p[ends])
+        else:
+            up = down = 0
+            for k in range(ranked.stride):
+                p = np.cumsum(np.where(ranked.label[entry] == k, ranked.gain[entry], 0), dtype=np.int64)
+                up, down = np.maximum(up, p[ends]), np.maximum(down, p[-1] - p[ends])
+            cost = weight - up - down
+        cost = np.where(enough, cost + ranked.price, NEVER)
+        at = int(cost.argmin())
+        if cost[at] < best[2]:
+            best = column, at + 1, int(cost[at])
+    return best
