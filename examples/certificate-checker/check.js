@@ -152,7 +152,8 @@ function allSplits(data) {
 const whole = (value, what) => { expect(Number.isSafeInteger(value) && value >= 0, `${what} is no whole number`); return value; };
 
 function check(facts, data) {
-  expect(facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1");
+  const ofThresholds = facts.schema === "odtc.certificate/2";
+  expect(ofThresholds || facts.schema === "odtc.certificate/1", "it is no certificate of schema odtc.certificate/1 or 2");
   const K = data.classes.length, depth = whole(facts.depth, "the depth"), price = whole(facts.price, "the price");
   const scale = whole(facts.scale, "the scale"), W = whole(facts.weight_scale, "the scale of weights"), claim = whole(facts.claim, "the claim");
   expect(depth >= 1 && depth <= 20 && scale >= 1 && W >= 1 && scale % W === 0 && price < scale, "its scales cannot be");
@@ -166,6 +167,7 @@ function check(facts, data) {
   });
   const loss = data.y.map((k, i) => facts.loss[k].map((v) => weight[i] * v));
   expect(loss.reduce((sum, line) => sum + line.reduce((a, b) => a + b, 0), 0) < EXACT, "its numbers are too large to be added exactly");
+  if (ofThresholds) return checkThresholds(facts, data, loss, { depth, price, scale, claim });
   const left = facts.tests.map((test) => leftOf(test, data));
   facts.tests.forEach((test, f) => {
     for (const twin of [...(test.same || []), ...(test.complement || [])])
@@ -174,32 +176,39 @@ function check(facts, data) {
   const splits = allSplits(data);
   const asked = new Set(left.map((side) => same(bits(side))));
   const absent = [...splits].filter((split) => !asked.has(split)).length;
-  if (facts.of) {
-    const found = {
-      target: facts.data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
-      weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.n,
-      n_dropped_missing: data.nDropped - data.nUnlabelled, n_dropped_unlabelled: data.nUnlabelled,
-      rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
-      depth, n_tests: left.length, all_tests: absent === 0, constraints: [],
-    };
-    for (const key of Object.keys(found))
-      expect(JSON.stringify(facts.of[key]) === JSON.stringify(found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
-  }
+  if (facts.of) expectTerms(facts, data, left.length, absent === 0, []);
+  const paid = treeCost(facts, data, loss, { depth, price }, 1);
+  expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
+  const least = bound(facts, left, loss, price, depth);
+  expect(least === claim, `its targets bound all trees by ${least / scale}, it claims ${claim / scale}`);
+  return { objective: claim / scale, bound: claim / scale, tests: left.length, splits: splits.size, absent };
+}
+
+function expectTerms(facts, data, nTests, allTests, constraints) {
+  const found = {
+    target: facts.data.target, classes: facts.classes, columns: data.columns, aside: data.aside,
+    weights: facts.data.weights == null ? null : facts.data.weights, missing: data.missing, n_rows: data.n,
+    n_dropped_missing: data.nDropped - data.nUnlabelled, n_dropped_unlabelled: data.nUnlabelled,
+    rows_of_class: data.classes.map((_, k) => data.y.filter((c) => c === k).length),
+    depth: facts.depth, n_tests: nTests, all_tests: allTests, constraints,
+  };
+  for (const key of Object.keys(found))
+    expect(JSON.stringify(facts.of[key]) === JSON.stringify(found[key]), `it states ${key} as ${JSON.stringify(facts.of[key])}, but of this data it is ${JSON.stringify(found[key])}`);
+}
+
+function treeCost(facts, data, loss, { depth, price }, least) {
   const cost = (node, rows, levelsLeft) => {
     if ("label" in node) {
       const k = data.classes.indexOf(data.classKey(node.label));
       expect(k >= 0, "the tree predicts no class of the data");
+      expect(rows.length >= least || least <= 1, `a leaf of the tree has fewer than ${least} rows`);
       return rows.reduce((sum, i) => sum + loss[i][k], 0);
     }
     expect(levelsLeft > 0, `the tree is deeper than ${depth}`);
     const goes = leftOf(node.split, data);
     return price + cost(node.left, rows.filter((i) => goes[i]), levelsLeft - 1) + cost(node.right, rows.filter((i) => !goes[i]), levelsLeft - 1);
   };
-  const paid = cost(facts.tree.root, data.y.map((_, i) => i), depth);
-  expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
-  const least = bound(facts, left, loss, price, depth);
-  expect(least === claim, `its targets bound all trees by ${least / scale}, it claims ${claim / scale}`);
-  return { objective: claim / scale, tests: left.length, splits: splits.size, absent };
+  return cost(facts.tree.root, data.y.map((_, i) => i), depth);
 }
 
 function bound(facts, left, loss, price, depth) {
@@ -268,13 +277,199 @@ function bound(facts, left, loss, price, depth) {
   return rows.reduce((total, row) => total + row.floor, 0) + (below.get(keyOf(rows.map((_, i) => i))) || 0);
 }
 
+// ---- certificates over thresholds ----
+
+function checkThresholds(facts, data, loss, { depth, price, scale, claim }) {
+  const least = whole(facts.least, "the least rows"), stated = whole(facts.bound, "the bound");
+  const complete = new Set();
+  let tests = 0;
+  // Cut k of a column sends the rows of rank <= k left.
+  const columns = facts.columns.map((column) => {
+    if (column.kind !== "threshold") { tests += 1; return leftOf(column, data).map((left) => (left ? 0 : 1)); }
+    const feature = data.features.find((f) => f.name === column.feature);
+    expect(feature, `the certificate tests the column ${column.feature}, which is no column of the data`);
+    let cuts = column.thresholds;
+    if (cuts === undefined) {
+      cuts = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b).slice(0, -1);
+      complete.add(column.feature);
+    }
+    expect(cuts.every((v, i) => Number.isFinite(v) && (!i || cuts[i - 1] < v)), "its thresholds are not in rising order");
+    tests += cuts.length;
+    return feature.cells.map((v) => {
+      if (Number.isNaN(v)) return cuts.length;
+      let low = 0, high = cuts.length; // the first threshold that the cell is not above
+      while (low < high) { const mid = (low + high) >> 1; if (cuts[mid] < v) low = mid + 1; else high = mid; }
+      return low;
+    });
+  });
+  expect(columns.length > 0, "it has no columns of tests");
+  const isCut = (side) => columns.some((ranks) => {
+    const of = [[Infinity, -Infinity], [Infinity, -Infinity]];
+    ranks.forEach((r, i) => { const range = of[side[i] ? 1 : 0]; range[0] = Math.min(range[0], r); range[1] = Math.max(range[1], r); });
+    return of[0][1] < of[1][0] || of[1][1] < of[0][0];
+  });
+  let splits = 0, absent = 0;
+  const count = (side) => {
+    if (!side.includes(true) || !side.includes(false)) return;
+    splits += 1;
+    if (!isCut(side)) absent += 1;
+  };
+  for (const feature of data.features) {
+    const known = [...new Set(feature.cells.filter((v) => !Number.isNaN(v)))].sort((a, b) => a - b), gaps = feature.cells.some(Number.isNaN);
+    if (data.missing === "separate" && gaps) count(feature.cells.map((v) => Number.isNaN(v)));
+    if (feature.numeric && complete.has(feature.name)) splits += Math.max(0, known.length - 1);
+    else if (feature.numeric) for (const value of known.slice(0, -1)) count(feature.cells.map((v) => v <= value));
+    else for (const value of known.length === 2 && !gaps ? known.slice(0, 1) : known) count(feature.cells.map((v) => v === value));
+  }
+  expectTerms(facts, data, tests, absent === 0, least > 1 ? [`leaf_rows >= ${least}`] : []);
+  const paid = treeCost(facts, data, loss, { depth, price }, least);
+  expect(paid === claim, `the tree costs ${paid / scale} on the data, it claims ${claim / scale}`);
+  const found = thresholdBound(facts, columns, loss, price, depth, Math.max(1, least));
+  expect(found === stated && found <= claim, `its states bound all trees by ${found / scale}, it states ${stated / scale}`);
+  return { objective: claim / scale, bound: found / scale, tests, splits, absent };
+}
+
+function thresholdBound(facts, columns, loss, price, depth, least) {
+  const K = loss[0].length, C = columns.length, group = new Map();
+  let rows = [], floor = 0;
+  loss.forEach((line, i) => {
+    const rank = columns.map((ranks) => ranks[i]), key = rank.join(",");
+    if (!group.has(key)) { group.set(key, rows.length); rows.push({ rank, loss: new Array(K).fill(0), count: 0 }); }
+    const row = rows[group.get(key)];
+    row.count += 1;
+    line.forEach((v, k) => { row.loss[k] += v; });
+  });
+  for (const row of rows) { const own = Math.min(...row.loss); floor += own; row.extra = row.loss.map((v) => v - own); row.most = Math.max(...row.extra); }
+  if (least === 1) rows = rows.filter((row) => row.most > 0); // all labels cost the same on the others
+  const n = rows.length, orders = columns.map((_, c) => rows.map((_, i) => i).sort((a, b) => rows[a].rank[c] - rows[b].rank[c]));
+  const label = (inside) => {
+    let best = Infinity;
+    for (let k = 0; k < K; k++) { let sum = 0; for (let i = 0; i < n; i++) if (inside[i]) sum += rows[i].extra[k]; best = Math.min(best, sum); }
+    return best;
+  };
+  // The cuts of one column among some rows: the rank up to which they send rows left, what these can cost at most, how
+  // many rows of the data they are, and the sums per label. The last one has all rows on its left.
+  const cutsOf = (inside, c) => {
+    const found = [], sums = new Array(K).fill(0);
+    let moved = 0, held = 0, last = -1;
+    for (const i of orders[c]) if (inside[i]) {
+      if (rows[i].rank[c] !== last) { found.push(null); last = rows[i].rank[c]; }
+      moved += rows[i].most; held += rows[i].count;
+      for (let k = 0; k < K; k++) sums[k] += rows[i].extra[k];
+      found[found.length - 1] = { rank: last, moved, held, sums: sums.slice() };
+    }
+    return found;
+  };
+  const parts = (cuts, at, need) => at < cuts.length - 1 && cuts[at].held >= need && cuts[cuts.length - 1].held - cuts[at].held >= need;
+  const stump = (inside, need) => {
+    let best = label(inside);
+    for (let c = 0; c < C; c++) {
+      const cuts = cutsOf(inside, c), all = cuts.length ? cuts[cuts.length - 1].sums : [];
+      cuts.forEach((cut, at) => { if (parts(cuts, at, need)) best = Math.min(best, price + Math.min(...cut.sums) + Math.min(...all.map((v, k) => v - cut.sums[k]))); });
+    }
+    return best;
+  };
+  // Bounds at some cuts carried to all of the column: rows that come in cost no more than their most, and, unless leaves
+  // need a least number of rows, fewer rows cost no more.
+  const carried = (cuts, left, right, whole, falls) => {
+    const m = cuts.length, total = cuts[m - 1].moved, L = left.slice(), R = right.slice();
+    for (let a = 0; a < m; a++) { L[a] = Math.max(L[a], whole - (total - cuts[a].moved)); R[a] = Math.max(R[a], whole - cuts[a].moved); }
+    for (let a = m - 2; a >= 0; a--) L[a] = Math.max(L[a], L[a + 1] - (cuts[a + 1].moved - cuts[a].moved));
+    for (let a = 1; a < m; a++) R[a] = Math.max(R[a], R[a - 1] - (cuts[a].moved - cuts[a - 1].moved));
+    if (falls) {
+      for (let a = 1; a < m; a++) L[a] = Math.max(L[a], L[a - 1]);
+      for (let a = m - 2; a >= 0; a--) R[a] = Math.max(R[a], R[a + 1]);
+    }
+    return [L, R];
+  };
+  const open = (cuts, sides, whole, need, target) => {
+    const free = carried(cuts, sides[0], sides[1], whole[0], true);
+    const own = need > 1 ? carried(cuts, sides[2], sides[3], whole[1], false) : free;
+    return cuts.map((_, a) => parts(cuts, a, need) && Math.max(free[0][a], own[0][a]) + Math.max(free[1][a], own[1][a]) + price < target);
+  };
+  const holdsPair = (inside, need, target) => {
+    for (let c = 0; c < C; c++) {
+      const cuts = cutsOf(inside, c), sides = [0, 1, 2, 3].map(() => new Array(cuts.length).fill(0)), done = new Set();
+      for (;;) {
+        const still = open(cuts, sides, [0, 0], need, target);
+        if (!still.includes(true)) break;
+        for (let a = 0; a < cuts.length;) {
+          if (!still[a]) { a++; continue; }
+          let z = a;
+          while (z + 1 < cuts.length && still[z + 1]) z++;
+          const at = (a + z) >> 1;
+          if (done.has(at)) return false;
+          done.add(at);
+          const halves = [true, false].map((low) => rows.map((row, i) => inside[i] && (row.rank[c] <= cuts[at].rank) === low));
+          halves.forEach((half, side) => { sides[side][at] = stump(half, 1); sides[2 + side][at] = need > 1 ? stump(half, need) : 0; });
+          a = z + 1;
+        }
+      }
+    }
+    return true;
+  };
+  expect(Array.isArray(facts.states) && facts.states.length >= 1 && facts.states.length <= Math.max(1, depth - 1), "it has states of too many levels, or of none");
+  const levels = facts.states.map((text) => (text ? text.split(";") : []).map((entry) => {
+    expect(/^f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})*$/.test(entry), "a state is not written as a bound and four numbers a cut");
+    const numbers = entry.replace("f", "").split(",").map(Number), points = [];
+    for (let i = 1; i < numbers.length; i += 4) points.push(numbers.slice(i, i + 4));
+    return { free: entry[0] === "f", target: numbers[0], points, inside: null };
+  }));
+  expect(levels[0].length === 1 && !(levels[0][0].free && least > 1), "expected one state of all rows at level 0");
+  levels[0][0].inside = rows.map(() => true);
+  levels.forEach((states, j) => states.forEach((state, at) => {
+    const height = depth - j, inside = state.inside, need = state.free ? 1 : least, where = `state ${at + 1} of level ${j}`;
+    expect(inside, `nothing leads to ${where}`);
+    expect(state.target < EXACT, "a bound is too large");
+    if (!inside.includes(true)) { expect(state.target === 0 && !state.points.length, `${where} holds no rows`); return; }
+    expect(label(inside) >= state.target, `${where} claims ${state.target}, but one label costs less`);
+    if (height <= 2) {
+      expect(!state.points.length, `${where} names states of a level that there is not`);
+      if (state.target <= price) return;
+      expect(height === 2 ? holdsPair(inside, need, state.target) : stump(inside, need) >= state.target, `${where} claims ${state.target}, but some tree costs less`);
+      return;
+    }
+    const name = (number, rowsOf) => {
+      if (!number) return null;
+      const child = (levels[j + 1] || [])[number - 1];
+      expect(child, `${where} names a state that there is not`);
+      expect(!state.free || child.free || least === 1, `${where} has a bound of other trees`);
+      if (!child.inside) child.inside = rowsOf;
+      else expect(rowsOf.every((v, i) => v === child.inside[i]), `${where} names a state of other rows`);
+      return child;
+    };
+    const all = columns.map((_, c) => cutsOf(inside, c)), bounds = all.map((cuts) => [0, 1, 2, 3].map(() => new Array(cuts.length).fill(0))), whole = [0, 0];
+    for (const [c, k, a, b] of state.points) {
+      if (c === C) {
+        expect(a === 0 && b > 0, `${where} has no state of all rows`);
+        const child = name(b, inside);
+        if (child.free || least === 1) whole[0] = Math.max(whole[0], child.target);
+        whole[1] = Math.max(whole[1], child.target);
+        continue;
+      }
+      expect(c < C, `${where} evaluates a column that there is not`);
+      const place = all[c].filter((cut) => cut.rank <= k).length - 1;
+      expect(place >= 0 && place < all[c].length - 1, `${where} evaluates a test that separates no rows`);
+      [a, b].forEach((number, side) => {
+        const child = name(number, rows.map((row, i) => inside[i] && (row.rank[c] <= k) === (side === 0)));
+        if (!child) return;
+        if (child.free || least === 1) bounds[c][side][place] = Math.max(bounds[c][side][place], child.target);
+        bounds[c][2 + side][place] = Math.max(bounds[c][2 + side][place], child.target);
+      });
+    }
+    all.forEach((cuts, c) => expect(!open(cuts, bounds[c], whole, need, state.target).includes(true), `${where} claims ${state.target}, but the sides of a test of column ${c} are bounded by less`));
+  }));
+  return floor + levels[0][0].target;
+}
+
 function main([file, given]) {
   if (!file) { console.error("usage: node check.js PROOF.certificate.json [DATA.csv]"); return 2; }
   try {
     const facts = JSON.parse(fs.readFileSync(file, "utf8"));
     const data = readData(given || path.resolve(path.dirname(file), facts.data.path), facts.data);
     const proof = check(facts, data);
-    console.log(`proved: no tree of depth ${facts.depth} over ${proof.tests} tests costs less than ${proof.objective} on ${data.n} rows; ` +
+    console.log(`proved: no tree of depth ${facts.depth} over ${proof.tests} tests costs less than ${proof.bound} on ${data.n} rows; ` +
+      (proof.bound < proof.objective ? `its own tree costs ${proof.objective}; ` : "") +
       (proof.absent ? `${proof.absent} of ${proof.splits} ways to separate the rows by one test are not among these` : `these are all ${proof.splits} ways to separate the rows by one test`));
     return 0;
   } catch (problem) {

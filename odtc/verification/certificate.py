@@ -15,9 +15,18 @@ The check needs the data file and nothing of the compiler: it counts the tree's 
 every state with a target t, from the last level up, that no tree there costs less (odtc.verification.lower_bound).
 Then the
 target of the root is a bound, and it is C. (Sums are held in float64, which is exact for whole numbers below 2^53.)
+
+A certificate over thresholds, "odtc.certificate/2", has instead of "tests" and "targets"
+
+    "columns": [{"feature": F, "kind": "threshold"}, …], "least": N, "bound": B, "states": [text, …]
+
+A column is all thresholds between neighbouring numbers of a feature, those under "thresholds", or one other test. Every
+leaf has N rows of the data or more (1: any). No tree costs less than B (odtc.verification.interval_bound); a tree
+that costs more is not proved the best, only bounded.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,16 +37,21 @@ from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.coverage import count_uncovered
+from odtc.verification.interval_bound import IntervalBound
 from odtc.verification.lower_bound import LowerBound, read_test
+from odtc.verification.node_cuts import Rows
+from odtc.verification.threshold_columns import count_left_out, distinct_columns, rank_columns
 
 SCHEMA = "odtc.certificate/1"
+OF_THRESHOLDS = "odtc.certificate/2"
 SUFFIX = ".certificate.json"
 EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What a certificate that was checked says: no tree of this depth over these tests has a lower objective."""
+    """What a certificate that was checked says: no tree of this depth over these tests has an objective below `bound`,
+    and one has `objective`."""
 
     objective: float
     depth: int
@@ -48,6 +62,12 @@ class Proof:
     n_splits: int  # ways in which midpoints and single levels part the rows of the data
     left_out: dict[str, tuple[int, int]]  # by feature, of how many of these how many are not among the tests
     of: dict  # the terms of the claim (odtc.verification.claim)
+    bound: float
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no tree is better than that of the certificate."""
+        return self.bound == self.objective
 
     @property
     def steps(self) -> dict[str, int]:
@@ -67,8 +87,14 @@ def _node_shape(value, place):
     return {"split": _test_shape, "left": _node_shape, "right": _node_shape}
 
 
-# The shape of a certificate (odtc.base.json_schema).
-SHAPE = {
+def _column_shape(value, place):
+    if isinstance(value, dict) and value.get("kind") == "threshold":
+        return {"feature": TEXT, "kind": TEXT, "thresholds?": [NUMBER]}
+    return _test_shape(value, place)
+
+
+# The shape of a certificate (odtc.base.json_schema): of all, and of each schema.
+TERMS = {
     "classes": [TEXT],
     "depth": WHOLE,
     "weight_scale": WHOLE,
@@ -76,10 +102,19 @@ SHAPE = {
     "price": WHOLE,
     "scale": WHOLE,
     "claim": WHOLE,
-    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
     "tree": {"root": _node_shape},
+}
+SHAPE = TERMS | {
+    "tests": [lambda value, place: _test_shape(value, place) | {"same?": [_test_shape], "complement?": [_test_shape]}],
     "targets": [TEXT],
     "of?": CLAIM_SHAPE,
+}
+SHAPE_OF_THRESHOLDS = TERMS | {
+    "columns": [_column_shape],
+    "least": WHOLE,
+    "bound": WHOLE,
+    "states": [TEXT],
+    "of": CLAIM_SHAPE,
 }
 SOURCE = {
     "data": {
@@ -95,12 +130,13 @@ SOURCE = {
 }
 
 
-def read_certificate(path, schemas: tuple[str, ...] = (SCHEMA,)) -> dict:
+def read_certificate(path, schemas: tuple[str, ...] = (SCHEMA, OF_THRESHOLDS)) -> dict:
     """The JSON object of a certificate of one of these schemas; raises CertificateError."""
     facts = read_object(path, "certificate", CertificateError)
     if facts.get("schema") not in schemas:
         raise CertificateError(
-            f"expected a certificate of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; "
+            f"expected a certificate of schema {SCHEMA!r} or {OF_THRESHOLDS!r} in {str(path)!r}, got "
+            f"{show_value(facts.get('schema'))}; "
             f"make it with `odtc certify`"
         )
     try:
@@ -112,9 +148,28 @@ def read_certificate(path, schemas: tuple[str, ...] = (SCHEMA,)) -> dict:
     return facts
 
 
-def check(facts: dict, dataset: Dataset) -> Proof:
-    """Raises CertificateError with the first thing that is not so."""
+def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: None) -> Proof:
+    """What a certificate proves of a data set.
+
+    Parameters
+    ----------
+    facts : dict, the JSON object of the certificate
+    dataset : Dataset
+    pause : called between the parts of a long check; may raise to end it
+
+    Returns
+    -------
+    Proof
+
+    Raises
+    ------
+    CertificateError
+        With the first thing that is not so.
+    """
     try:
+        if facts.get("schema") == OF_THRESHOLDS:
+            validate(facts, SHAPE_OF_THRESHOLDS)
+            return _check_thresholds(facts, dataset, pause)
         validate(facts, SHAPE)
         return _check(facts, dataset)
     except (
@@ -130,27 +185,72 @@ def check(facts: dict, dataset: Dataset) -> Proof:
         raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
 
 
-def _check(facts: dict, dataset: Dataset) -> Proof:
+def _scales(facts: dict) -> tuple[int, int, int, int, int]:
+    """(depth, price, claim, scale, scale of weights)."""
     depth, price, claim, scale = (_whole(facts[key], key) for key in ("depth", "price", "claim", "scale"))
     weight_scale = _whole(facts["weight_scale"], "weight_scale")
     if not 1 <= depth <= 20 or scale < 1 or weight_scale < 1 or scale % weight_scale or not price < scale:
         raise ValueError("its depth, its scales or its price are no numbers that can be")
+    return depth, price, claim, scale, weight_scale
+
+
+def _check_thresholds(facts: dict, dataset: Dataset, pause) -> Proof:
+    depth, price, claim, scale, weight_scale = _scales(facts)
+    least, stated = _whole(facts["least"], "least"), _whole(facts["bound"], "bound")
     loss = _loss(facts, dataset)
-    columns = np.stack([_left(test, dataset) for test in facts["tests"]])
-    for test, column in zip(facts["tests"], columns):
-        for other in (*test.get("same", ()), *test.get("complement", ())):
-            left = _left(other, dataset)
-            if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
-                raise CertificateError(
-                    f"the certificate leaves out the test {read_test(other)} as one of {read_test(test)}, "
-                    f"which parts the rows otherwise"
-                )
-    cost = _tree_cost(facts["tree"], dataset, loss, price, depth)
+    ranks = rank_columns(facts["columns"], dataset, left_of)
+    n_tests = int(ranks.size.sum())
+    n_splits, absent = count_left_out(dataset, ranks)
+    terms = claim_of(dataset, depth, n_tests, not absent, [f"leaf_rows >= {least}"] if least > 1 else [])
+    expect(facts["of"], terms)
+    _expect_cost(facts, dataset, loss, least)
+    # Rows of equal ranks are one row: no tree separates them. Above the cheapest label, some cost nothing at all.
+    rank, kind = np.unique(ranks.rank, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    merged = np.stack([np.bincount(kind, column) for column in loss.T], axis=1)
+    count = np.bincount(kind).astype(float)
+    floor = merged.min(axis=1)
+    merged -= floor[:, None]
+    if least <= 1:
+        kept = merged.max(axis=1) > 0
+        rank, merged, count = rank[kept], merged[kept], count[kept]
+    rows = Rows(distinct_columns(rank), merged, count, float(price), max(1, least))
+    found = IntervalBound(facts["states"], rows, depth, pause)
+    bound = found.of_root() + float(floor.sum())
+    if bound != stated or bound > claim:
+        raise CertificateError(
+            f"the certificate bounds all trees by {bound / scale:.10g}, it states {stated / scale:.10g}, and its own "
+            f"tree costs {claim / scale:.10g}"
+        )
+    said = _terms(facts, price, scale, weight_scale)
+    return Proof(
+        claim / scale, depth, n_tests, dataset.n_rows, found.n_states, said, n_splits, absent, terms, bound / scale
+    )
+
+
+def _expect_cost(facts: dict, dataset: Dataset, loss: np.ndarray, least: int = 1) -> None:
+    """Raises CertificateError if the tree of a certificate costs something else than it claims."""
+    cost, claim, scale = _tree_cost(facts, dataset, loss, least), facts["claim"], facts["scale"]
     if cost != claim:
         raise CertificateError(
             f"the tree of the certificate costs {cost / scale:.10g} on the data, the certificate claims "
             f"{claim / scale:.10g}"
         )
+
+
+def _check(facts: dict, dataset: Dataset) -> Proof:
+    depth, price, claim, scale, weight_scale = _scales(facts)
+    loss = _loss(facts, dataset)
+    columns = np.stack([left_of(test, dataset) for test in facts["tests"]])
+    for test, column in zip(facts["tests"], columns):
+        for other in (*test.get("same", ()), *test.get("complement", ())):
+            left = left_of(other, dataset)
+            if not (np.array_equal(left, column) or np.array_equal(left, ~column)):
+                raise CertificateError(
+                    f"the certificate leaves out the test {read_test(other)} as one of {read_test(test)}, "
+                    f"which parts the rows otherwise"
+                )
+    _expect_cost(facts, dataset, loss)
     # Rows that answer all tests alike are one row: no tree parts them.
     _, kind = np.unique(np.packbits(columns, axis=0), axis=1, return_inverse=True)
     kind = kind.reshape(-1)
@@ -177,6 +277,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
         n_splits,
         absent,
         terms,
+        claim / scale,
     )
 
 
@@ -225,7 +326,7 @@ def _loss(facts, dataset) -> np.ndarray:
     return loss
 
 
-def _left(test, dataset) -> np.ndarray:
+def left_of(test, dataset) -> np.ndarray:
     """The rows that a test sends left, bool (rows,)."""
     names = [feature.name for feature in dataset.features]
     if test["feature"] not in names:
@@ -247,19 +348,23 @@ def _left(test, dataset) -> np.ndarray:
     return np.isin(cells, values)
 
 
-def _tree_cost(tree, dataset, loss, price, depth) -> int:
-    """The cost of a tree, row by row."""
-    classes = list(dataset.classes)
+def _tree_cost(facts, dataset, loss, least) -> int:
+    """The cost of the tree, row by row."""
+    classes, depth, price = list(dataset.classes), facts["depth"], facts["price"]
 
     def cost(node, rows, left):
         if "label" in node:
+            if len(rows) < least:
+                raise CertificateError(
+                    f"a leaf of the tree of the certificate has {len(rows)} rows, expected {least} or more"
+                )
             return float(loss[rows, classes.index(node["label"])].sum())
         if not left:
             raise CertificateError(f"the tree of the certificate is deeper than {depth}")
-        goes = _left(node["split"], dataset)[rows]
+        goes = left_of(node["split"], dataset)[rows]
         return price + cost(node["left"], rows[goes], left - 1) + cost(node["right"], rows[~goes], left - 1)
 
-    found = cost(tree["root"], np.arange(dataset.n_rows), depth)
+    found = cost(facts["tree"]["root"], np.arange(dataset.n_rows), depth)
     if not math.isfinite(found):
         raise ValueError("the tree costs no number")
     return int(found)

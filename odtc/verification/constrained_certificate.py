@@ -48,6 +48,16 @@ class ConstrainedProof:
     of: dict
 
     @property
+    def bound(self) -> float:
+        """What no such tree costs less than."""
+        return self.objective
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no such tree is better than that of the certificate."""
+        return True
+
+    @property
     def steps(self) -> dict[str, int]:
         """How many numbers were checked."""
         return {"n_cases": self.n_cases, "n_listed": self.n_listed}

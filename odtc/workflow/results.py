@@ -56,6 +56,8 @@ class Fit:
         Rows to test on.
     fewest_leaves : bool or None
         Whether no other tree of this objective has fewer leaves; None if that was not asked.
+    certified : bool or None
+        Whether the certificate of the search was checked and accepted; None if there is none.
 
     The figures are computed when they are first read.
     """
@@ -67,6 +69,7 @@ class Fit:
     dataset: Dataset | None = None
     labelled: Dataset | None = None
     fewest_leaves: bool | None = None
+    certified: bool | None = None
 
     @property
     def tree(self) -> Tree:
@@ -180,8 +183,9 @@ class Fit:
             facts["kept"] = self.kept
         if self.simplified is not None:
             facts["simplified"] = self.simplified
-        fewest = {} if self.fewest_leaves is None else {"fewest_leaves": self.fewest_leaves}
-        return facts | fewest | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
+        told = {"fewest_leaves": self.fewest_leaves, "certified": self.certified}
+        facts |= {key: value for key, value in told.items() if value is not None}
+        return facts | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
 
     @cached_property
     def facts(self) -> dict:

@@ -17,6 +17,7 @@ from odtc.verification.verify import raise_bound_to_floor
 from odtc.workflow.compiling import is_tree_file, known_tree
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
+from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results import Fit, Unsolved
 
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
@@ -65,17 +66,24 @@ def searched(
         ended = Termination.INTERRUPTED
     elif time_limit is None or seconds < time_limit:
         ended = Termination.UNKNOWN  # lists of subtrees were too long
-    solution = Solution(None, ended, paid, bound, seconds, COMPILER)
+    certified = Certified(None)
+    if ended == Termination.OPTIMAL:
+        with deadline.within(deadline.limit_left(began, time_limit)):
+            certified = certify_run(problem, found.certificate, paid)
+        seconds = time.monotonic() - began
+        if certified.accepted is False:
+            ended, bound = certified.ended, None
+    solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why)
     if found.infeasible:
         explained = min(EXPLAINED, max(0.0, (time_limit or np.inf) - seconds))
         until = time.monotonic() + explained
         solution = replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
     if found.infeasible or heap is None:
         raise no_solution(Unsolved(problem, None, solution))
-    if found.phases and ended != Termination.OPTIMAL:
+    if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
         solution = replace(solution, message=f"{found.phases}; {MORE_TIME}")
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
-    return replace(done, fewest_leaves=found.fewest)
+    return replace(done, fewest_leaves=found.fewest, certified=certified.accepted)
 
 
 def start_of(problem: Problem, name, say=None) -> HeapTree | None:

@@ -15,7 +15,7 @@ from odtc.data.encoding import encode
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
-from odtc.verification.certificate import _left, check
+from odtc.verification.certificate import check, left_of
 from odtc.verification.coverage import count_uncovered
 from odtc.workflow import pipeline
 from tests.command_line import MONKS as EXAMPLES
@@ -101,7 +101,8 @@ def corrupted(facts: dict, dataset: Dataset, rnd) -> tuple[dict, Dataset]:
 @pytest.mark.parametrize("numeric", [False, True], ids=["onehot", "thresholds"])
 def test_a_thousand_corruptions_are_refused_or_still_true(numeric):
     dataset, encoding = (_numbers(), "thresholds") if numeric else (odtc.read(MONKS), "onehot")
-    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding=encoding))))
+    form = {"intervals": "true"} if numeric else {}
+    facts = json.loads(json.dumps(certify(pipeline.pose(dataset, "dpflow", 3, encoding=encoding, params=form))))
     assert facts["claim"] == check(facts, dataset).objective
     rnd, refused, truth = random.Random(1), 0, {}
     for _ in range(1000):
@@ -393,7 +394,7 @@ def test_a_test_of_two_levels_with_missing_cells_that_is_left_out_is_seen(mixed)
     at = next(i for i, test in enumerate(facts["tests"]) if test["feature"] == "on" and test["kind"] == "subset")
     kept = [test for i, test in enumerate(facts["tests"]) if i != at]
     assert not any(test.get("same") or test.get("complement") for test in facts["tests"])
-    rows = np.stack([_left(test, dataset) for test in kept])
+    rows = np.stack([left_of(test, dataset) for test in kept])
     assert count_uncovered(dataset, rows)[1].keys() == {"on"}
 
 

@@ -79,6 +79,8 @@ CASES = {
     ),
     "iris": (CHECKOUT / "examples/iris/iris.csv", dict(params={"lambda": 0.25}), {}, 2),
     "iris-intervals": (CHECKOUT / "examples/iris/iris.csv", dict(params={"intervals": "true"}), {}, 3),
+    "iris-thresholds": (CHECKOUT / "examples/iris/iris.csv", {}, {}, 3),
+    "iris-least": (CHECKOUT / "examples/iris/iris.csv", dict(constraints=("leaf_rows >= 4",)), {}, 3),
     "mixed-drop": (None, {}, dict(weights="w", aside=("site",)), 2),
     "mixed-separate": (None, {}, dict(missing="separate", categorical=("size",)), 2),
     "mixed-depth-1": (None, dict(cost="n:p=3,p:n=0.5"), dict(missing="separate", weights="w"), 1),
@@ -117,13 +119,15 @@ def forgeries(facts, number=60):
             nodes += [node[side] for side in ("left", "right") if side in node]
         leaves = [node for node in nodes if "label" in node]
         if kind == "target":
-            level = rnd.randrange(len(forged["targets"]))
-            entries = forged["targets"][level].split(";")
+            texts = forged["targets" if "targets" in forged else "states"]
+            level = rnd.randrange(len(texts))
+            entries = texts[level].split(";")
             which = rnd.randrange(len(entries))
             words = entries[which].split(",")
-            words[0] = str(int(words[0] or 0) + rnd.choice([1, 2, -1, 50]))
+            free = "f" if words[0][:1] == "f" else ""
+            words[0] = f"{free}{int(words[0].removeprefix('f') or 0) + rnd.choice([1, 2, -1, 50])}"
             entries[which] = ",".join(words)
-            forged["targets"][level] = ";".join(entries)
+            texts[level] = ";".join(entries)
         elif kind == "claim":
             forged["claim"] += rnd.choice([-1, 1])
         elif kind == "label":
@@ -131,7 +135,9 @@ def forgeries(facts, number=60):
             leaf["label"] = rnd.choice([name for name in names if name != leaf["label"]])
         elif kind == "tree":
             branch = next((node for node in nodes if "split" in node), None)
-            if branch is not None:
+            if branch is not None and "tests" not in forged:
+                branch["split"]["feature"] = rnd.choice(forged["columns"])["feature"]
+            elif branch is not None:
                 branch["split"] = {key: value for key, value in rnd.choice(forged["tests"]).items() if key != "same"}
                 branch["split"].pop("complement", None)
         elif kind == "of":
@@ -143,7 +149,8 @@ def forgeries(facts, number=60):
             for leaf in leaves:
                 leaf["label"] = names[(names.index(leaf["label"]) + 1) % len(names)]
         elif kind == "test":
-            del forged["tests"][rnd.randrange(len(forged["tests"]))]
+            among = forged["tests" if "tests" in forged else "columns"]
+            del among[rnd.randrange(len(among))]
         elif kind == "loss":
             forged["loss"][0][1] += rnd.choice([-1, 1])
         elif kind == "price":

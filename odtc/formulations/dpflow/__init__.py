@@ -150,15 +150,18 @@ def notes(problem: Problem) -> dict:
 
 
 def optimal(problem: Problem) -> HeapTree:
-    """The best tree, which the compiler finds; only if no constraint but the least rows of a leaf is given."""
+    """The best tree, which the compiler finds, or at the deadline the best one known; only if no constraint but the
+    least rows of a leaf is given."""
+    if threshold_search.by_ranks(problem):
+        return problem.derived(threshold_search.Proof).found.heap
     return form(problem).optimal(problem)
 
 
 def certificate(problem: Problem) -> dict:
-    """The certificate of the best tree; under constraints one of multipliers."""
+    """The certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
     from odtc.formulations.dpflow import write_certificate, write_constrained_certificate
 
-    if problem.constraints:
+    if problem.constraints and not threshold_search.by_ranks(problem):
         return write_constrained_certificate.certify_constrained(problem)[0]
     return write_certificate.certify(problem)
 

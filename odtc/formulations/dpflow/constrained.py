@@ -39,6 +39,8 @@ class Searched:
         Whether Ctrl-C ended it.
     fewest : bool
         Whether it is proved that no tree of this objective has fewer leaves.
+    certificate : callable or None
+        Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
     """
 
     heap: HeapTree | None
@@ -49,6 +51,7 @@ class Searched:
     phases: str = ""
     interrupted: bool = False
     fewest: bool = False
+    certificate: Callable[[], dict] | None = None
 
 
 class Posed:

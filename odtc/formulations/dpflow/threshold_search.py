@@ -8,6 +8,7 @@ best tree of all phases, which is no worse than the one that was known before, a
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +38,25 @@ def searches(problem: Problem) -> bool:
     params = problem.params
     plain = params.tail == params.intervals == "auto" and params.fold and not params.proof
     return plain and all(given.name in ROWS for given in problem.constraints)
+
+
+def by_ranks(problem: Problem) -> bool:
+    """Whether the search over thresholds proves the tree, not the dynamic program over tests (`search`)."""
+    return searches(problem) and not _by_program(problem)
+
+
+def _by_program(problem: Problem) -> bool:
+    """Whether the tests are few and have two answers each, so that the dynamic program is small enough."""
+    encoded = problem.encoded
+    return not interval_model.worth(encoded) and size_estimate.is_small(encoded.n_tests, problem.topology.depth)
+
+
+class Proof:
+    """The search of one problem, ended (`problem.derived(Proof)`), or interrupted."""
+
+    def __init__(self, problem: Problem):
+        self.search = ThresholdSearch(problem)
+        self.found = self.search.run()
 
 
 class ThresholdSearch:
@@ -91,13 +111,19 @@ class ThresholdSearch:
         interrupted = False
         try:
             self._phases(depth)
-            return self.smallest(self._best(depth)[0])
+            return self._certified(self.smallest(self._best(depth)[0]))
         except TimeLimitReached:
             pass
         except KeyboardInterrupt:
             interrupted = True
         heap, paid = self._best(depth)
-        return Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted)
+        return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
+
+    def _certified(self, found: Searched) -> Searched:
+        """With the certificate of what was found."""
+        from odtc.formulations.dpflow.write_certificate import certify_search  # it uses this module
+
+        return replace(found, certificate=lambda: certify_search(self, found.heap))
 
     def smallest(self, heap: HeapTree) -> Searched:
         """Of the best trees one with the fewest leaves, by a second price that counts branch nodes only among trees of
@@ -225,12 +251,14 @@ def search(
     -------
     Searched
     """
-    depth = problem.topology.depth
-    if not interval_model.worth(problem.encoded) and size_estimate.is_small(problem.encoded.n_tests, depth):
+    if _by_program(problem):
         try:
             with deadline.within(deadline.time_share(PROGRAM, 0.5)):
                 heap = problem.derived(Program).optimal()
-            return ThresholdSearch(problem, heap, tell).smallest(heap)
+            found = ThresholdSearch(problem, heap, tell).smallest(heap)
+            from odtc.formulations.dpflow.write_certificate import certify_program  # it uses this module
+
+            return replace(found, certificate=lambda: certify_program(problem, found.heap))
         except TimeLimitReached:
             pass  # the search has a tree and a bound at every moment
         except KeyboardInterrupt:

@@ -1,4 +1,8 @@
-"""From a problem to its certificate: the best tree, and targets of the dynamic program that prove it."""
+"""From a problem to its certificate: the best tree, and the numbers that prove it.
+
+Over few tests these are targets of the dynamic program, over many thresholds the states of the search by ranks
+(odtc.verification.certificate has both forms).
+"""
 
 from fractions import Fraction
 from math import lcm
@@ -8,53 +12,174 @@ import numpy as np
 import odtc
 from odtc.data.splits import Oblique
 from odtc.errors import ChoiceError
+from odtc.formulations.dpflow import threshold_search
+from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.forms import form
+from odtc.formulations.dpflow.interval_states import interval_states
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
-from odtc.verification.certificate import EXACT, SCHEMA
+from odtc.trees.heap_tree import HeapTree
+from odtc.verification.certificate import EXACT, OF_THRESHOLDS, SCHEMA, left_of
 from odtc.verification.claim import claim_of
 from odtc.verification.coverage import count_uncovered
+from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 MOST_DIGITS = 6  # of a weight behind its point
+
+
+class Numbers:
+    """The whole numbers that the costs of a problem are counted in.
+
+    Attributes
+    ----------
+    weight_scale : int, which makes all weights whole
+    costs : list of list of int, of an error, in the units of the certificate
+    price : int, of a branch node
+    scale : int, units of an objective of 1
+    unit : float, units of a loss of 1
+
+    Raises
+    ------
+    ChoiceError
+        If the weights, costs or prices have more digits than whole numbers can hold.
+    """
+
+    def __init__(self, problem: Problem):
+        encoded = problem.encoded
+        self.weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
+        branch = Fraction(str(problem.params.lambda_))
+        costs, cost_scale = _whole_costs(encoded.cost)
+        price = 1 - branch
+        whole = lcm(branch.denominator, price.denominator)
+        self.scale = self.weight_scale * whole * cost_scale
+        if float(encoded.loss.sum() + encoded.weight.sum()) * self.scale >= EXACT:
+            raise ChoiceError(
+                "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits "
+                "for that"
+            )
+        self.costs = [[int(whole * price) * cost for cost in line] for line in costs]
+        self.price, self.unit = int(self.scale * branch), float(self.scale * price)
 
 
 def certify(problem: Problem) -> dict:
     """The certificate of a problem of the model "dpflow", as a JSON object (odtc.verification.certificate).
 
-    Raises ChoiceError where the weights have more digits than whole numbers can hold, and for constraints and
-    hyperplanes.
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    dict
+        At the deadline or after Ctrl-C a search over thresholds leaves a certificate of its bound.
+
+    Raises
+    ------
+    ChoiceError
+        For weights with more digits than whole numbers can hold, hyperplanes, and constraints that it cannot state.
     """
+    require_certifiable(problem)
+    if threshold_search.by_ranks(problem):
+        proof = problem.derived(threshold_search.Proof)
+        return certify_search(proof.search, proof.found.heap)
+    return certify_program(problem, problem.module.optimal(problem))
+
+
+def certify_program(problem: Problem, heap: HeapTree) -> dict:
+    """The certificate of a tree that the dynamic program proves, as of `certify`."""
+    require_certifiable(problem)
     if problem.constraints:
         raise ChoiceError(
             f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}"
         )
+    numbers, encoded = Numbers(problem), problem.encoded
+    facts = _terms(problem, SCHEMA) | {
+        "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
+        **_claim(problem, numbers, heap),
+        "targets": [
+            _entries(wanted, paths, numbers.unit, encoded.ones_left) for wanted, paths in form(problem).targets(problem)
+        ],
+    }
+    if encoded.dataset is not None:
+        columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
+        all_tests = not count_uncovered(encoded.dataset, columns)[1]
+        facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests)
+    return facts
+
+
+def certify_search(search: ThresholdSearch, heap: HeapTree) -> dict:
+    """The certificate of what a search over thresholds has found: of a tree, and of the bound of all trees.
+
+    Parameters
+    ----------
+    search : ThresholdSearch, ended or interrupted
+    heap : HeapTree, the best tree known
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ChoiceError
+        As of `certify`.
+    """
+    problem = search.problem
+    require_certifiable(problem)
+    if problem.encoded.dataset is None:
+        raise ChoiceError("a certificate is of the data; expected a problem that was read from a file or from arrays")
+    numbers, depth, ranked = Numbers(problem), problem.topology.depth, search.ranked
+    unit = ranked.unit * numbers.unit
+    if abs(unit - round(unit)) > 1e-6 * unit:
+        raise ChoiceError("a certificate counts in whole numbers; the weights and costs have too many digits for that")
+    claim = _claim(problem, numbers, heap)
+    floor = round(ranked.floor * numbers.unit)
+    bound = min(search.search.known(depth).lower, (claim["claim"] - floor) // round(unit))
+    columns = CertificateColumns(search)
+    states = [
+        ";".join(columns.entry(lower * round(unit), free, points) for lower, free, points in level)
+        for level in interval_states(search.search, depth, bound)
+    ]
+    facts = _terms(problem, OF_THRESHOLDS) | {
+        "columns": columns.facts,
+        "least": least_rows(problem),
+        **claim,
+        "bound": floor + bound * round(unit),
+        "states": states,
+    }
+    dataset = problem.encoded.dataset
+    ranks = rank_columns(columns.facts, dataset, left_of)
+    given = [f"leaf_rows >= {facts['least']}"] if facts["least"] > 1 else []
+    absent = count_left_out(dataset, ranks)[1]
+    facts["of"] = claim_of(dataset, depth, int(ranks.size.sum()), not absent, given)
+    return facts
+
+
+def require_certifiable(problem: Problem) -> None:
+    """Raises ChoiceError for tests and constraints that no certificate states."""
     encoded = problem.encoded
     if any(
         isinstance(split, Oblique)
-        for f in range(encoded.n_tests)
-        for split in (encoded.tests[f], *(other for other, _ in encoded.stands_for[f]))
+        for test, others in zip(encoded.tests, encoded.stands_for)
+        for split in (test, *(other for other, _ in others))
     ):
         raise ChoiceError(
             f"a certificate holds tests of one column each, as sums of columns are rounded; the encoding "
             f"{encoded.scheme!r} asks "
             "hyperplanes: choose another --encoding, or `odtc fit --model dpflow`, which proves its tree by a solver"
         )
-    heap = problem.module.optimal(problem)
-    tree = heap.to_tree(encoded)
-    weight_scale = _weight_scale(encoded.weight if encoded.dataset is None else encoded.dataset.weight)
-    branch = Fraction(str(problem.params.lambda_))
-    costs, cost_scale = _whole_costs(encoded.cost)
-    price = 1 - branch
-    whole = lcm(branch.denominator, price.denominator)
-    scale = weight_scale * whole * cost_scale
-    if float(encoded.loss.sum() + encoded.weight.sum()) * scale >= EXACT:
-        raise ChoiceError(
-            "a certificate counts in whole numbers below 2^53; the weights, costs and lambda have too many digits "
-            "for that"
-        )
-    unit = float(scale * price)  # of the graph's loss, in whole numbers
+    for given in problem.constraints:
+        if given.name not in threshold_search.ROWS:
+            raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(given)!r}")
+
+
+def _terms(problem: Problem, schema: str) -> dict:
+    """What a certificate is of."""
+    encoded = problem.encoded
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}
-    facts = {
-        "schema": SCHEMA,
+    return {
+        "schema": schema,
         "odtc": odtc.__version__,
         "data": {
             "name": encoded.name,
@@ -65,23 +190,20 @@ def certify(problem: Problem) -> dict:
         },
         "classes": list(encoded.classes),
         "encoding": encoded.scheme,
-        "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
-        "depth": int(problem.topology.depth),
-        "weight_scale": weight_scale,
-        "loss": [[int(whole * price) * cost for cost in line] for line in costs],
-        "price": int(scale * branch),
-        "scale": scale,
-        "claim": round(problem.module.objective(problem, heap) * scale),
-        "tree": tree.to_json(),
-        "targets": [
-            _entries(wanted, paths, unit, encoded.ones_left) for wanted, paths in form(problem).targets(problem)
-        ],
     }
-    if encoded.dataset is not None:
-        columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
-        all_tests = not count_uncovered(encoded.dataset, columns)[1]
-        facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests)
-    return facts
+
+
+def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
+    """A tree with what it costs."""
+    return {
+        "depth": int(problem.topology.depth),
+        "weight_scale": numbers.weight_scale,
+        "loss": numbers.costs,
+        "price": numbers.price,
+        "scale": numbers.scale,
+        "claim": round(problem.module.objective(problem, heap) * numbers.scale),
+        "tree": heap.to_tree(problem.encoded).to_json(),
+    }
 
 
 def _entries(wanted, path, unit, ones_left) -> str:

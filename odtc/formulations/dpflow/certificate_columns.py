@@ -1,0 +1,71 @@
+"""The columns of a certificate over thresholds: which cut of which column each test of a search is."""
+
+import numpy as np
+
+from odtc.data.splits import Threshold
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
+
+
+class CertificateColumns:
+    """The tests of an encoding as columns: all thresholds of a feature are one, every other test is its own.
+
+    Parameters
+    ----------
+    search : ThresholdSearch, of a problem with a dataset
+
+    Attributes
+    ----------
+    facts : list of dict, the columns in JSON
+    """
+
+    def __init__(self, search: ThresholdSearch):
+        self.search, self.facts = search, []
+        self._cuts: dict[int, np.ndarray] = {}  # by feature, the thresholds or values that its cuts are counted by
+        self._number: dict = {}  # of a column: by the feature of thresholds, by the split of others
+        self._places: dict[int, list[tuple[int, int, bool]]] = {}  # by column of the search, of each rank
+        encoded = search.problem.encoded
+        thresholds: dict[int, set] = {}
+        for test, others in zip(encoded.tests, encoded.stands_for):
+            for split in (test, *(other for other, _ in others)):
+                if isinstance(split, Threshold):
+                    thresholds.setdefault(split.feature, set()).add(split.threshold)
+                elif split not in self._number:
+                    self._number[split] = len(self.facts)
+                    self.facts.append(split.to_json(encoded.features))
+        for feature, cuts in thresholds.items():
+            cells = encoded.dataset.X[:, feature]
+            values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.array(sorted(cuts))
+            complete = len(np.unique(np.searchsorted(values, given, side="right"))) == len(values)
+            self._cuts[feature], self._number[feature] = (values if complete else given), len(self.facts)
+            column = {"kind": "threshold", "feature": encoded.features[feature].name}
+            self.facts.append(column if complete else column | {"thresholds": given.tolist()})
+
+    def place(self, column: int, rank: int) -> tuple[int, int, bool]:
+        """(column, cut, whether its left side is the search's right one) of a test of the search."""
+        if column not in self._places:
+            self._places[column] = self._of_column(column)
+        return self._places[column][rank]
+
+    def _of_column(self, column):
+        ranked, scales, encoded = self.search.ranked, self.search.scales, self.search.problem.encoded
+        scale, found = int(ranked.columns[column]), []
+        for place in np.unique(scales.rank[:, scale])[:-1].tolist():
+            test = int(scales.test(scale, place))
+            split, turned = encoded.tests[test], bool(encoded.ones_left[test])
+            if not isinstance(split, Threshold):
+                found.append((self._number[split], 0, turned))
+                continue
+            cut = int(np.searchsorted(self._cuts[split.feature], split.threshold, side="right")) - 1
+            found.append((self._number[split.feature], cut, turned))
+        return found
+
+    def entry(self, lower: int, free: bool, points: list) -> str:
+        """A state in the words of a certificate (odtc.verification.interval_bound)."""
+        words = [f"{'f' if free else ''}{lower}"]
+        for column, rank, left, right in points:
+            if column < 0:
+                words.append(f"{len(self.facts)},0,0,{right}")
+                continue
+            at, cut, turned = self.place(column, rank)
+            words.append(f"{at},{cut},{right},{left}" if turned else f"{at},{cut},{left},{right}")
+        return ",".join(words)

@@ -1,0 +1,125 @@
+"""The states of a certificate over thresholds, of what a search has found (odtc.verification.interval_bound).
+
+A node of the search is a set of entries, and its bound follows from the bounds of the sides of the cuts that were
+evaluated there. So from the node of all entries down, each level has the nodes that those of the level above name.
+With two levels left a bound is all: the check counts these from the data.
+"""
+
+import numpy as np
+
+from odtc.algorithms.thresholds.rank_search import RankSearch
+
+Points = list[tuple[int, int, int, int]]  # column, cut, and the states of the next level on either side, from 1
+
+
+class Named:
+    """The nodes of one level, numbered from 1 as they are named, with their bounds."""
+
+    def __init__(self):
+        self.number, self.keys, self.lower, self.free = {}, [], [], []
+
+    def of(self, key: bytes, lower: int, free: bool) -> int:
+        """The number of a node; 0 if nothing is known of it."""
+        if lower <= 0:
+            return 0
+        number = self.number.setdefault((key, free), len(self.keys) + 1)
+        if number > len(self.keys):
+            self.keys.append(key)
+            self.lower.append(lower)
+            self.free.append(free)
+        return number
+
+
+def interval_states(search: RankSearch, depth: int, target: int) -> list[list[tuple[int, bool, Points]]]:
+    """The states that prove a bound of all trees of a depth.
+
+    Parameters
+    ----------
+    search : RankSearch
+    depth : int
+    target : int, the bound, which the search has found
+
+    Returns
+    -------
+    list of list of (bound, whether of trees without a least number of rows, points), level by level
+    """
+    named = Named()
+    named.number[search.root.key, False] = 1
+    named.keys, named.lower, named.free = [search.root.key], [target], [False]
+    levels = []
+    for height in range(depth, min(depth, 2) - 1, -1):
+        below, states = Named(), []
+        for key, lower, free in zip(named.keys, named.lower, named.free):
+            states.append((lower, free, _points(search, key, height, (lower, free), below) if height > 2 else []))
+        levels.append(states)
+        if not below.keys:
+            break
+        named = below
+    return levels
+
+
+def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool], below: Named) -> Points:
+    """The evaluated tests of a node with the nodes on their sides."""
+    lower, free = state
+    inside = np.unpackbits(np.frombuffer(key, np.uint8), count=search.ranked.n).astype(bool)
+    # Bounds without a least number of rows bound the trees with one, too.
+    kinds = [(search, False)] if search.relaxed is None else [(search.relaxed, True)]
+    if search.relaxed is not None and not free:
+        kinds.insert(0, (search, False))
+    known = kinds[0][0].memo.get((height, key))
+    tests = dict.fromkeys((column, rank) for column, rank, *_ in known.points) if known else {}
+    found, whole = [], 0
+    for among, kind in kinds:
+        own = among.memo.get((height - 1, key))
+        whole = min(own.lower, own.upper) if own is not None else 0
+        if number := below.of(key, whole, kind):
+            found.append((-1, 0, 0, number))
+    sides = {test: _sides(search, inside, test, kinds, height - 1) for test in tests}
+    if search.relaxed is None:
+        sides = _needed(search, inside, sides, lower - search.ranked.price, whole)
+    for test, values in sides.items():
+        for (_, kind), nodes in zip(kinds, values):
+            numbers = [below.of(key, bound, kind) for key, bound in nodes]
+            if any(numbers):
+                found.append((*test, *numbers))
+    return found
+
+
+def _sides(search, inside, test, kinds, height):
+    """For each kind of trees, (key, bound) of the left and the right side of a test."""
+    column, rank = test
+    goes = search.ranked.rank[:, column] <= rank
+    keys = [np.packbits(part).tobytes() for part in (inside & goes, inside & ~goes)]
+    found = []
+    for among, _ in kinds:
+        nodes = [among.memo.get((height, key)) for key in keys]
+        found.append([(key, min(node.lower, node.upper) if node else 0) for key, node in zip(keys, nodes)])
+    return found
+
+
+def _needed(search, inside, sides, target, whole):
+    """Of the evaluated tests those without which some cut between them is open."""
+    columns, kept = {}, {}
+    for column, rank in sides:
+        columns.setdefault(column, []).append(rank)
+    for column, ranks in columns.items():
+        values, place = np.unique(search.ranked.rank[inside, column], return_inverse=True)
+        moved = np.cumsum(np.bincount(place.reshape(-1), search.ranked.most[inside], len(values)))
+        ends = [(-1, 0.0, 0, whole)]
+        for rank in sorted(ranks):
+            at = int(np.searchsorted(values, rank, side="right")) - 1
+            ends.append((at, moved[at], *(bound for _, bound in sides[column, rank][0])))
+        ends.append((len(values) - 1, moved[-1], whole, 0))
+        last = ends[0]
+        for rank, here, after in zip(sorted(ranks), ends[1:], ends[2:]):
+            if not _closed(moved, last, after, target):
+                kept[column, rank], last = sides[column, rank], here
+    return kept
+
+
+def _closed(moved, low, high, target) -> bool:
+    """Whether all cuts between two evaluated ones (place, weight, left, right) cost the target or more."""
+    between = moved[low[0] + 1 : high[0]]
+    left = np.maximum(low[2], high[2] - (high[1] - between))
+    right = np.maximum(high[3], low[3] - (between - low[1]))
+    return bool((left + right >= target).all())

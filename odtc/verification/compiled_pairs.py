@@ -1,0 +1,92 @@
+"""Which check of depth 2 is taken: that in numpy, or, once it has taken a while, the same compiled by numba.
+
+Without numba, or with leaves of a least number of rows, numpy goes on. Compiled code is kept on disk, as that of the
+search is (odtc.algorithms.thresholds.compiled), of which nothing is used here. The environment variable ODTC_COMPILED
+settles the choice: "never" or "always".
+"""
+
+import importlib.util
+import os
+import time
+import types
+from functools import cache
+
+import numpy as np
+
+from odtc.errors import CertificateError
+from odtc.verification import pair_kernel
+from odtc.verification.node_cuts import Rows
+from odtc.verification.pair_bound import require_pair
+
+LOADING = 0.4  # CPU seconds in numpy, after which a kernel is loaded that is on disk
+COMPILING = 4.0  # CPU seconds in numpy, after which it is compiled
+_loaded: list[bool] = []  # whether it was loaded in this process
+
+
+class PairCheck:
+    """The checks of depth 2 of one certificate.
+
+    Parameters
+    ----------
+    rows, free : Rows, the second without a least number of rows
+    """
+
+    def __init__(self, rows: Rows, free: Rows):
+        wish = os.environ.get("ODTC_COMPILED", "")
+        self.can = wish != "never" and importlib.util.find_spec("numba") is not None
+        self.kernel = kernel() if self.can and (wish == "always" or _loaded) else None
+        self.spent, self._arrays = 0.0, {}
+
+    def require(self, rows: Rows, members: np.ndarray, target: float) -> None:
+        """Raises CertificateError if a tree of depth 2 costs less than the target on these rows."""
+        if self.kernel is None or rows.least > 1:
+            began = time.process_time()
+            require_pair(rows, members, target)
+            self.spent += time.process_time() - began
+            if self.can and self.kernel is None and self.spent > LOADING and (self.spent > COMPILING or on_disk()):
+                self.kernel = kernel()
+            return
+        if id(rows) not in self._arrays:
+            self._arrays[id(rows)] = pair_kernel.entries(rows)
+        inside = np.zeros(len(rows.count), np.uint8)
+        inside[members] = 1
+        found = self.kernel(*self._arrays[id(rows)], inside, int(rows.price), int(target))
+        if found < target:
+            raise CertificateError(
+                f"a tree of two tests after each other costs {found} there, above what no tree can avoid, the target "
+                f"is {target:.0f}"
+            )
+
+
+@cache
+def kernel():
+    """The function `least_pair` of odtc.verification.pair_kernel, compiled. Raises ImportError without numba."""
+    _loaded.append(True)
+    return _compiled()
+
+
+@cache
+def _compiled():
+    import numba
+
+    # It calls the others by their names: they are compiled among compiled ones, and the module keeps the plain ones.
+    among = dict(vars(pair_kernel))
+    for name in ("move", "stumps", "least_pair"):
+        plain = vars(pair_kernel)[name]
+        own = types.FunctionType(plain.__code__, among, name)
+        own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
+        among[name] = numba.njit(nogil=True)(own)
+        try:
+            among[name].enable_caching()
+        except (RuntimeError, OSError):  # no place can be written: it is compiled in each process
+            pass
+    return among["least_pair"]
+
+
+@cache
+def on_disk() -> bool:
+    """Whether the kernel was compiled before, so that loading it takes a moment."""
+    try:
+        return bool(_compiled()._cache._cache_file._load_index())
+    except (ImportError, OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
+        return False

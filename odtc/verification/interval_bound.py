@@ -1,0 +1,178 @@
+"""The lower bound that the states of a certificate over thresholds prove, checked level by level.
+
+`states[j]` is a text of entries "t,c,k,a,b,c,k,a,b,…;…", one for each state of level j: no tree of D - j levels costs
+less than t on its rows, above what no tree can avoid there. Of cut k of column c the rows on the left cost at least
+what state a of the next level is bounded by, those on the right what state b is (counted from 1; 0 for no bound). The
+rows of a state are those that the cuts which lead to it leave: all of them the same. Column c one behind the last means
+no test: all rows are on the right, with one level less. A state "ft,…" bounds trees without a least number of rows in
+the leaves; so do all states that it names.
+
+A state follows if no label costs less than its t, and for every cut its two sides at least t - P together
+(odtc.verification.node_cuts). With two levels left that is counted from the data (odtc.verification.pair_bound).
+"""
+
+import re
+
+import numpy as np
+
+from odtc.base.json_schema import show_value
+from odtc.errors import CertificateError
+from odtc.verification.compiled_pairs import PairCheck
+from odtc.verification.node_cuts import NodeCuts, Rows
+from odtc.verification.pair_bound import best_stump
+
+ENTRY = re.compile(r"f?[0-9]{1,16}(,[0-9]{1,9},[0-9]{1,9},[0-9]{1,9},[0-9]{1,9})*")
+
+
+class State:
+    """An entry: the bound, whether leaves may have any number of rows, and int64 (points, 4): column, cut, states."""
+
+    __slots__ = ("free", "points", "target")
+
+    def __init__(self, target: float, free: bool, points: np.ndarray):
+        self.target, self.free, self.points = target, free, points
+
+
+class IntervalBound:
+    """The bound of the states of a certificate.
+
+    Parameters
+    ----------
+    texts : list of str, as the certificate has them
+    rows : Rows
+    depth : int
+    check : called between states; raises to end the check
+    """
+
+    def __init__(self, texts: list[str], rows: Rows, depth: int, check=lambda: None):
+        if not 1 <= len(texts) <= max(1, depth - 1):
+            raise ValueError("expected states of the levels from the root to the last but one")
+        self.levels = [_entries(text, level) for level, text in enumerate(texts)]
+        self.rows, self.depth, self.check = rows, depth, check
+        self.n_states = sum(map(len, self.levels))
+        self._free = rows if rows.least == 1 else Rows(rows.columns, rows.loss, rows.count, rows.price, 1)
+
+    def of_root(self) -> float:
+        """What no tree costs less than, above what no tree can avoid.
+
+        Raises
+        ------
+        CertificateError
+            If a state does not follow.
+        ValueError
+            If the states are not as they have to be.
+        """
+        n = len(self.rows.count)
+        if len(self.levels[0]) != 1 or self.levels[0][0].free and self.rows.least > 1:
+            raise ValueError("expected one state of all rows at level 0")
+        pairs = PairCheck(self.rows, self._free)
+        packed = [np.packbits(np.ones(n, bool))]
+        for level, states in enumerate(self.levels):
+            height = self.depth - level
+            below = self.levels[level + 1] if level + 1 < len(self.levels) else []
+            sets: list = [None] * len(below)
+            for at, (state, own) in enumerate(zip(states, packed)):
+                self.check()
+                if own is None:
+                    raise ValueError(f"nothing leads to entry {at + 1} of states[{level}]")
+                inside = np.unpackbits(own, count=n).astype(bool)
+                rows = self._free if state.free else self.rows
+                try:
+                    self._hold(state, rows, inside, height, below, sets, pairs)
+                except CertificateError as problem:
+                    raise CertificateError(f"entry {at + 1} of states[{level}]: {problem}") from None
+            packed = sets
+        return self.levels[0][0].target
+
+    def _hold(self, state, rows, inside, height, below, sets, pairs) -> None:
+        """Raises if a state does not follow; notes the rows of those that it names in `sets`."""
+        target, members = state.target, np.flatnonzero(inside)
+        if not len(members) and (target or len(state.points)):
+            raise ValueError("a state holds no rows")
+        if not target and not len(state.points):
+            return
+        alone = float(rows.loss[members].sum(axis=0).min())
+        if alone < target:
+            raise CertificateError(
+                f"one label alone costs {alone:.0f}, above what no tree can avoid, the target is {target:.0f}"
+            )
+        if height <= 2:
+            if len(state.points):
+                raise ValueError("a state of the last levels names other states")
+            if target <= rows.price:
+                return
+            if height == 2:
+                pairs.require(rows, members, target)
+            elif best_stump(NodeCuts(rows, members), rows.loss[members]) < target:
+                raise CertificateError(f"one test costs less than the target {target:.0f}")
+            return
+        cuts = NodeCuts(rows, members)
+        left, right = np.zeros((2, 2, cuts.size))  # of trees without and with a least number of rows
+        whole = [0.0, 0.0]
+        for column, cut, *sides in state.points.tolist():
+            named = [self._child(below, number, state.free) for number in sides]
+            if column == len(rows.columns.place):
+                if named[0] is not None or named[1] is None:
+                    raise ValueError("without a test all rows are on the right")
+                self._note(sets, sides[1] - 1, inside)
+                for kind in (0, 1) if named[1].free or rows.least == 1 else (1,):
+                    whole[kind] = max(whole[kind], named[1].target)
+                continue
+            if column > len(rows.columns.place):
+                raise ValueError(f"it evaluates column {column} of {len(rows.columns.place)}")
+            at, rank, turned = rows.columns.cut(column, cut)
+            goes = rows.columns.rank[:, at] <= rank
+            halves = [inside & goes, inside & ~goes]
+            if turned:
+                halves.reverse()
+            place = cuts.place_of(at, rank)
+            if place < 0 or place == cuts.last[at]:
+                raise ValueError("it evaluates a test that separates no rows")
+            for one, (child, half) in enumerate(zip(named, halves)):
+                if child is None:
+                    continue
+                self._note(sets, sides[one] - 1, half)
+                bounds = left if (one == 0) != turned else right
+                for kind in (0, 1) if child.free or rows.least == 1 else (1,):
+                    bounds[kind, place] = max(bounds[kind, place], child.target)
+        lower, upper = cuts.carried(left[0], right[0], whole[0])
+        if rows.least > 1:
+            ours = cuts.carried(left[1], right[1], whole[1], falls=False)
+            lower, upper = np.maximum(lower, ours[0]), np.maximum(upper, ours[1])
+        worth = lower + upper + rows.price
+        short = np.flatnonzero(cuts.parts & (worth < target))
+        if len(short):
+            raise CertificateError(
+                f"by its own numbers a test of column {int(cuts.column[short[0]])} of those that differ leaves "
+                f"{worth[short[0]]:.0f}, above what no tree can avoid, the target is {target:.0f}"
+            )
+
+    def _child(self, below, number, free):
+        if number > len(below):
+            raise ValueError(f"it names state {number} of a level that has {len(below)}")
+        child = below[number - 1] if number else None
+        if child is not None and free and not child.free and self.rows.least > 1:
+            raise ValueError("a bound without a least number of rows follows from no bound with one")
+        return child
+
+    @staticmethod
+    def _note(sets, number, inside) -> None:
+        packed = np.packbits(inside)
+        if sets[number] is None:
+            sets[number] = packed
+        elif not np.array_equal(sets[number], packed):
+            raise ValueError(f"different cuts lead to state {number + 1}, which leave other rows")
+
+
+def _entries(text: str, level: int) -> list[State]:
+    """The states of a level."""
+    found = []
+    for at, entry in enumerate(text.split(";") if text else (), 1):
+        if not ENTRY.fullmatch(entry):
+            raise ValueError(
+                f"expected a bound and four whole numbers for each cut in entry {at} of states[{level}], got "
+                f"{show_value(entry)}"
+            )
+        target, *points = entry.removeprefix("f").split(",")
+        found.append(State(float(int(target)), entry[0] == "f", np.array(points, np.int64).reshape(-1, 4)))
+    return found

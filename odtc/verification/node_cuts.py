@@ -1,0 +1,106 @@
+"""The cuts that separate some of the rows, and what bounds at a few of them say of the others.
+
+V_h(S) is the least cost of a tree of height h on the rows S, above what no tree can avoid. A tree for more rows is one
+for fewer, and rows that come in cost no more than their most: V(S) <= V(S + D) <= V(S) + w(D). So for cuts a <= c <= b
+of one column, with w(c) what the rows left of c can cost at most,
+
+    L_c >= L_a,   L_c >= L_b - (w(b) - w(c)),   R_c >= R_b,   R_c >= R_a - (w(c) - w(a))
+
+If leaves must have a least number of rows, the first and the third hold only for trees without that constraint, whose
+bounds are bounds of the others too.
+"""
+
+import numpy as np
+
+from odtc.verification.threshold_columns import DistinctColumns
+
+
+class Rows:
+    """The rows of a certificate, each of other ranks: `loss` float64 (rows, classes) of whole numbers, what a label
+    costs above the cheapest; `count` (rows,) rows of the data; `price` of a branch node, `least` rows of each leaf."""
+
+    def __init__(self, columns: DistinctColumns, loss: np.ndarray, count: np.ndarray, price: float, least: int):
+        self.columns, self.loss, self.count, self.price, self.least = columns, loss, count, price, least
+        self.most = loss.max(axis=1)
+        size = columns.rank.max(axis=0, initial=0).astype(np.int64) + 1
+        self.begin = np.cumsum(size) - size
+        self.n_places = int(size.sum())
+
+
+class NodeCuts:
+    """The cuts of some rows, int64 (members,).
+
+    Attributes
+    ----------
+    place : int64 (members, columns), the first place of a column that has the row on its left
+    column, rank : int64 (places,), what each place is: the rows up to this rank are on its left
+    last : int64 (columns,), the last place of each column, which has all rows on its left
+    parts : bool (places,), whether both sides have rows enough
+    moved : float64 (places,), what the rows on the left can cost at most
+    """
+
+    def __init__(self, rows: Rows, members: np.ndarray):
+        self.rows, self.members = rows, members
+        at = rows.columns.rank[members] + rows.begin
+        seen = np.zeros(rows.n_places, bool)
+        seen[at] = True
+        self.place = (np.cumsum(seen) - 1)[at]
+        flat = np.flatnonzero(seen)
+        self.column = np.searchsorted(rows.begin, flat, side="right") - 1
+        self.rank = flat - rows.begin[self.column]
+        self.size = len(flat)
+        self.first = np.searchsorted(self.column, np.arange(len(rows.begin)))
+        self.last = np.append(self.first[1:], self.size) - 1
+        self.parts = np.ones(self.size, bool)
+        self.parts[self.last] = False
+        self.moved = self.up_to(rows.most[members])
+        if rows.least > 1:
+            held = self.up_to(rows.count[members])
+            self.parts &= (held >= rows.least) & (rows.count[members].sum() - held >= rows.least)
+        wide = int((self.last - self.first).max(initial=0)) + 1
+        self._at = self.column * wide + np.arange(self.size) - self.first[self.column]
+        self._shape = len(rows.begin), wide
+        self._moved = np.zeros(self._shape)
+        self._moved.reshape(-1)[self._at] = self.moved
+
+    def up_to(self, values: np.ndarray) -> np.ndarray:
+        """float64 (places,): the sum of a value of each member over the rows left of each place."""
+        n_columns = self.place.shape[1]
+        sums = np.bincount(self.place.reshape(-1), np.repeat(values, n_columns), self.size)
+        sums[self.first[1:]] -= values.sum()
+        return np.cumsum(sums)
+
+    def place_of(self, column: int, rank: int) -> int:
+        """The place of a cut of all rows; -1 if it has no row on its left here."""
+        first, last = int(self.first[column]), int(self.last[column])
+        return (
+            first + int(np.searchsorted(self.rank[first : last + 1], rank, side="right")) - 1
+            if (self.rank[first] <= rank)
+            else -1
+        )
+
+    def carried(self, left: np.ndarray, right: np.ndarray, whole: float, falls: bool = True):
+        """What bounds at places say of all places of their columns.
+
+        Parameters
+        ----------
+        left, right : float64 (places,), bounds of the trees on either side; 0 if there is none
+        whole : float, a bound of the trees for all members
+        falls : bool, whether fewer rows cost no more
+
+        Returns
+        -------
+        (left, right), float64 (places,) each
+        """
+        total = float(self.rows.most[self.members].sum())
+        sides = np.zeros((2, *self._shape))
+        for side, values in zip(sides, (left, right)):
+            side.reshape(-1)[self._at] = values
+        moved, most = self._moved, np.maximum.accumulate
+        lower = most((sides[0] - moved)[:, ::-1], axis=1)[:, ::-1] + moved
+        upper = most(sides[1] + moved, axis=1) - moved
+        if falls:
+            lower = np.maximum(lower, most(sides[0], axis=1))
+            upper = np.maximum(upper, most(sides[1][:, ::-1], axis=1)[:, ::-1])
+        lower, upper = lower.reshape(-1)[self._at], upper.reshape(-1)[self._at]
+        return np.maximum(lower, whole - (total - self.moved)), np.maximum(upper, whole - self.moved)

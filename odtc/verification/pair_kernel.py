@@ -1,0 +1,226 @@
+"""The check of depth 2 as plain loops over arrays, which numba compiles (odtc.verification.compiled_pairs).
+
+For a first column f, every evaluated cut has for each column g lower bounds l[g] and r[g] of the best tree with at most
+one test, of g, on its left and its right. Between two evaluated cuts the bounds of odtc.verification.node_cuts hold for
+each g; only columns that could be part of a tree below the target are counted from the rows. An interval is halved
+until its bounds reach the target.
+"""
+
+import numpy as np
+
+from odtc.verification.node_cuts import Rows
+
+SLOTS = 80  # evaluated cuts that are held at once: the intervals are halved
+
+
+def entries(rows: Rows) -> tuple:
+    """The arrays of `least_pair` that are the same for all states.
+
+    With two classes `gain` is what label 0 costs more than label 1; else each row has an entry for each label that
+    costs less than its worst.
+    """
+    loss = rows.loss.astype(np.int64)
+    if loss.shape[1] == 2:
+        begin, label = np.arange(len(loss) + 1), np.zeros(len(loss), np.int64)
+        gain, n_labels = loss[:, 0] - loss[:, 1], 1
+    else:
+        saved = loss.max(axis=1, keepdims=True) - loss
+        row, label = np.nonzero(saved)
+        begin, gain, n_labels = np.searchsorted(row, np.arange(len(loss) + 1)), saved[row, label], loss.shape[1]
+    most = loss.max(axis=1)
+    columns = rows.columns
+    return columns.rank, columns.order, begin.astype(np.int64), label.astype(np.int64), gain, most, n_labels
+
+
+def least_pair(rank, order, begin, label, gain, most, n_labels, inside, price, target):
+    """The cost of a tree of two tests after each other that costs less than the target; the target if there is none.
+
+    Parameters
+    ----------
+    rank : int32 (rows, columns)
+    order : int32 (columns, rows), rows by rising rank
+    begin, label, gain, most, n_labels : as of `entries`
+    inside : uint8 (rows,), which rows are meant
+    price : int, of a branch node
+    target : int
+
+    Returns
+    -------
+    int
+    """
+    F, n = order.shape
+    local = np.full(n, -1, np.int32)
+    m = 0
+    for i in range(n):
+        if inside[i]:
+            local[i] = m
+            m += 1
+    # Entries of the members, one after another.
+    first_entry, n_entries, j = np.zeros(m + 1, np.int64), 0, 0
+    for i in range(n):
+        if inside[i]:
+            n_entries += begin[i + 1] - begin[i]
+            j += 1
+            first_entry[j] = n_entries
+    of_label, gains = np.zeros(n_entries, np.int64), np.zeros(n_entries, np.int64)
+    own_most, total = np.zeros(m, np.int64), np.zeros(n_labels, np.int64)
+    W = e = j = 0
+    for i in range(n):
+        if inside[i]:
+            own_most[j] = most[i]
+            W += most[i]
+            j += 1
+            for k in range(begin[i], begin[i + 1]):
+                of_label[e], gains[e] = label[k], gain[k]
+                total[label[k]] += gain[k]
+                e += 1
+    line, block, blocks = np.empty((F, m), np.int32), np.empty((F, m), np.int32), np.zeros(F + 1, np.int64)
+    for f in range(F):
+        at, b, last = 0, -1, -1
+        for j in range(n):
+            i = order[f, j]
+            if inside[i]:
+                if rank[i, f] != last:
+                    b += 1
+                    last = rank[i, f]
+                line[f, at] = local[i]
+                block[f, local[i]] = b
+                at += 1
+        blocks[f + 1] = blocks[f] + b + 1
+    # What all rows of each block gain, of one column behind the other.
+    table = np.zeros((blocks[F], n_labels), np.int64)
+    for f in range(F):
+        for j in range(m):
+            for e in range(first_entry[j], first_entry[j + 1]):
+                table[blocks[f] + block[f, j], of_label[e]] += gains[e]
+    # The same of the rows left of the cut at which each column was counted last: the first so many rows by column f.
+    held, held_to, stamp = np.zeros((blocks[F], n_labels), np.int64), np.zeros(F, np.int64), np.full(F, -1)
+    of_nothing = np.zeros(m, np.int32)
+    # Evaluated cuts: slot 0 has all rows on the right, slot 1 all on the left, and 2 + d that of depth d.
+    lower, minimum = np.zeros((2, SLOTS, F), np.int64), np.zeros((2, SLOTS), np.int64)
+    weight, held_sums = np.zeros(SLOTS, np.int64), np.zeros((1, n_labels), np.int64)
+    for g in range(F):
+        among = slice(blocks[g], blocks[g + 1])
+        lower[1, 0, g] = stumps(table[among], held[among], held_sums[0], total, 0, W, price)[1]
+        lower[0, 1, g] = lower[1, 0, g]
+    minimum[1, 0] = minimum[0, 1] = lower[1, 0].min()
+    weight[1] = W
+    need = target - price
+    cut_weight, cut_rows = np.zeros(m + 1, np.int64), np.zeros(m + 1, np.int64)
+    stack = np.zeros((2 * SLOTS, 5), np.int64)  # first and last cut, evaluated cuts on either side, depth
+    for f in range(F):
+        n_blocks = blocks[f + 1] - blocks[f]
+        if n_blocks < 2:
+            continue
+        cut_weight[: n_blocks + 1] = 0
+        cut_rows[: n_blocks + 1] = 0
+        for j in range(m):
+            cut_weight[block[f, j] + 1] += own_most[j]
+            cut_rows[block[f, j] + 1] += 1
+        for b in range(n_blocks):
+            cut_weight[b + 1] += cut_weight[b]
+            cut_rows[b + 1] += cut_rows[b]
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 1, n_blocks - 1, 0, 1, 0
+        top, summed = 1, 0
+        held_sums[:] = 0
+        while top:
+            top -= 1
+            a, z, lo, hi, d = stack[top]
+            A, D, B, C = minimum[0, lo], minimum[1, lo], minimum[0, hi], minimum[1, hi]
+            if A + C >= need or B + D - (weight[hi] - weight[lo]) >= need:
+                continue
+            while a <= z and A + D - (cut_weight[a] - weight[lo]) >= need:
+                a += 1
+            while a <= z and B + C - (weight[hi] - cut_weight[z]) >= need:
+                z -= 1
+            if a > z:
+                continue
+            c = (a + z) // 2
+            new, w = 2 + d, cut_weight[c]
+            weight[new] = w
+            for g in range(F):
+                lower[0, new, g] = max(lower[0, lo, g], lower[0, hi, g] - (weight[hi] - w))
+                lower[1, new, g] = max(lower[1, hi, g], lower[1, lo, g] - (w - weight[lo]))
+            left, right = lower[0, new].min(), lower[1, new].min()
+            if left + right < need:
+                place = cut_rows[c]
+                move(line[f], held_sums, of_nothing, of_label, gains, first_entry, summed, place)
+                summed = place
+                for g in range(F):
+                    if lower[0, new, g] + right >= need and left + lower[1, new, g] >= need:
+                        continue
+                    own = held[blocks[g] : blocks[g + 1]]
+                    if stamp[g] != f or abs(place - held_to[g]) > place:
+                        own[:] = 0
+                        held_to[g], stamp[g] = 0, f
+                    move(line[f], own, block[g], of_label, gains, first_entry, held_to[g], place)
+                    held_to[g] = place
+                    whole = table[blocks[g] : blocks[g + 1]]
+                    lower[0, new, g], lower[1, new, g] = stumps(whole, own, held_sums[0], total, w, W, price)
+                left, right = lower[0, new].min(), lower[1, new].min()
+                if left + right < need:
+                    return price + left + right
+            minimum[0, new], minimum[1, new] = left, right
+            if c < z:
+                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = c + 1, z, new, hi, d + 1
+                top += 1
+            if a < c:
+                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3], stack[top, 4] = a, c - 1, lo, new, d + 1
+                top += 1
+    return target
+
+
+def move(line, held, block, of_label, gains, first_entry, begin, end):
+    """Adds rows begin … end of a line to what is held of each block, or takes them away if end is before begin."""
+    sign = 1 if end > begin else -1
+    for j in range(min(begin, end), max(begin, end)):
+        i = line[j]
+        if held.shape[1] == 1:
+            held[block[i], 0] += sign * gains[i]
+        else:
+            for e in range(first_entry[i], first_entry[i + 1]):
+                held[block[i], of_label[e]] += sign * gains[e]
+
+
+def stumps(table, part, sums, total, own, W, price):
+    """The least cost of one test of a column, or of a label, on a part of the rows and on the others.
+
+    Parameters
+    ----------
+    table, part : int (blocks, labels), what all rows of each block gain, and those of the part
+    sums, total : int (labels,), their sums
+    own, W : int, what the rows of the part, and all rows, can cost at most
+    price : int, of a branch node
+
+    Returns
+    -------
+    (int, int)
+    """
+    size, n_labels = table.shape
+    if n_labels == 1:  # min(positive gains, negative gains), and with a test the part of one and the rest of the other
+        p_most = p_least = q_most = q_least = p = q = 0
+        for b in range(size - 1):
+            p += part[b, 0]
+            q += table[b, 0] - part[b, 0]
+            p_most, p_least, q_most, q_least = max(p_most, p), min(p_least, p), max(q_most, q), min(q_least, q)
+        P, Q = sums[0], total[0] - sums[0]
+        up, down = (own + P) // 2, (own - P) // 2
+        above, below = (W - own + Q) // 2, (W - own - Q) // 2
+        return (
+            min(up, down, price + min(down + p_least, up - p_most)),
+            min(above, below, price + min(below + q_least, above - q_most)),
+        )
+    one, two = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
+    best, other = 0, 0  # what one test gains at most
+    for b in range(size - 1):
+        up = down = above = below = 0
+        for k in range(n_labels):
+            one[k] += part[b, k]
+            two[k] += table[b, k] - part[b, k]
+            up, down = max(up, one[k]), max(down, sums[k] - one[k])
+            above, below = max(above, two[k]), max(below, total[k] - sums[k] - two[k])
+        best, other = max(best, up + down), max(other, above + below)
+    here, there = 0, 0
+    for k in range(n_labels):
+        here, there = max(here, sums[k]), max(there, total[k] - sums[k])
+    return min(own - here, price + own - best), min(W - own - there, price + W - own - other)

@@ -1,0 +1,185 @@
+"""The tests of a certificate over thresholds: columns of nested tests, as ranks of the rows of the data.
+
+A column is all thresholds between neighbouring numbers of a feature, some of them, or one test of another kind. Cut k
+of a column sends the rows of rank <= k left. No table of tests and rows is made.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.errors import CertificateError
+
+
+@dataclass(frozen=True)
+class ColumnRanks:
+    """Columns of tests on the rows of a data set.
+
+    Attributes
+    ----------
+    rank : int64 (rows, columns)
+    size : int64 (columns,), the cuts of each column
+    complete : names of the features of which all thresholds between neighbouring numbers are among the cuts
+    """
+
+    rank: np.ndarray
+    size: np.ndarray
+    complete: frozenset[str]
+
+
+def rank_columns(columns: list[dict], dataset: Dataset, left: Callable) -> ColumnRanks:
+    """The ranks of all rows in the columns of a certificate.
+
+    Parameters
+    ----------
+    columns : list of dict, as the certificate has them
+    dataset : Dataset
+    left : called as left(test, dataset), the rows that a test sends left, bool (rows,)
+
+    Returns
+    -------
+    ColumnRanks
+
+    Raises
+    ------
+    CertificateError, ValueError
+        For a column that the data has not, or that is none.
+    """
+    ranks, sizes, complete = [], [], set()
+    for column in columns:
+        if column["kind"] != "threshold":
+            ranks.append(np.where(left(column, dataset), 0, 1))
+            sizes.append(1)
+            continue
+        cells = cells_of(column["feature"], dataset)
+        cuts = column.get("thresholds")
+        if cuts is None:
+            cuts = np.unique(cells[~np.isnan(cells)])[:-1]
+            complete.add(column["feature"])
+        elif not all(map(math.isfinite, cuts)) or any(a >= b for a, b in pairwise(cuts)):
+            raise ValueError("its thresholds are no finite numbers in rising order")
+        ranks.append(np.searchsorted(np.asarray(cuts, float), cells, side="left"))  # a missing number comes last
+        sizes.append(len(cuts))
+    if not ranks:
+        raise ValueError("it has no columns of tests")
+    return ColumnRanks(np.stack(ranks, axis=1), np.array(sizes, np.int64), frozenset(complete))
+
+
+def cells_of(name: str, dataset: Dataset) -> np.ndarray:
+    """The cells of the feature of this name, float64 (rows,). Raises CertificateError if there is none."""
+    for at, feature in enumerate(dataset.features):
+        if feature.name == name:
+            return dataset.X[:, at]
+    raise CertificateError(f"the certificate asks the column {name!r}, which the data has not")
+
+
+def count_left_out(dataset: Dataset, ranks: ColumnRanks) -> tuple[int, dict[str, tuple[int, int]]]:
+    """How many splits there are, and which of them no column has (as odtc.verification.coverage.count_uncovered).
+
+    Parameters
+    ----------
+    dataset : Dataset
+    ranks : ColumnRanks
+
+    Returns
+    -------
+    (splits by a midpoint, a level or a missing cell, each counted once for its feature;
+    {feature: (left out, splits)} of the features of which some are left out)
+    """
+    total, lacking = 0, {}
+    for at, feature in enumerate(dataset.features):
+        cells = dataset.X[:, at]
+        known = ~np.isnan(cells)
+        values = np.unique(cells[known])
+        absent = [~known] if not known.all() and dataset.missing == "separate" else []
+        if feature.kind == NUMERIC:
+            sides = [] if feature.name in ranks.complete else [cells <= value for value in values[:-1]]
+            n_splits = max(0, len(values) - 1) + len(absent)
+        else:  # of two levels one says the other, unless missing cells are on the other side of both
+            sides = [cells == value for value in (values[:-1] if len(values) == 2 and known.all() else values)]
+            sides = [side for side in sides if not side.all()]
+            n_splits = len(sides) + len(absent)
+        sides += absent
+        total += n_splits
+        if left_out := sum(not _is_cut(side, ranks.rank) for side in sides):
+            lacking[feature.name] = left_out, n_splits
+    return total, lacking
+
+
+def _is_cut(side: np.ndarray, rank: np.ndarray) -> bool:
+    """Whether some cut separates the rows as this side, bool (rows,), does."""
+    if side.all() or not side.any():
+        return True
+    one, two = rank[side], rank[~side]
+    return bool(((one.max(axis=0) < two.min(axis=0)) | (two.max(axis=0) < one.min(axis=0))).any())
+
+
+@dataclass(frozen=True)
+class DistinctColumns:
+    """Columns without copies, on rows that differ in some of them.
+
+    Attributes
+    ----------
+    rank : int32 (rows, columns), dense
+    order : int32 (columns, rows), rows by rising rank
+    place : int64 (given columns,), the column that a given one is, -1 if it is constant
+    mirrored : bool (given columns,), whether its sides are changed about
+    values : per given column the ranks that occur, in rising order
+    """
+
+    rank: np.ndarray
+    order: np.ndarray
+    place: np.ndarray
+    mirrored: np.ndarray
+    values: list[np.ndarray]
+
+    def cut(self, column: int, k: int) -> tuple[int, int, bool]:
+        """(column, cut, whether the sides are changed about) of cut k of a given column.
+
+        Raises ValueError if it leaves one side without rows.
+        """
+        values = self.values[column]
+        at = int(np.searchsorted(values, k, side="right")) - 1
+        if not 0 <= at < len(values) - 1:
+            raise ValueError("it evaluates a test that separates no rows")
+        mirrored = bool(self.mirrored[column])
+        return int(self.place[column]), len(values) - 2 - at if mirrored else at, mirrored
+
+
+def distinct_columns(rank: np.ndarray) -> DistinctColumns:
+    """Leaves out constant columns, and those that separate the rows as another one does.
+
+    Parameters
+    ----------
+    rank : int64 (rows, columns)
+
+    Returns
+    -------
+    DistinctColumns
+    """
+    dense, place, mirrored, values, seen = [], [], [], [], {}
+    for column in rank.T:
+        own, ranks = np.unique(column, return_inverse=True)
+        ranks = ranks.reshape(-1).astype(np.int32)
+        values.append(own)
+        if len(own) < 2:
+            place.append(-1)
+            mirrored.append(False)
+            continue
+        turned = (len(own) - 1 - ranks).astype(np.int32)
+        at = seen.get(ranks.tobytes())
+        mirrored.append(at is None and turned.tobytes() in seen)
+        at = seen.get(turned.tobytes()) if mirrored[-1] else at
+        if at is None:
+            at = seen[ranks.tobytes()] = len(dense)
+            dense.append(ranks)
+        place.append(at)
+    table = np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.int32)
+    order = np.argsort(table, axis=0, kind="stable").T.astype(np.int32)
+    return DistinctColumns(
+        np.ascontiguousarray(table), np.ascontiguousarray(order), np.array(place), np.array(mirrored, bool), values
+    )

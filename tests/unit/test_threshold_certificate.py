@@ -1,0 +1,108 @@
+"""Certificates over thresholds: they prove the optimum, at an interruption a bound, and nothing that is false."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from odtc.errors import CertificateError
+from odtc.problem.branch_penalty import objective
+from odtc.verification.certificate import check
+from odtc.verification.compiled_pairs import PairCheck
+from tests.command_line import odtc as command
+from tests.threshold_problems import accepted, certificate, corrupt, draw, interrupted, is_true, optimum
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_certificate_of_a_search_proves_the_optimum(seed):
+    problem = draw(seed)
+    proof = check(certificate(interrupted(problem, None)), problem.encoded.dataset)
+    assert proof.optimal and proof.objective == pytest.approx(optimum(problem), abs=1e-9)
+    assert proof.of["constraints"] == [str(given) for given in problem.constraints]
+
+
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_at_an_interruption_the_bound_is_proved(seed):
+    """100 of the 1,000 of benchmarks/proofs.py: the bound is never above the optimum, no tree is below it."""
+    problem, rnd = draw(seed, depths=(3,)), random.Random(seed)
+    search = interrupted(problem, rnd.randrange(40))
+    found = search.run()
+    best = optimum(problem)
+    assert found.bound <= best + 1e-9 and objective(problem, found.heap) >= best - 1e-9
+    proof = check(json.loads(json.dumps(found.certificate())), problem.encoded.dataset)
+    assert proof.bound == pytest.approx(found.bound, abs=1e-9)
+    assert proof.objective == pytest.approx(objective(problem, found.heap), abs=1e-9)
+
+
+def test_fifty_corruptions_are_refused_or_still_true():
+    """Of the 1,000 of benchmarks/proofs.py."""
+    refused = 0
+    for seed in range(300, 350):
+        problem, rnd = draw(seed), random.Random(seed)
+        looks = rnd.choice([None, rnd.randrange(30)])
+        facts, rows = corrupt(certificate(interrupted(problem, looks)), problem.encoded.dataset, rnd)
+        proof = accepted(facts, rows)
+        assert proof is None or is_true(facts, proof, rows), seed
+        refused += proof is None
+    assert refused > 25
+
+
+@pytest.mark.parametrize("seed", range(500, 510))
+def test_no_bound_above_the_optimum_is_accepted(seed):
+    problem = draw(seed)
+    facts = certificate(interrupted(problem, None))
+    words = facts["states"][0].split(",")
+    facts["states"][0] = ",".join([str(int(words[0]) + 1), *words[1:]])
+    facts["bound"] += 1
+    facts["claim"] += 1
+    with pytest.raises(CertificateError):
+        check(facts, problem.encoded.dataset)
+
+
+def test_with_and_without_numba_the_same_is_accepted(monkeypatch):
+    pytest.importorskip("numba")
+    for seed in range(600, 606):
+        problem, rnd = draw(seed), random.Random(seed)
+        facts, rows = corrupt(certificate(interrupted(problem, None)), problem.encoded.dataset, rnd)
+        said = []
+        for wish in ("always", "never"):
+            monkeypatch.setenv("ODTC_COMPILED", wish)
+            assert (PairCheck(None, None).kernel is None) == (wish == "never")
+            said.append(accepted(facts, rows))
+        assert said[0] == said[1]
+
+
+def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):
+    """Over many thresholds a proof is written and read by ranks; at a limit it is one of the bound."""
+    monkeypatch.setattr("odtc.data.ranked_answers.MOST_CELLS", 0)
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([rng.integers(0, 150, (900, 30)), rng.integers(0, 2, 900)]).tolist()
+    names = ",".join([*(f"x{j}" for j in range(30)), "y"])
+    (tmp_path / "wide.csv").write_text("\n".join([names, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    words = ("certify", "wide.csv", "--depth", 3, "--time-limit", 0.5, "-o", "c.json", "--json")
+    made = command(*words, folder=tmp_path)
+    assert made.code == 0, made.err
+    assert made.facts["bound"] < made.facts["objective"] and made.facts["termination"] != "optimal"
+    read = command("verify", "--certificate", "c.json", "--json", folder=tmp_path)
+    assert read.code == 0 and read.facts["verified"] and not read.facts["optimal"]
+    assert (read.facts["bound"], read.facts["objective"]) == (made.facts["bound"], made.facts["objective"])
+    assert "the bound is proved, not the tree" in command("verify", "--certificate", "c.json", folder=tmp_path).out
+
+
+def test_a_search_whose_certificate_is_refused_has_proved_nothing(tmp_path, monkeypatch):
+    from odtc.formulations.dpflow import write_certificate
+
+    (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(f"{x},{x * 7 % 10},{x * x % 3 % 2}\n" for x in range(40)))
+    good = command("fit", "a.csv", "--json", folder=tmp_path).facts
+    assert (good["termination"], good["certified"]) == ("optimal", True)
+    make = write_certificate.certify_search
+
+    def forged(search, heap):
+        facts = make(search, heap)
+        return facts | {"bound": facts["bound"] - 1}
+
+    monkeypatch.setattr(write_certificate, "certify_search", forged)
+    bad = command("fit", "a.csv", "--json", folder=tmp_path).facts
+    assert (bad["termination"], bad["certified"]) == ("unknown", False)
+    assert bad["bound"] < bad["objective"] == good["objective"]
