@@ -70,7 +70,9 @@ def test_names_are_safe_and_distinct(form, data):
     for blocks in (model.columns, model.rows):
         names = name_list(blocks)
         assert len(set(names)) == len(names)
-        assert all(name.isascii() and name.isidentifier() and name[0] not in "eE" and len(name) <= 60 for name in names)
+        for name in names:
+            assert name.isascii() and name.isidentifier() and len(name) <= 60, name
+            assert name[0] not in "eE", f"{name}: an LP file would read a name that begins with e as a number"
 
 
 def test_gzip_says_nothing_of_name_or_time(tmp_path):
