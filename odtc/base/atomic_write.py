@@ -1,5 +1,6 @@
 """Files are written to a temporary name beside the target and renamed when complete.
 
+Several files that belong together are replaced at one commit point (odtc.base.commit).
 An existing target that is no regular file (a pipe, /dev/stdout) is written through instead:
 renaming over it would replace the device.
 """
@@ -14,10 +15,10 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from odtc.base import system
+from odtc.base import staging, system
+from odtc.base.commit import settle
+from odtc.base.staging import PART
 from odtc.errors import OutputError
-
-PART = ".part"
 
 
 @contextlib.contextmanager
@@ -36,6 +37,8 @@ def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             return
         # A link is followed, so that what it points to is replaced and the link stays.
         target = Path(os.path.realpath(path))
+        if staging.open_stage() is None:
+            settle(target)
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=PART, dir=target.parent)
         try:
             system.hold(handle)  # until it is closed: what nobody holds was left by a process that was killed
@@ -48,7 +51,12 @@ def new_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
                 if system.WINDOWS:  # an open file has no other name there
                     stream.close()
                 os.chmod(name, _mode(target))
-                os.replace(name, target)
+                if (staged := staging.open_stage()) is None:
+                    os.replace(name, target)
+                else:
+                    if not system.WINDOWS:
+                        staged.held.append(os.dup(handle))
+                    staged.add(Path(name), target)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(name)

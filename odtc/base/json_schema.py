@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from odtc.base.commit import settle
 from odtc.base.registry import of_this_stem
 
 TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
@@ -35,6 +36,7 @@ class SchemaError(Exception):
 
 def read_object(path: str | PathLike[str], what: str, error: type[Exception]) -> dict[str, Any]:
     """The JSON object of a file; raises `error` with a sentence that names the file and the place of the damage."""
+    settle(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as problem:

@@ -142,6 +142,27 @@ def left_behind(path: Path) -> bool:
         os.close(handle)
 
 
+def abandoned(handle: int, path: Path) -> bool:
+    """Whether nobody holds this open file; on Windows, which holds none, whether it is no longer fresh."""
+    return time.time() - path.stat().st_mtime > FRESH if WINDOWS else hold(handle)
+
+
+def publish(path: Path, name: Path) -> bool:
+    """Gives a file a name that no other file has, in one step; False if another has it."""
+    try:
+        if WINDOWS:
+            path.rename(name)
+        else:
+            os.link(path, name)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links
+        if name.exists():
+            return False
+        os.replace(path, name)
+    return True
+
+
 @contextlib.contextmanager
 def run_folder():
     """A temporary folder for one run. The folders of runs whose process was killed are removed before."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
+from odtc.base.commit import settle
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
@@ -175,6 +176,7 @@ def read_model(path: str | Path) -> Model:
         If the file is no such model; the message names the line.
     """
     path = Path(path)
+    settle(path)
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -16,6 +16,7 @@ import numpy as np
 
 from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
+from odtc.base.commit import settle
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.unpack import TooLargeError, gunzip
@@ -176,6 +177,7 @@ def read_point(path: str | Path) -> RawPoint:
 
 def read_bytes(path: str | Path) -> bytes:
     """The content of a text file, unpacked, with line ends \\n. Raises SolutionError."""
+    settle(path)
     try:
         data = Path(path).read_bytes()
         if data.startswith(b"\x1f\x8b"):

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import stem_of, write_text
+from odtc.base.commit import together
+from odtc.base.staging import remove, rename
 from odtc.data.dataset import Dataset
 from odtc.data.reading import fingerprint, read
 from odtc.data.reading_spec import ReadingSpec
@@ -50,9 +52,15 @@ def write_build(
     beside a model file written anew are removed: they would be of another model. So is what belonged to the model
     that this one replaces (`outdated`), but for the files `keep`.
     """
-    files, model = [], identified(model)
+    model = identified(model)
+    with together(stem):
+        return _write_build(model, stem, format, gzip, point, dialect, keep)
+
+
+def _write_build(model: Model, stem, format, gzip, point, dialect, keep) -> list[Path]:
+    files = []
     for old in outdated(model, stem, keep):
-        old.unlink(missing_ok=True)
+        remove(old)
     if format is not None:
         suffix = FORMATS.get(format).SUFFIX + (".gz" if gzip else "")
         cuts = dialect not in (None, "all") and find_solver(dialect).DIALECT.cuts
@@ -69,7 +77,7 @@ def write_build(
         beside = Path(stem).parent.glob(f"{escape(Path(stem).name)}.start.*")
         for old in [Path(f"{stem}.mst"), *(path for path in beside if path.suffix in endings)]:
             if old not in files:
-                old.unlink(missing_ok=True)
+                remove(old)
     return files
 
 
@@ -137,28 +145,30 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
     path, solution = Path(path), in_own_sense(model, solution)
     model = replace(model, c=-model.c, offset=-model.offset) if model.maximised else model
     files = []
-    if solution.has_solution:
-        files.append(write_point(model, solution.x, path, "highs", solution.termination))
-    elif path.is_file():
-        path.unlink()
-    if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
-        files.append(write_run(solution, options, files[0] if files else None, path.with_suffix(""), start))
+    with together(stem_of(path)):
+        if solution.has_solution:
+            files.append(write_point(model, solution.x, path, "highs", solution.termination))
+        elif path.is_file():
+            remove(path)
+        if path.suffix == ".sol":  # what is written to a pipe or a device has no record beside it
+            files.append(write_run(solution, options, files[0] if files else None, path.with_suffix(""), start))
     return files
 
 
 def forget_solution(stem) -> None:
     """Removes the solution of an earlier run of this stem: it would pass for one of this run."""
     for suffix in (".sol", ".run.json"):
-        Path(f"{stem}{suffix}").unlink(missing_ok=True)
+        remove(f"{stem}{suffix}")
 
 
 def move_run(paths, stem: str, to: str) -> list[Path]:
     """The files of the run `stem` under another stem, whose own solution goes; where they are then."""
-    forget_solution(to)
     moved = [Path(f"{to}{str(path).removeprefix(stem)}") for path in paths]
-    for path, target in zip(paths, moved):
-        Path(path).replace(target)
-    rename_run(to)
+    with together(to):
+        forget_solution(to)
+        for path, target in zip(paths, moved):
+            rename(path, target)
+        rename_run(to)
     return moved
 
 

@@ -9,8 +9,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from odtc.base.atomic_write import write_text
+from odtc.base.commit import settle
 from odtc.base.json_schema import NUMBER, REAL, TEXT, WHOLE, SchemaError, validate
 from odtc.base.spec_fields import fields_by_name
+from odtc.base.staging import current
 from odtc.model.solution import Options, Racer, Solution, Termination
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -112,8 +114,8 @@ def _options_to_json(options: Options) -> dict:
 def rename_run(stem) -> None:
     """Has STEM.run.json, if there is one, speak of STEM.sol, which its solution file is called now."""
     path = Path(f"{stem}.run.json")
-    if path.exists():
-        facts = json.loads(path.read_text(encoding="utf-8"))
+    if current(path).exists():
+        facts = json.loads(current(path).read_text(encoding="utf-8"))
         write_text(
             path,
             json.dumps(facts | {"solution_file": facts["solution_file"] and Path(f"{stem}.sol").name}, indent=1) + "\n",
@@ -123,6 +125,7 @@ def rename_run(stem) -> None:
 def read_run(solution_path) -> Solution | None:
     """The record of exactly this solution file, without its point; None if there is none."""
     path = Path(solution_path)
+    settle(path)
     for record in sorted(path.parent.glob("*.run.json")):
         try:
             facts = json.loads(record.read_text(encoding="utf-8"))
@@ -153,6 +156,7 @@ def read_run(solution_path) -> Solution | None:
 def read_solving(stem) -> tuple[SolvingSpec, str]:
     """How the run of STEM.run.json was solved, and the name of its start; the defaults if there is no such record, or
     one that cannot be read."""
+    settle(f"{stem}.run.json")
     try:
         facts = json.loads(Path(f"{stem}.run.json").read_text(encoding="utf-8"))
         validate(facts, SHAPE)
@@ -164,4 +168,4 @@ def read_solving(stem) -> tuple[SolvingSpec, str]:
 
 
 def _digest(path) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(current(path).read_bytes()).hexdigest()

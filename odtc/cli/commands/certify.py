@@ -35,7 +35,8 @@ def certify(
     import time
 
     from odtc.base import deadline
-    from odtc.base.atomic_write import require_writable, write_text
+    from odtc.base.atomic_write import require_writable, stem_of, write_text
+    from odtc.base.commit import together
     from odtc.problem.formulation import FORMULATIONS, Certifies
     from odtc.trees.heap_tree import HeapTree
     from odtc.trees.tree import Tree
@@ -59,8 +60,9 @@ def certify(
     done = proved(problem, heap, proof.bound, time.monotonic() - began)
     console.refuse_failed(done.decoded)
     facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
-    write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
-    write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    with together(stem_of(path)):
+        write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
+        write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     if as_json:
         console.print_json(
             done.facts | _scope(proof) | {"certificate": str(path), "tree": str(tree), "files": [str(path), str(tree)]}
