@@ -17,11 +17,13 @@ from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
 from odtc.errors import TreeError
+from odtc.evaluation import board
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.trees.rendering import Place, places, render_tree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow import artifacts, run_facts
 from odtc.workflow.decoding import finish
+from odtc.workflow.kept_constraints import kept_facts
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.posing import default_params, test_rows
 from odtc.workflow.results import Fit
@@ -94,15 +96,24 @@ def render_page(run: Run, test: str | Path | None = None, templates=None) -> str
         "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
     )  # those in the leaves
     scores = [(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else []
-    if test is not None:
-        scores.append((f"test ({Path(test).name})", run_facts.score(tree, _test_rows(run, test))))
+    labelled = _test_rows(run, test) if test is not None else None
+    if labelled is not None:  # first, as it is what can be expected of new rows
+        scores.insert(0, (f"test ({Path(test).name})", run_facts.score(tree, labelled)))
     found = places(tree)
+    training = run.fit.dataset if run.fit and not run.selected else None
+    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, tree, labelled) if run.fit else []
     facts = {
         "version": odtc.__version__,
         "run": run,
         "tree": tree,
         "facts": run.facts,
-        "scores": scores,
+        "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
+        "warnings": board.warnings(run.fit, labelled),
+        "satisfied": satisfied,
+        "cart_constraints": board.constraints_of_cart(run.fit),
+        "matter": board.columns_that_matter(found),
+        "rules": board.rules(found, tree),
+        "histograms": _embedded(board.histograms(found, training)),
         "nodes": _embedded([_node(place, found, tree) for place in found]),
         "columns": _embedded(_columns(found)),
         "classes": _embedded(list(tree.classes)),

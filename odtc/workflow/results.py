@@ -126,19 +126,20 @@ class Fit:
         return {"n_branch_nodes": nodes, "objective": paid}
 
     @cached_property
-    def _greedy(self) -> HeapTree:
+    def greedy(self) -> HeapTree:
+        """CART's tree over the tests of the problem."""
         return HEURISTICS.get("cart").tree(self.problem.encoded, self.problem.topology)
 
     @cached_property
     def cart(self) -> Tree:
         """CART's tree on the same tests at the same depth, with all rows in its leaves."""
-        tree = self._greedy.to_tree(self.problem.encoded)
+        tree = self.greedy.to_tree(self.problem.encoded)
         return tree if self._selected is None else fill_leaves(tree, self.problem, self._selected.whole)
 
     @cached_property
     def cart_training(self) -> CartFacts:
         """CART on the rows that the tree was trained on."""
-        return CartFacts.of(self.problem, self._greedy)
+        return CartFacts.of(self.problem, self.greedy)
 
     @cached_property
     def all_rows(self) -> AllRowsFacts | None:

@@ -124,11 +124,38 @@
     });
     return [bar, list];
   }
+  // How the rows of a branch node lie in its column: a bar a range or a level, its classes on top of each other.
+  function histogram(id) {
+    const found = HISTOGRAMS[id];
+    if (!found || found.bars.length < 2) return [];
+    const wide = 480, high = 110, foot = 18, bars = found.bars, top = Math.max(...bars.map(([, counts]) => sum(counts)), 1);
+    const picture = element("svg", { class: "bars", viewBox: `0 0 ${wide} ${high + foot}`, role: "img", "aria-label": "Training rows by " + NODES[id].asks });
+    bars.forEach(([name, counts], k) => {
+      let y = high;
+      counts.forEach((count, c) => {
+        const tall = count / top * (high - 4);
+        if (tall) picture.append(element("rect", { x: k * wide / bars.length + 1, y: y - tall, width: wide / bars.length - 2, height: tall, fill: colour(c) }));
+        y -= tall;
+      });
+      picture.lastChild?.append(element("title", {}, `${name}: ${counts.map((count, c) => `${CLASSES[c]} ${count}`).join(", ")}`));
+    });
+    picture.append(element("text", { x: 0, y: high + 13 }, bars[0][0]), element("text", { x: wide, y: high + 13, "text-anchor": "end" }, bars[bars.length - 1][0]));
+    return [picture];
+  }
+  // The weights of a hyperplane as signed bars: those to the right raise the sum that is compared.
+  function terms(node) {
+    if (!node.question || node.question.terms.length < 2) return [];
+    const most = Math.max(...node.question.terms.map(([weight]) => Math.abs(weight)), 1e-300);
+    return [html("table", { class: "terms" }, ...node.question.terms.map(([weight, part]) => html("tr", {},
+      html("th", { scope: "row" }, part.feature || ""), html("td", {}, String(+weight.toPrecision(4))),
+      html("td", { class: "bar" }, html("div", { style: `width:${50 * Math.abs(weight) / most}%;margin-left:${weight < 0 ? 50 - 50 * Math.abs(weight) / most : 50}%;background:${weight < 0 ? colour(1) : colour(0)}` })))))];
+  }
   function tell() {
     const node = NODES[chosen], n = sum(node.rows);
     const title = node.leaf ? `Predicts ${CLASSES[node.label]}` : `Asks: ${node.asks}?`;
     about.replaceChildren(html("h3", {}, title), html("p", {}, rule(node) + (node.leaf ? `, then ${CLASSES[node.label]}.` : " comes here.")));
     if (counted) about.append(html("p", {}, n ? `${n} training ${n === 1 ? "row" : "rows"}` + (node.leaf ? `, ${node.rows[node.label]} of them ${CLASSES[node.label]}.` : ".") : "No training row."), ...shares(node));
+    if (!node.leaf) about.append(...histogram(chosen), ...terms(node));
   }
   function choose(id, focus) {
     chosen = id;

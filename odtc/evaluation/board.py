@@ -1,0 +1,159 @@
+"""What a board asks of a tree: how sure is the figure, what does it have to satisfy, what does it rest on.
+
+Each answer is a function of an opened run; the page (odtc.evaluation.html_report) sets them in order.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.problem.constraints.constraint import broken
+from odtc.trees.rendering import Place
+from odtc.trees.tree import Tree
+from odtc.workflow.results import Fit
+
+CONFIDENCE = 0.95
+BINS = 12  # of a histogram
+SAME_ROWS = 0.5  # share of the test rows that are training rows, from which on there is a warning
+
+
+def interval(correct: int, rows: int) -> tuple[float, float] | None:
+    """The interval of Wilson (1927) for a share, at 95 %.
+
+    Parameters
+    ----------
+    correct, rows : int
+        So many of the rows are right.
+
+    Returns
+    -------
+    tuple of float or None
+        Its ends, between 0 and 1; None without rows.
+    """
+    if not rows:
+        return None
+    from scipy.stats import binomtest
+
+    found = binomtest(correct, rows).proportion_ci(CONFIDENCE, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def shared_rows(training: Dataset | None, test: Dataset) -> int:
+    """How many of the test rows are training rows, too: equal in every column and in the label."""
+    if training is None or training.X.shape[1] != test.X.shape[1]:
+        return 0
+
+    def keys(rows: Dataset) -> list[bytes]:
+        table = np.ascontiguousarray(np.column_stack([rows.X, rows.y]) + 0.0)
+        return [line.tobytes() for line in table]
+
+    known = set(keys(training))
+    return sum(key in known for key in keys(test))
+
+
+def warnings(fit: Fit | None, test: Dataset | None) -> list[str]:
+    """What must be read before the figures: no proof, test rows that are training rows."""
+    said = []
+    if fit is not None and not fit.proved:
+        bound = (
+            "no bound is known" if fit.proof.bound is None else f"trees down to {fit.proof.bound:.6g} are not excluded"
+        )
+        said.append(f"Not proved: the tree costs {fit.proof.objective:.6g}, and {bound}.")
+    if test is not None and test.n_rows:
+        shared = shared_rows(fit.dataset if fit is not None else None, test)
+        if shared >= SAME_ROWS * test.n_rows:
+            said.append(
+                f"{shared:,} of the {test.n_rows:,} test rows are equal to training rows: the test figures are no "
+                "estimate for new rows."
+            )
+    return said
+
+
+def constraints_of_cart(fit: Fit | None) -> str:
+    """Whether CART satisfies the constraints of the tree that it stands beside; "" without constraints."""
+    if fit is None or not fit.problem.constraints:
+        return ""
+    found = broken(fit.problem, fit.greedy)
+    if not found:
+        return "it satisfies the same constraints"
+    return "it breaks " + "; ".join(f"{given} ({value:.4g})" for given, value in found)
+
+
+def columns_that_matter(found: list[Place]) -> list[tuple[str, int, int]]:
+    """(column, branch nodes that test it, training rows that meet such a node), the most rows first."""
+    nodes: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
+    for place in found:
+        if place.question is None:
+            continue
+        for name in dict.fromkeys(part.feature.name for part in place.question.parts):
+            nodes[name] += 1
+            rows[name] += sum(place.node.rows)
+    return [(name, nodes[name], rows[name]) for name, _ in rows.most_common()]
+
+
+def rules(found: list[Place], tree: Tree) -> list[dict]:
+    """A sentence a leaf: its rule, its class, its training rows and how many of them are right; most rows first."""
+    leaves = [
+        {
+            "rule": " and ".join(found[number].words for number in place.way) or "every row",
+            "label": tree.classes[place.node.label],
+            "rows": sum(place.node.rows),
+            "right": place.node.rows[place.node.label] if place.node.rows else 0,
+        }
+        for place in found
+        if place.is_leaf
+    ]
+    return sorted(leaves, key=lambda leaf: -leaf["rows"])
+
+
+def histograms(found: list[Place], training: Dataset | None) -> dict[int, dict]:
+    """How the training rows of a branch node lie in the column that it tests, by class.
+
+    Returns
+    -------
+    dict of int to dict
+        For the number of each branch node that asks one column: `bars`, a list of (label, counts of each class);
+        numbers fall into at most 12 ranges, one of whose ends is the threshold.
+    """
+    if training is None:
+        return {}
+    K, reached, shown = len(training.classes), {0: np.arange(training.n_rows)}, {}
+    for place in found:
+        rows = reached.get(place.number)
+        if rows is None or place.is_leaf:
+            continue
+        split = place.node.split
+        left = split.left(training.X[rows])
+        for child in found:
+            if child.parent == place.number:
+                reached[child.number] = rows[left if child.side == "left" else ~left]
+        if len(split.features) == 1 and len(rows):
+            feature, cells = training.features[split.features[0]], training.X[rows, split.features[0]]
+            threshold = getattr(split, "threshold", None)
+            shown[place.number] = {"bars": _bars(feature, cells, training.y[rows], K, threshold)}
+    return shown
+
+
+def _bars(feature, cells: np.ndarray, y: np.ndarray, K: int, threshold: float | None) -> list[tuple[str, list[int]]]:
+    known = ~np.isnan(cells)
+    values, classes = cells[known], y[known]
+    bars = []
+    if threshold is None or not len(values) or values.min() == values.max():
+        for value in np.unique(values)[:BINS]:
+            name = feature.show(value) if value >= 0 or not feature.levels else "other"
+            bars.append((name, np.bincount(classes[values == value], minlength=K).tolist()))
+    else:
+        low, high = min(values.min(), threshold), max(values.max(), threshold)
+        below = max(1, min(BINS - 1, round(BINS * (threshold - low) / (high - low))))
+        ends = np.concatenate(
+            [np.linspace(low, threshold, below + 1), np.linspace(threshold, high, BINS - below + 1)[1:]]
+        )
+        place = np.clip(np.searchsorted(ends, values, side="left") - 1, 0, len(ends) - 2)
+        for at in range(len(ends) - 1):
+            counts = np.bincount(classes[place == at], minlength=K).tolist()
+            bars.append((f"{ends[at]:.4g} to {ends[at + 1]:.4g}", counts))
+    if not known.all():
+        bars.append(("missing", np.bincount(y[~known], minlength=K).tolist()))
+    return bars
