@@ -10,11 +10,11 @@ import numpy as np
 
 from odtc.data.dataset import Feature
 from odtc.data.encoding import Encoded
-from odtc.data.splits import Split, split_from_json
-from odtc.errors import TreeError
+from odtc.data.splits import Split, Threshold, split_from_json
+from odtc.errors import DataError, TreeError
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import Beyond, HeapTree, blank_arrays, settle
-from odtc.trees.tree import Leaf, Tree
+from odtc.trees.tree import Leaf, Node, Tree
 
 CANDIDATES = 64  # tests of a column that are compared row by row, at most
 
@@ -54,17 +54,20 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
     Projection
         Constraints are not looked at.
     """
-    encoded, beyond, changes = problem.encoded, {}, []
+    encoded = problem.encoded
+    beyond: dict[Split, np.ndarray] = {}
+    changes: list[Change] = []
     test, _ = blank_arrays(problem.topology)
+    X = _cells(encoded)
 
-    def number(split: Split):
+    def number(split: Split) -> tuple[int, bool] | None:
         found = encoded.find(split)
         if found is None and problem.module.BEYOND and (left := encoded.left(split)) is not None:
             beyond.setdefault(split, left)
             found = encoded.n_tests + list(beyond).index(split), False
         return found
 
-    def place(node, t: int, depth: int) -> None:
+    def place(node: Node, t: int, depth: int) -> None:
         if isinstance(node, Leaf):
             return
         words = node.split.words(tree.features)[0]
@@ -72,12 +75,12 @@ def project_tree(tree: Tree, problem: Problem) -> Projection:
             changes.append(Change(words, "", f"it lies below depth {depth}"))
             return
         split, why = translated(node.split, tree.features, encoded.features)
-        left = None if split is None else split.left(encoded.dataset.X)
+        left = None if split is None else split.left(X)
         if left is not None and (left.all() or not left.any()):
             changes.append(Change(words, "", "all rows answer it alike"))
             return place(node.left if left.all() else node.right, t, depth)
         found = None if split is None else number(split)
-        if split is not None and found is None:
+        if split is not None and left is not None and found is None:
             near = nearest_test(split, left, encoded)
             if near is not None:
                 after = encoded.tests[near[0]].words(encoded.features)
@@ -136,7 +139,8 @@ def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int,
         The test, whether its left side is that of the split, and how many rows go to the other side; None if no
         test asks one of the columns.
     """
-    X, best = encoded.dataset.X, None
+    X = _cells(encoded)
+    best: tuple[int, bool, int] | None = None
     for tests in _by_column(split, encoded):
         for at in tests:
             other = int((encoded.tests[at].left(X) != left).sum())
@@ -149,14 +153,22 @@ def nearest_test(split: Split, left: np.ndarray, encoded: Encoded) -> tuple[int,
 def _by_column(split: Split, encoded: Encoded) -> list[list[int]]:
     """The tests of the columns of a split, of each column at most CANDIDATES: the thresholds nearest to its own, or
     such as lie evenly."""
-    found = {}
+    found: dict[tuple[int, ...], list[int]] = {}
     for at, test in enumerate(encoded.tests):
         if set(test.features) & set(split.features):
             found.setdefault(test.features, []).append(at)
     picked = []
     for tests in found.values():
-        if len(tests) > CANDIDATES and split.kind == "threshold":
-            tests = sorted(tests, key=lambda at: abs(getattr(encoded.tests[at], "threshold", np.inf) - split.threshold))
+        if len(tests) > CANDIDATES and isinstance(split, Threshold):
+            cut = split.threshold
+            tests = sorted(tests, key=lambda at: abs(getattr(encoded.tests[at], "threshold", np.inf) - cut))
             tests = tests[:CANDIDATES]
         picked.append(tests[:: -(-len(tests) // CANDIDATES)])
     return picked
+
+
+def _cells(encoded: Encoded) -> np.ndarray:
+    """The cells of the data; raises DataError for an encoding without them."""
+    if encoded.dataset is None:
+        raise DataError(f"expected the data of {encoded.name!r} to project a tree, got an encoding without data")
+    return encoded.dataset.X
