@@ -43,7 +43,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name, errors, peer in CELLS:
         path = asked.data / f"{name}.csv"
-        if asked.only and name not in asked.only.split(",") or not path.exists():
+        if (asked.only and name not in asked.only.split(",")) or not path.exists():
             continue
         for form in asked.forms.split(","):
             model = pipeline.build(path, "flowoct", 2, encoding="onehot", params=FORMS[form])

@@ -66,7 +66,7 @@ def main() -> None:
         "optimum or bound | nodes | MIP s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for name, scheme in SMALL if asked.small else CELLS:
-        if asked.only and not {name, f"{name}:{scheme}"} & set(asked.only.split(",")) or data_file(name) is None:
+        if (asked.only and not {name, f"{name}:{scheme}"} & set(asked.only.split(","))) or data_file(name) is None:
             continue
         encoded = encode(read(data_file(name)), scheme)
         for depth in (2,) if asked.small else map(int, asked.depths.split(",")):

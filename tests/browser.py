@@ -155,8 +155,7 @@ class Page:
             event
             for event in mine
             if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
-            or event["method"] == "Runtime.consoleAPICalled"
-            and event["params"]["type"] in ("error", "warning")
+            or (event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in ("error", "warning"))
         ]
         asked = [event["params"]["request"]["url"] for event in mine if event["method"] == "Network.requestWillBeSent"]
         return bad + [url for url in asked if not url.startswith(("file:", "data:", "about:"))]

@@ -58,13 +58,13 @@ PARAMETERS = (
     (
         "constraints",
         lambda value: (
-            isinstance(value, str) or isinstance(value, Sequence) and all(isinstance(text, str) for text in value)
+            isinstance(value, str) or (isinstance(value, Sequence) and all(isinstance(text, str) for text in value))
         ),
         'a text like "leaf_rows >= 5", or a list of them',
     ),
     (
         "class_weight",
-        lambda value: value is None or isinstance(value, str) and value == "balanced" or isinstance(value, Mapping),
+        lambda value: value is None or (isinstance(value, str) and value == "balanced") or isinstance(value, Mapping),
         'a dict {label: weight}, "balanced" or None',
     ),
     (

@@ -147,7 +147,7 @@ def refit(
     NoSolutionError, DataError
         As `odtc.fit` does.
     """
-    if within is not None and not within >= 0 or most < 1:
+    if (within is not None and not within >= 0) or most < 1:
         raise ChoiceError(f"expected --within of at least 0 and --pool of at least 1, got {within} and {most}")
     began, limit = time.monotonic(), spec.solving.time_limit
     best = run(spec, data, test, reporter=reporter)

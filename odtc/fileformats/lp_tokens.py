@@ -99,7 +99,7 @@ def sections(text: Text) -> list[tuple[str, int, int]]:
     ranges = []
     for (kind, place, begin), (_, end, _) in zip(found, found[1:]):
         title = text.word(place, begin - place)
-        if kind == "refused" or kind in ("minimize", "maximize") and ranges:
+        if kind == "refused" or (kind in ("minimize", "maximize") and ranges):
             raise text.error(
                 place,
                 "expected the sections Subject To, User Cuts, Lazy Constraints, Bounds, Generals, "

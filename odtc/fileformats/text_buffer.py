@@ -115,7 +115,7 @@ class Text:
         if infinite:
             for place in np.flatnonzero(((first | 32) == ord("i")) | ((first < ord("0")) & rest)).tolist():
                 word = self.word(starts[place], min(int(lengths[place]), 16)).lower()
-                if word in INFINITE or word[1:] in INFINITE and word[0] in "+-":
+                if word in INFINITE or (word[1:] in INFINITE and word[0] in "+-"):
                     values[place], rest[place] = -np.inf if word[0] == "-" else np.inf, False
         rest = np.flatnonzero(rest)
         for at in range(0, len(rest), 1 << 18):

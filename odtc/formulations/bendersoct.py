@@ -232,7 +232,7 @@ def fit(base: Model, solve, start=None, tell=None) -> tuple[Model, Solution]:
         if tell:
             tell(Round(len(history), "relaxation" if relaxed else "whole", had, new, cost, bound, seconds))
         proven = None not in (bound, cost) and cost <= bound + BROKEN * max(1.0, cost)
-        if proven or found.termination in STOPPED or not relaxed and not (finished and new):
+        if proven or found.termination in STOPPED or (not relaxed and not (finished and new)):
             break
         if relaxed and not (finished and new and len(history) < RELAXED_ROUNDS):
             pool, relaxed = _for_whole(problem, pool, walked is None or bound > walked + SURE), False

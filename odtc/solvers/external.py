@@ -226,7 +226,7 @@ def _outcome(
         message = message or logs.last_words(log)
     bound = said.bound
     if x is not None:
-        loose = said.within_gap or raw.within_gap or not exact and bool(model.integrality.any())
+        loose = said.within_gap or raw.within_gap or (not exact and bool(model.integrality.any()))
         termination, bound, doubt = proof(termination, model.objective(x), bound, loose)
         message = message or doubt
     start = "none"

@@ -310,7 +310,7 @@ def _record(entrant: _Entrant, gave: tuple[str, ...]) -> Racer:
 def _named(
     prover: _Entrant | None, pointed: _Entrant | None, bounded: _Entrant | None, entrants: Sequence[_Entrant]
 ) -> str:
-    if prover or pointed is bounded and pointed:
+    if prover or (pointed is bounded and pointed):
         return (prover or pointed).solution.solver
     parts = [
         f"{owner.solution.solver} ({what})" for what, owner in (("incumbent", pointed), ("bound", bounded)) if owner

@@ -187,7 +187,7 @@ class _Run:
         if termination in NO_POINT:
             x = None  # what it found on its way is no answer
         if termination in (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED):
-            if stopped or limit is not None and seconds >= limit:
+            if stopped or (limit is not None and seconds >= limit):
                 # CBC's preprocessing says so of a model that it had no time to look at.
                 message = f"it says {termination.replace('_', ' ')} at the end of its time, which proves nothing"
                 termination = stopped or Termination.TIME_LIMIT

@@ -54,7 +54,7 @@ def from_template(path: str | Path) -> SimpleNamespace:
         ),
         ("bound", lambda v: _is_pattern(v), "a regular expression whose first group is the bound"),
     ):
-        if key in facts and not fits(facts[key]) or key == "command" and key not in facts:
+        if (key in facts and not fits(facts[key])) or (key == "command" and key not in facts):
             raise ChoiceError(f"{path}: expected {key} = {what}, got {facts.get(key)!r}")
     words = facts.get("status", {})
 

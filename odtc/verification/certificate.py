@@ -312,7 +312,7 @@ def _loss(facts, dataset) -> np.ndarray:
             f"{', '.join(dataset.classes)}"
         )
     prices = np.array([[_whole(value, "a loss") for value in line] for line in facts["loss"]], float)
-    if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or len(classes) > 1 and not prices.any():
+    if prices.shape != (len(classes),) * 2 or prices.diagonal().any() or (len(classes) > 1 and not prices.any()):
         raise ValueError("its losses are no square table with zeros just where the label is right")
     weight = dataset.weight * _whole(facts["weight_scale"], "the scale of weights")
     whole = np.rint(weight)

@@ -25,7 +25,7 @@ def count_uncovered(dataset: Dataset, columns: np.ndarray) -> tuple[int, dict[st
         ordered = feature.kind == NUMERIC
         sides = (
             (cells <= value) if ordered else (cells == value)
-            for value in (values[:-1] if ordered or len(values) == 2 and known.all() else values)
+            for value in (values[:-1] if ordered or (len(values) == 2 and known.all()) else values)
         )
         keys = {key for side in sides if (key := _key(np.packbits(side))) and 0 < side.sum() < len(cells)}
         if not known.all() and dataset.missing == "separate":

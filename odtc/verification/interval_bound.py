@@ -63,7 +63,7 @@ class IntervalBound:
             If the states are not as they have to be.
         """
         n = len(self.rows.count)
-        if len(self.levels[0]) != 1 or self.levels[0][0].free and self.rows.least > 1:
+        if len(self.levels[0]) != 1 or (self.levels[0][0].free and self.rows.least > 1):
             raise ValueError("expected one state of all rows at level 0")
         pairs = PairCheck(self.rows, self._free)
         packed = [np.packbits(np.ones(n, bool))]

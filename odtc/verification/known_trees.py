@@ -45,7 +45,7 @@ def _cost(problem: Problem, model: Model, heap: HeapTree, bound: float) -> float
         paid = problem.module.objective(problem, heap)
         if paid >= bound or is_close(paid, bound):
             return paid
-        if broken(problem, heap) or heap.fewest_rows(problem.encoded) < getattr(problem.params, "n_min", 0):
+        if broken(problem, heap) or heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem):
             return None
         point = complete(problem, model, arrange_tree(problem, model, heap))
     except (TreeError, ModelError):

@@ -228,7 +228,7 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray) -
 
 def _parsed(text: str) -> _Text:
     found = WORDS.fullmatch(text)
-    if not found or found["op"] and not NUMBER.fullmatch(found["bound"]):
+    if not found or (found["op"] and not NUMBER.fullmatch(found["bound"])):
         raise CertificateError(f"the certificate states {text!r}, which is no constraint NAME OP NUMBER")
     if (found["name"], found["op"]) not in SUMS.keys() | COUNTS:
         raise CertificateError(

@@ -235,7 +235,7 @@ def proves(problem: Problem, paid: float) -> bool:
 
 def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
     """The solution with no bound below the floor: early in a search a solver's own says less."""
-    if solution.termination in NO_POINT or solution.termination == Termination.ERROR and not solution.has_solution:
+    if solution.termination in NO_POINT or (solution.termination == Termination.ERROR and not solution.has_solution):
         return solution
     least = (
         objective_floor(problem) if solution.objective is None else min(objective_floor(problem), solution.objective)

@@ -62,7 +62,7 @@ def expect_pool(problem: Problem, most: int, within: float | None = None) -> Non
             f"{' or '.join(FORMULATIONS.able(NearOptimal))}"
         )
     problem.module.expect_ranking(problem)
-    if most < 1 or within is not None and not within >= 0:
+    if most < 1 or (within is not None and not within >= 0):
         raise ChoiceError(
             f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}"
             if within is not None

@@ -330,7 +330,7 @@ def heaps(draw, problem):
     n_tests = problem.encoded.n_tests + (len(beyond.tests) if beyond else 0)
 
     def grow(t, depth):
-        if depth == problem.topology.depth or draw(st.booleans()) and depth:
+        if depth == problem.topology.depth or (draw(st.booleans()) and depth):
             label[t] = draw(st.integers(0, len(problem.encoded.classes) - 1))
             return
         test[t] = draw(st.integers(0, n_tests - 1))

@@ -87,7 +87,7 @@ def test_monotone_is_as_defined_with_missing_cells(data):
     of_row = predicted[encoded.row_of].tolist()
     told = list(zip(dataset.X[:, 0].tolist(), dataset.X[:, 1].tolist(), of_row))
     falls = any(
-        low < high and (a == b or a != a and b != b) and one == 1 != two
+        low < high and (a == b or (a != a and b != b)) and one == 1 != two
         for low, a, one in told
         for high, b, two in told
     )

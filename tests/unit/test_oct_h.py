@@ -74,7 +74,7 @@ def test_the_optimum_is_that_of_all_hyperplanes(seed):
         decoded = pipeline.decode(model, solution)
         assert decoded.verified and decoded.heap.errors(model.problem.encoded) <= solution.objective + 1e-6
         assert solution.bound <= best + 1e-6 <= solution.objective + 2e-6
-        assert depth == 2 or solution.termination == "optimal" and solution.objective == pytest.approx(best, abs=1e-6)
+        assert depth == 2 or (solution.termination == "optimal" and solution.objective == pytest.approx(best, abs=1e-6))
 
 
 @pytest.mark.parametrize("mu", [1e-4, 0.005, 0.05, 0.2])

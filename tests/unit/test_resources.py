@@ -72,11 +72,9 @@ def test_leaving_out_columns_changes_no_optimum(data):
             values.append(problem.module.objective(problem, decoded.heap))
             if fix == "true":
                 said = problem.module.notes(problem)["fixed"]
-                assert (
-                    said["bound"] <= values[-1] + 1e-6
-                    and said["incumbent"] is None
-                    or said["incumbent"] >= values[-1] - 1e-9
-                )
+                assert (said["bound"] <= values[-1] + 1e-6 and said["incumbent"] is None) or said[
+                    "incumbent"
+                ] >= values[-1] - 1e-9
                 assert said["of"] - said["columns"] == model.n_cols
     encoded = drawn.encoded
     found = least_losses(

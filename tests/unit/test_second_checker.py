@@ -171,7 +171,7 @@ def test_both_refuse_the_same_forgeries(case):
     for (kind, forged), second in zip(made, said):
         first = ours(forged, file)
         assert first.split()[0] == second.split()[0], (kind, first, second)
-        if kind in ("claim", "of", "depth") or kind == "classes" and len(facts["classes"]) == 2:
+        if kind in ("claim", "of", "depth") or (kind == "classes" and len(facts["classes"]) == 2):
             assert second.startswith("refused"), (kind, second)
 
 

@@ -88,7 +88,7 @@ def _chain(Z, loss, depth: int, restarts: int, seconds: float, seed) -> Hyperpla
         warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
         for number in range(restarts):
             tree = _Tree(Z, loss, depth, rng, until, lines)
-            if number % 2 == 0 and number < min(restarts // 3, FRESH) or best is None:
+            if (number % 2 == 0 and number < min(restarts // 3, FRESH)) or best is None:
                 tree.draw(1, greedy=seed[1] == 0 and number == 0)
             else:
                 tree.H, tree.g = current.H.copy(), current.g.copy()
@@ -231,7 +231,7 @@ class _Tree:
         toward, gain = right[care] < left[care], np.abs(left - right)[care]
         h, g, cost = _better(self.Z[rows[care]], toward, gain, self.H[t], self.g[t], self.rng, self.until, self.lines)
         before = float(gain[self.right[rows[care], t] != toward].sum())
-        if cost < before - NEAR or cost <= before + NEAR and self.rng.random() < 0.3:
+        if cost < before - NEAR or (cost <= before + NEAR and self.rng.random() < 0.3):
             self.H[t], self.g[t] = h, g
             self.right[:, t] = self.Z @ h > g
             self.leaf[rows] = self._reach(np.full(len(rows), t), rows)

@@ -41,7 +41,7 @@ class Kernels:
         if self.settled or (spent := time.process_time() - self.began) < LOADING:
             return
         left = deadline.seconds_left()
-        if on_disk() or spent > COMPILING and (left is None or left > LONG):
+        if on_disk() or (spent > COMPILING and (left is None or left > LONG)):
             self.now, self.settled = compiled(), True
 
 

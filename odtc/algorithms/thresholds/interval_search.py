@@ -93,7 +93,7 @@ class IntervalSearch:
         """The best tree of this height, at least 1, on these rows; or a bound of at least `enough`."""
         key = self.key(members, height)
         found = self.memo.get(key)
-        if found is None or not found.exact and found.cost < enough:
+        if found is None or (not found.exact and found.cost < enough):
             found = self.memo[key] = self._value(members, height, enough)
         return found
 

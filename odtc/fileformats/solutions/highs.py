@@ -51,7 +51,7 @@ def read(data: bytes) -> RawPoint:
         raise cut_off(f"{abs(count)} columns, as the file announces", str(len(names)))
     # The rows are not used, but if they are not whole the file is not.
     rows = ROWS.match(data, end)
-    if not data.endswith(b"\n") or not sparse and (not rows or data.count(b"\n", rows.end()) < int(rows[1])):
+    if not data.endswith(b"\n") or (not sparse and (not rows or data.count(b"\n", rows.end()) < int(rows[1]))):
         raise cut_off("whole lines to the end and every row that the file announces")
     value = number(objective[1]) if objective else None
     return RawPoint(NAME, names, values.numbers("the columns"), status, value, None if sparse else count)

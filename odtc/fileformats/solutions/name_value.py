@@ -32,7 +32,7 @@ LINE = re.compile(rb"\s*\S+[ \t]+[-+]?(\d|\.\d|inf|nan)\S*[ \t]*\n?\Z", re.I)
 def matches(head: bytes) -> bool:
     begin = COMMENTS.match(head).end()
     first = head[begin:].split(b"\n", 1)[0]
-    return bool(LINE.match(first) or not first and WORD.search(head))
+    return bool(LINE.match(first) or (not first and WORD.search(head)))
 
 
 def read(data: bytes) -> RawPoint:

@@ -127,7 +127,7 @@ class BranchAndPrice:
 
     def _check(self) -> float | None:
         seconds = self.left()
-        if seconds is not None and seconds <= 0 or self.rounds is not None and self.rounds <= 0:
+        if (seconds is not None and seconds <= 0) or (self.rounds is not None and self.rounds <= 0):
             raise PricingStopped
         return seconds
 

@@ -84,7 +84,7 @@ class ColumnPool:
             _expect(len(some) == len(asked[node]), f"splits[{node}] has the same split twice")
             _expect(all(test in tests for test in asked[node]), f"splits[{node}] has a split that is none of the tests")
             _expect(
-                not len(some) or node and not node >> depth,
+                not len(some) or (node and not node >> depth),
                 f"splits[{node}] has splits, and node {node} is no branch node",
             )
         below_end = [(level, place) for level in range(tail) for place in range(2**level)]

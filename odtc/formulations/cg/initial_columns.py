@@ -34,7 +34,7 @@ def prepared(problem: Problem) -> Problem:
     """The problem with its columns in its parameters, if they come from a file or take a search: so the
     manifest holds them, and nothing is searched for again."""
     params, given = problem.params, problem.params.columns
-    if given.startswith(MARK) or given == "all" or given == "auto" and is_small(problem):
+    if given.startswith(MARK) or given == "all" or (given == "auto" and is_small(problem)):
         return problem
     if given in ("auto", "start"):
         paths = paths_of(problem, splits_of(problem))

@@ -173,7 +173,7 @@ def best_tests(
             place_subtree(test, t, paths.below[t][number])
             continue
         both = _both(paths, found, t, allowed or {})[number]
-        if not len(both) or _stops(paths, allowed or {}, t) and _leaf(paths, leaf, t)[number] <= both.min():
+        if not len(both) or (_stops(paths, allowed or {}, t) and _leaf(paths, leaf, t)[number] <= both.min()):
             continue
         place = int(both.argmin())
         test[t] = paths.splits[t][place]

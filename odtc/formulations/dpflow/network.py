@@ -112,7 +112,7 @@ def point_of(
         level = graph.levels[j]
         arcs = slice(*level.first[state : state + 2])
         found = np.flatnonzero(level.test[arcs] == heap.test[node]) if heap.test[node] >= 0 else []
-        if heap.test[node] < 0 or not len(found) and stops:
+        if heap.test[node] < 0 or (not len(found) and stops):
             point[f"t{j}"][state] = 1
             cost += level.stop[state]
             continue

@@ -121,7 +121,7 @@ def _fixed(problem: Problem, flow: Flow) -> FixedFlow:
         bounds.append(float(inside_costs(part, weight)[0][0]) - least)
     best, order = None, np.argsort(bounds, kind="stable")
     for at in order[:SOLVED]:
-        if best is not None and bounds[at] > best.vector[0] or len(choices) == 1 < n:
+        if (best is not None and bounds[at] > best.vector[0]) or len(choices) == 1 < n:
             break
         found = fix_columns(_with_tests(flow, np.isin(group, choices[at]))[0]).incumbent
         if found is not None and _keeps(problem, found) and (best is None or found.vector[0] < best.vector[0]):

@@ -55,7 +55,7 @@ class Form:
             X, begin = self.weighed.values, 0
             for j in (j for j in range(len(encoded.features)) if j not in only):
                 known = np.unique(X[:, j][~np.isnan(X[:, j])])
-                if len(known) > 1 or len(known) and np.isnan(X[:, j]).any():
+                if len(known) > 1 or (len(known) and np.isnan(X[:, j]).any()):
                     self.cats.append(Category(j, known, slice(begin, begin + len(known)), X[:, [j]] == known))
                     begin += len(known)
 
@@ -163,7 +163,7 @@ class Form:
         h, g, margin = cached_hyperplane(
             self.problem, rows, left, lambda: max_margin_hyperplane(self.weighed.Z, rows, left, self.most), "apart"
         )
-        if margin < self.eps and not self.soft or margin == 0 and safely:
+        if (margin < self.eps and not self.soft) or (margin == 0 and safely):
             return None
         if margin >= self.eps and not self.a2:
             return h, g

@@ -29,7 +29,7 @@ class Resources:
 def takes(problem: Problem) -> bool:
     """Whether a sum is bounded, or levels are to be folded whose leaves must have some rows."""
     folds = problem.topology.depth > 2 if problem.params.tail == "auto" else problem.params.tail != "0"
-    return resources.bounded(problem) or least_rows(problem) > 1 and folds
+    return resources.bounded(problem) or (least_rows(problem) > 1 and folds)
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
