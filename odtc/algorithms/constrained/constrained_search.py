@@ -24,7 +24,7 @@ from odtc.algorithms.constrained.multipliers import Cuts
 from odtc.algorithms.constrained.trace_tree import by_weight, feasible, trace
 
 ROUNDS = 14  # of multipliers, for all cases and then for each
-TRACED = 25  # cases whose trees are looked at after each pass
+TRACED = 8  # cases whose trees are looked at after each pass
 
 
 class Stopped(Exception):
