@@ -169,7 +169,7 @@ class RowPredictions:
 
     def value(self, given: Constraint) -> float:
         """The figure of a constraint on answers, of the rows themselves, with the groups that the file tells."""
-        return given.module.value(self._rowwise, given, _Labels(self.predicted))
+        return given.module.value(self.rowwise, given, _Labels(self.predicted))
 
     def told(self, given: Constraint) -> str:
         """The figure in words, of all rows that those of the tree were selected from."""
@@ -177,7 +177,8 @@ class RowPredictions:
         return f"{value:.10g} on all {self.dataset.n_rows} rows{'' if given.holds(value) else ', where it is broken'}"
 
     @cached_property
-    def _rowwise(self) -> Encoded:
+    def rowwise(self) -> Encoded:
+        """The encoding with a row for each row of the file."""
         encoded, dataset, n = self._encoded, self.dataset, self.dataset.n_rows
         X = np.stack(
             [test.left(dataset.X) == ones_left for test, ones_left in zip(encoded.tests, encoded.ones_left)], axis=1

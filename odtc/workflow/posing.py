@@ -88,11 +88,26 @@ def default_params(model: str, fitting: bool) -> dict:
     return FORMULATIONS.get(model).FIT_DEFAULTS if fitting else {}
 
 
+def _with_aside(problem: Problem, path) -> Dataset | None:
+    """Labelled rows with the columns set aside that constraints compare groups by; None if there are none."""
+    encoded, aside = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.aside
+    if not aside or not any(given.module.compared(given) for given in problem.constraints):
+        return None
+    try:
+        both = read_rows(path, (*encoded.features, *aside), encoded.classes, encoded.target, require_labels=True)
+    except DataError:  # the file may lack them
+        return None
+    m = len(encoded.features)
+    return replace(both, X=both.X[:, :m], features=encoded.features, aside=aside, aside_X=both.X[:, m:])
+
+
 def test_rows(problem: Problem, path) -> Dataset:
     """Labelled rows of another file, coded as the training data and under its policy for missing
     cells; raises DataError."""
     encoded = problem.encoded
-    rows = read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
+    rows = _with_aside(problem, path)
+    if rows is None:
+        rows = read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
     incomplete = np.isnan(rows.X).any(axis=1)
     if encoded.missing == "separate" or not incomplete.any():
         return rows
@@ -102,4 +117,5 @@ def test_rows(problem: Problem, path) -> Dataset:
             f"{rows.n_rows}, the first in row {incomplete.argmax() + 1}; fill them in, or train with --missing separate"
         )
     keep = ~incomplete
-    return replace(rows, X=rows.X[keep], y=rows.y[keep], weight=rows.weight[keep], n_dropped=int(incomplete.sum()))
+    kept = {name: getattr(rows, name)[keep] for name in ("X", "y", "weight", "aside_X")}
+    return replace(rows, **kept, n_dropped=int(incomplete.sum()))

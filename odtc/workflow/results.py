@@ -16,6 +16,7 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
+from odtc.workflow.assurance import Assured, assurances
 from odtc.workflow.kept_constraints import kept_facts
 from odtc.workflow.row_selection.selection import fill_leaves
 from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
@@ -170,6 +171,11 @@ class Fit:
     def kept(self) -> list[dict]:
         """What each constraint asks, and what the tree reaches on training and on test rows."""
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled)
+
+    def assured(self, confidence: float) -> list[Assured]:
+        """Which constraints on predictions new rows satisfy with this confidence, by the rows to test on
+        (odtc.workflow.assurance)."""
+        return assurances(self.problem, self.tree, self.labelled, confidence)
 
     def to_json(self) -> dict:
         """All figures, under the keys of `odtc fit --json`."""

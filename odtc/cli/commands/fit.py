@@ -21,6 +21,15 @@ def fit(
         Path | None,
         typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.", rich_help_panel=DATA),
     ] = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            "--confidence",
+            metavar="P",
+            help="Tell which --constraint new rows satisfy with this confidence, by the rows of --test.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +64,7 @@ def fit(
 
     if format:
         FORMATS.get(format)
+    console.expect_confidence(confidence, test, spec.model.constraints)
     sink = FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within)
     try:
         done = run(replace(spec, simplify=not no_simplify), data, test, sink, console.ConsoleReporter())
@@ -64,4 +74,8 @@ def fit(
     if words := simplified_text(done):
         console.say(f"note: {words}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
+    if confidence is not None:
+        facts["assured"] = console.assured_facts(done, confidence)
     console.print_tree_result(done, facts, as_json)
+    if confidence is not None and not as_json:
+        console.print_assured(done, confidence)

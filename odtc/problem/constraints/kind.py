@@ -130,6 +130,16 @@ class OnPredictions(Protocol):
         ...
 
 
+class OnProportions(Protocol):
+    """A kind that compares shares of rows, so that a sample of rows can tell how surely new rows satisfy it."""
+
+    @abstractmethod
+    def proportions(self, encoded, given, predicted) -> list:
+        """Sums of shares, each of which is at most a number if the constraint is satisfied
+        (odtc.problem.constraints.proportions.ShareSum), for the class predicted of each row, int (rows,)."""
+        ...
+
+
 class CountsTests(Protocol):
     """A kind that counts which tests occur, and forbids nothing once it is settled which do."""
 
@@ -192,6 +202,6 @@ CONSTRAINTS = Registry(
         "together",
         "monotone",
     ),
-    Contract(always=(Kind,), may=(OnPredictions, CountsTests, BarsPaths, Repairs)),
+    Contract(always=(Kind,), may=(OnPredictions, OnProportions, CountsTests, BarsPaths, Repairs)),
     "odtc.constraints",
 )

@@ -20,6 +20,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import SLACK, Constraint
 from odtc.problem.constraints.groups import example_of, groups
 from odtc.problem.constraints.on_predictions import predicted
+from odtc.problem.constraints.proportions import gaps
 from odtc.trees.heap_tree import HeapTree
 
 SMALL = 10_000  # a share with a denominator up to this is taken as the fraction that it was typed for
@@ -152,3 +153,13 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 def _mass(encoded: Encoded, of: Any, k: int, which: bool | None) -> np.ndarray:
     """float64 (rows, groups): the weights of the rows that count."""
     return of.weight if which is None else of.weight * ((encoded.y == k) == which)[:, None]
+
+
+def proportions(encoded: Encoded, given: Constraint, predicted) -> list:
+    """The differences of the rates of every two groups (odtc.problem.constraints.proportions)."""
+    text, positive = given.keyed("group", "positive")
+    k = klass(encoded, positive)
+    among = tuple(
+        np.ones(encoded.n_rows, bool) if which is None else (encoded.y == k) == which for which in given.module.AMONG
+    )
+    return gaps(encoded, text, among, predicted == k, given.bound)

@@ -20,6 +20,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
+from odtc.problem.constraints.proportions import at_least
 from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree
 
@@ -41,6 +42,10 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     right = encoded.y[:, None] == np.arange(len(encoded.classes))
     return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]
+
+
+def proportions(encoded, given: Constraint, predicted) -> list:
+    return [at_least(np.ones(encoded.n_rows, bool), predicted == encoded.y, given.bound)]
 
 
 def tries(encoded: Encoded) -> list[str]:

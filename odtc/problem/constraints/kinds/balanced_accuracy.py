@@ -19,6 +19,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
+from odtc.problem.constraints.proportions import Share, ShareSum
 from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree
 
@@ -53,6 +54,13 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
 def _totals(encoded: Encoded) -> np.ndarray:
     """float64 (classes,): the weight of the rows of each class."""
     return np.bincount(encoded.y, encoded.weight, len(encoded.classes))
+
+
+def proportions(encoded, given: Constraint, predicted) -> list:
+    total = _totals(encoded)
+    heavy = np.flatnonzero(total > 0)
+    right = predicted == encoded.y
+    return [ShareSum(tuple(Share(-1.0 / len(heavy), encoded.y == k, right) for k in heavy), -given.bound)]
 
 
 def tries(encoded: Encoded) -> list[str]:

@@ -21,6 +21,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
+from odtc.problem.constraints.proportions import at_least
 from odtc.problem.constraints.rates import counting, klass, lacking, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
@@ -42,6 +43,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     lacks = lacking(given, of_class(encoded, given.args[0]))
     return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]
+
+
+def proportions(encoded, given: Constraint, predicted) -> list:
+    k = klass(encoded, given.args[0])
+    return [at_least(predicted == k, encoded.y == k, given.bound)]
 
 
 def tries(encoded: Encoded) -> list[str]:

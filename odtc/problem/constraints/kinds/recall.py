@@ -20,6 +20,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
+from odtc.problem.constraints.proportions import at_least
 from odtc.problem.constraints.rates import counting, klass, of_class, one_class, part
 from odtc.trees.heap_tree import HeapTree
 
@@ -40,6 +41,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float]]:
     mine = encoded.weight * of_class(encoded, given.args[0])
     return [(counting(encoded, -mine, klass(encoded, given.args[0])), -given.limit * mine.sum())]
+
+
+def proportions(encoded, given: Constraint, predicted) -> list:
+    k = klass(encoded, given.args[0])
+    return [at_least(encoded.y == k, predicted == k, given.bound)]
 
 
 def tries(encoded: Encoded) -> list[str]:

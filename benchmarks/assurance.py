@@ -1,0 +1,77 @@
+"""How often a constraint that is called assured is violated by the population, over many draws of rows.
+
+    python -m benchmarks.assurance [--draws 500] [--confidence 0.95] [-o assurance.jsonl]
+
+A population of 24 sorts of rows with known shares, two groups and two classes. Each draw takes 150 rows to train on and
+300 rows to test on, independently; the best tree of depth 2 under recall and equal opportunity is fitted, and both
+constraints are tested. A draw is wrong if a constraint is called assured that the tree does not satisfy in the
+population. The share of wrong draws may be at most 1 - confidence.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+import odtc
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.errors import NoSolutionError
+from odtc.workflow.assurance import assurances
+
+FEATURES = (Feature("x", NUMERIC), Feature("z", NUMERIC))
+SIDE = Feature("side", CATEGORICAL, ("p", "q"))
+SORTS = np.array([(x, z, side) for x in range(4) for z in range(3) for side in range(2)], float)
+TRAIN, TEST = 150, 300
+
+
+def drawn(rng, mass: np.ndarray, n: int) -> Dataset:
+    """Rows of the population; mass float64 (sorts, classes) sums to 1."""
+    which = rng.choice(mass.size, n, p=mass.reshape(-1))
+    sort, y = which // 2, (which % 2).astype(np.int32)
+    cells = SORTS[sort]
+    return Dataset("drawn", cells[:, :2], y, FEATURES, ("no", "yes"), np.ones(n), aside=(SIDE,), aside_X=cells[:, 2:])
+
+
+def simulated(seed: int, confidence: float = 0.95) -> dict:
+    """One draw: whether a tree was found, and how many constraints were called assured, and are violated."""
+    rng = np.random.default_rng(seed)
+    share = rng.dirichlet(np.ones(len(SORTS)))
+    risk = np.clip(0.15 + 0.22 * SORTS[:, 0] + 0.08 * SORTS[:, 1] + rng.normal(0, 0.08, len(SORTS)), 0.02, 0.98)
+    mass = np.stack([share * (1 - risk), share * risk], axis=1)
+    train, test = drawn(rng, mass, TRAIN), drawn(rng, mass, TEST)
+    recall = round(float(rng.uniform(0.55, 0.9)), 2)
+    gap = round(float(rng.uniform(0.1, 0.4)), 2)
+    texts = (f"recall[yes] >= {recall}", f"equal_opportunity[group=side,positive=yes] <= {gap}")
+    try:
+        fitted = odtc.fit(train, "dpflow", 2, constraints=texts)
+    except NoSolutionError:
+        return {"seed": seed, "found": False, "assured": 0, "wrong": 0}
+    found = assurances(fitted.problem, fitted.tree, test, confidence)
+    said = fitted.tree.predict(SORTS[:, :2]) == 1
+    yes = mass[:, 1]
+    of_side = [
+        yes[(SORTS[:, 2] == side)] @ said[SORTS[:, 2] == side] / yes[SORTS[:, 2] == side].sum() for side in (0, 1)
+    ]
+    kept = (yes @ said / yes.sum() >= recall, abs(of_side[0] - of_side[1]) <= gap)
+    wrong = any(entry.holds and not true for entry, true in zip(found, kept))
+    return {"seed": seed, "found": True, "assured": sum(entry.holds for entry in found), "wrong": int(wrong)}
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("--draws", type=int, default=500)
+    words.add_argument("--confidence", type=float, default=0.95)
+    words.add_argument("-o", "--out", type=Path, default=None)
+    asked = words.parse_args()
+    draws = [simulated(seed, asked.confidence) for seed in range(asked.draws)]
+    if asked.out is not None:
+        asked.out.write_text("".join(json.dumps(one) + "\n" for one in draws))
+    wrong, trees = sum(one["wrong"] for one in draws), sum(one["found"] for one in draws)
+    assured = sum(one["assured"] for one in draws)
+    print(f"{len(draws)} draws, {trees} with a tree: {assured} of {2 * trees} constraints called assured")
+    print(f"{wrong} draws wrong, {100 * wrong / len(draws):.2f} %; at most {100 * (1 - asked.confidence):.0f} % may be")
+
+
+if __name__ == "__main__":
+    main()

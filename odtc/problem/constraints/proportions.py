@@ -1,0 +1,54 @@
+"""Shares of rows, as a constraint compares them: Σ_j coef_j · (share of the rows `among` that are `counted`) ≤ upper.
+
+The figure of a constraint on a sample of rows is an estimate; of each share alone a sample tells bounds that hold with
+a chosen probability (odtc.workflow.assurance), and so of their sums. A share that stands in several sums is one object.
+"""
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from odtc.problem.constraints.groups import groups
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Of the rows `among`, bool (rows,), the share of those that are `counted`, bool (rows,), times `coef`."""
+
+    coef: float
+    among: np.ndarray
+    counted: np.ndarray
+
+
+@dataclass(frozen=True)
+class ShareSum:
+    """Σ of some shares ≤ upper."""
+
+    shares: tuple[Share, ...]
+    upper: float
+
+
+def at_least(among: np.ndarray, counted: np.ndarray, least: float) -> ShareSum:
+    """One share that is at least a number."""
+    return ShareSum((Share(-1.0, among, counted),), -least)
+
+
+def at_most(among: np.ndarray, counted: np.ndarray, most: float) -> ShareSum:
+    """One share that is at most a number."""
+    return ShareSum((Share(1.0, among, counted),), most)
+
+
+def members_of(encoded, text: str) -> list[np.ndarray]:
+    """bool (rows,) of each group of a text, for an encoding whose rows are rows of the data."""
+    return [weight > 0 for weight in groups(encoded, text).weight.T]
+
+
+def gaps(encoded, text: str, among: tuple[np.ndarray, ...], counted: np.ndarray, most: float) -> list[ShareSum]:
+    """The differences of the shares of every two groups, among each of these rows."""
+    found = []
+    for which in among:
+        masks = [group & which for group in members_of(encoded, text)]
+        above, below = ([Share(sign, mask, counted) for mask in masks] for sign in (1.0, -1.0))
+        found += [ShareSum((above[g], below[h]), most) for g, h in permutations(range(len(masks)), 2)]
+    return found

@@ -1,0 +1,148 @@
+"""Which constraints new rows satisfy, with a confidence: by exact tests on rows that had no part in the search.
+
+Every rate that a constraint compares is a share of rows. Of n independent rows, k of them counted, the share in the
+population is at least the number p at which k or more have a probability of α (Clopper and Pearson 1934), except with
+a probability of α or less; from above likewise. All bounds of all constraints share 1 - confidence evenly (Bonferroni),
+so that all that is called assured holds together. The tree may depend on the training rows in any way.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.data.dataset import NUMERIC, Dataset
+from odtc.errors import ChoiceError, OdtcError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import OnPredictions, OnProportions
+from odtc.problem.constraints.proportions import Share, ShareSum
+from odtc.problem.problem import Problem
+from odtc.trees.tree import Tree
+from odtc.verification.verify import RowPredictions
+
+ASSUMPTION = (
+    "new rows are drawn independently from the source of the test rows, and the test rows had no part in the choice of "
+    "the tree"
+)
+
+
+@dataclass(frozen=True)
+class Assured:
+    """What a test tells of one constraint.
+
+    Attributes
+    ----------
+    constraint : Constraint
+    figure : float or None
+        The figure of new rows is this or better; None if no test is known.
+    why : str
+        Why it cannot be assured; "" if it is.
+    """
+
+    constraint: Constraint
+    figure: float | None
+    why: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return not self.why
+
+    def to_json(self) -> dict:
+        """As JSON."""
+        return {
+            "constraint": str(self.constraint),
+            "assured": self.holds,
+            "figure": self.figure,
+            "why": self.why or None,
+        }
+
+
+def assurances(problem: Problem, tree: Tree, labelled: Dataset | None, confidence: float) -> list[Assured]:
+    """One entry for each constraint on predictions.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that the tree was fitted for.
+    tree : Tree
+    labelled : Dataset or None
+        Rows that had no part in the choice of the tree.
+    confidence : float
+        The probability, before the rows are drawn, that everything that is then called assured holds.
+
+    Raises
+    ------
+    ChoiceError
+        If there are no such rows, or the confidence is none.
+    """
+    if not 0 < confidence < 1:
+        raise ChoiceError(f"expected a confidence between 0 and 1, such as 0.95, got {confidence:g}")
+    if labelled is None:
+        raise ChoiceError(
+            "a confidence needs rows that had no part in the choice of the tree: set some aside and name their file "
+            "with --test"
+        )
+    known = labelled.y >= 0
+    rows = RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
+    given = [one for one in problem.constraints if one.module.can(OnPredictions)]
+    found = {one: _sums(one, problem, rows, bool(known.all())) for one in given}
+    told = [each for sums in found.values() if not isinstance(sums, str) for each in sums]
+    alpha = (1 - confidence) / max(1, len({id(share) for each in told for share in each.shares}))
+    return [_assured(one, found[one], alpha) for one in given]
+
+
+def assured_text(entry: Assured, confidence: float) -> str:
+    """An entry in words."""
+    if entry.figure is None:
+        return f"{entry.constraint}: cannot be assured, {entry.why}"
+    side = "or more" if entry.constraint.op == ">=" else "or less"
+    figure = f"{entry.figure:.4g} {side} on new rows, with confidence {confidence:g}"
+    return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
+
+
+def lower_bound(counted: int, among: int, alpha: float) -> float:
+    """The Clopper-Pearson bound from below: the share is less with a probability of at most alpha."""
+    from scipy.special import betaincinv
+
+    return 0.0 if not counted else float(betaincinv(counted, among - counted + 1, alpha))
+
+
+def upper_bound(counted: int, among: int, alpha: float) -> float:
+    """The same from above."""
+    return 1.0 - lower_bound(among - counted, among, alpha)
+
+
+def _sums(given: Constraint, problem: Problem, rows: RowPredictions, labelled: bool) -> list[ShareSum] | str:
+    """The sums of shares of a constraint, or why there are none."""
+    data = rows.dataset
+    if not given.module.can(OnProportions):
+        return f"no exact test of {given.name} is known"
+    if not labelled:
+        return "test rows have labels that no class of the tree is"
+    if (data.weight != 1).any() or (
+        problem.encoded.dataset is not None and (problem.encoded.dataset.weight != 1).any()
+    ):
+        return "rows count by weight, and the test is one of rows"
+    for text in given.module.compared(given):
+        for features, cells in ((data.features, data.X), (data.aside, data.aside_X)):
+            for feature, column in zip(features, cells.T):
+                if text.startswith(feature.name) and feature.kind != NUMERIC and (column < 0).any():
+                    return f"test rows have levels of {feature.name!r} that no training row has"
+    try:
+        return given.module.proportions(rows.rowwise, given, np.asarray(rows.predicted))
+    except OdtcError as refused:
+        return f"the test rows do not show its groups ({refused})"
+
+
+def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float) -> Assured:
+    if isinstance(sums, str):
+        return Assured(given, None, sums)
+    reached = max(sum(_bound(share, alpha) for share in each.shares) for each in sums)
+    holds = all(sum(_bound(share, alpha) for share in each.shares) <= each.upper + 1e-12 for each in sums)
+    figure = abs(reached) if given.op == ">=" else reached
+    return Assured(given, figure, "" if holds else "as the test rows are too few, or do not satisfy it by enough")
+
+
+def _bound(share: Share, alpha: float) -> float:
+    """The greatest that coef · share may be, except with a probability of at most alpha."""
+    among, counted = int(share.among.sum()), int((share.among & share.counted).sum())
+    return share.coef * (upper_bound if share.coef > 0 else lower_bound)(counted, among, alpha)
