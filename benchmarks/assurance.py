@@ -17,7 +17,7 @@ import numpy as np
 import odtc
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError
-from odtc.workflow.assurance import assurances
+from odtc.workflow.constrained.assurance import assurances
 
 FEATURES = (Feature("x", NUMERIC), Feature("z", NUMERIC))
 SIDE = Feature("side", CATEGORICAL, ("p", "q"))

@@ -84,7 +84,7 @@ def _print_tree(done) -> None:
 
 def _print_figures(done) -> None:
     """How the tree does on its rows, and on those of --test, beside CART."""
-    from odtc.workflow.kept_constraints import kept_text
+    from odtc.workflow.constrained.kept_constraints import kept_text
 
     size, training, cart, test = done.size, done.training, done.cart_training, done.test
     weighted = training.train_weighted_accuracy is not None
@@ -312,7 +312,7 @@ def expect_confidence(confidence: float | None, test, constraints) -> None:
 
 def assured_facts(done, confidence: float) -> dict:
     """What new rows satisfy, as JSON."""
-    from odtc.workflow.assurance import ASSUMPTION
+    from odtc.workflow.constrained.assurance import ASSUMPTION
 
     found = [entry.to_json() for entry in done.assured(confidence)]
     return {"confidence": confidence, "assumption": ASSUMPTION, "constraints": found}
@@ -320,7 +320,7 @@ def assured_facts(done, confidence: float) -> dict:
 
 def print_assured(done, confidence: float) -> None:
     """What new rows satisfy, a line for each constraint on predictions."""
-    from odtc.workflow.assurance import ASSUMPTION, assured_text
+    from odtc.workflow.constrained.assurance import ASSUMPTION, assured_text
 
     for entry in done.assured(confidence):
         print(f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, confidence)}")

@@ -16,8 +16,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
-from odtc.workflow.assurance import Assured, assurances
-from odtc.workflow.kept_constraints import kept_facts
+from odtc.workflow.constrained.assurance import Assured, assurances
+from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.row_selection.selection import fill_leaves
 from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
 
@@ -174,7 +174,7 @@ class Fit:
 
     def assured(self, confidence: float) -> list[Assured]:
         """Which constraints on predictions new rows satisfy with this confidence, by the rows to test on
-        (odtc.workflow.assurance)."""
+        (odtc.workflow.constrained.assurance)."""
         return assurances(self.problem, self.tree, self.labelled, confidence)
 
     def to_json(self) -> dict:

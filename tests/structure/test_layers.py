@@ -55,6 +55,10 @@ CHECKER = {
         "pair_kernel",
         "compiled_pairs",
         "threshold_columns",
+        "constrained_certificate",
+        "stated_constraints",
+        "multiplier_bound",
+        "listed_cases",
     )
 }
 CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}

@@ -9,7 +9,7 @@ import pytest
 import odtc
 from benchmarks.assurance import simulated
 from odtc.errors import ChoiceError
-from odtc.workflow.assurance import assurances, lower_bound, upper_bound
+from odtc.workflow.constrained.assurance import assurances, lower_bound, upper_bound
 from tests.command_line import odtc as command
 from tests.command_line import refused
 

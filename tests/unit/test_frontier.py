@@ -7,7 +7,7 @@ import pytest
 import odtc
 from odtc.errors import ChoiceError
 from odtc.workflow import pipeline
-from odtc.workflow.frontier import frontier, frontier_facts, varied
+from odtc.workflow.constrained.frontier import frontier, frontier_facts, varied
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
 

@@ -25,8 +25,8 @@ def frontier(
     as_json: Json = False,
 ) -> None:
     """Find the best tree for each number of a constraint, each with its proof."""
-    from odtc.workflow.frontier import frontier as points_of
-    from odtc.workflow.frontier import frontier_facts, varied
+    from odtc.workflow.constrained.frontier import frontier as points_of
+    from odtc.workflow.constrained.frontier import frontier_facts, varied
     from odtc.workflow.posing import pose_run
 
     texts = varied(vary)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from odtc.model.builder import ModelBuilder
     from odtc.model.milp import Model
     from odtc.problem.constraints.constraint import Constraint
+    from odtc.problem.constraints.proportions import ShareSum
     from odtc.problem.constraints.terms import Terms
     from odtc.problem.problem import Problem
     from odtc.trees.heap_tree import HeapTree
@@ -134,7 +135,7 @@ class OnProportions(Protocol):
     """A kind that compares shares of rows, so that a sample of rows can tell how surely new rows satisfy it."""
 
     @abstractmethod
-    def proportions(self, encoded, given, predicted) -> list:
+    def proportions(self, encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
         """Sums of shares, each of which is at most a number if the constraint is satisfied
         (odtc.problem.constraints.proportions.ShareSum), for the class predicted of each row, int (rows,)."""
         ...

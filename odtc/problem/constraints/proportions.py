@@ -1,7 +1,8 @@
 """Shares of rows, as a constraint compares them: Σ_j coef_j · (share of the rows `among` that are `counted`) ≤ upper.
 
 The figure of a constraint on a sample of rows is an estimate; of each share alone a sample tells bounds that hold with
-a chosen probability (odtc.workflow.assurance), and so of their sums. A share that stands in several sums is one object.
+a chosen probability (odtc.workflow.constrained.assurance), and so of their sums. A share that stands in several sums
+is one object.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.groups import groups
 
 
@@ -39,12 +41,14 @@ def at_most(among: np.ndarray, counted: np.ndarray, most: float) -> ShareSum:
     return ShareSum((Share(1.0, among, counted),), most)
 
 
-def members_of(encoded, text: str) -> list[np.ndarray]:
+def members_of(encoded: Encoded, text: str) -> list[np.ndarray]:
     """bool (rows,) of each group of a text, for an encoding whose rows are rows of the data."""
     return [weight > 0 for weight in groups(encoded, text).weight.T]
 
 
-def gaps(encoded, text: str, among: tuple[np.ndarray, ...], counted: np.ndarray, most: float) -> list[ShareSum]:
+def gaps(
+    encoded: Encoded, text: str, among: tuple[np.ndarray, ...], counted: np.ndarray, most: float
+) -> list[ShareSum]:
     """The differences of the shares of every two groups, among each of these rows."""
     found = []
     for which in among:

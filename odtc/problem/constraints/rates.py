@@ -20,7 +20,7 @@ from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import SLACK, Constraint
 from odtc.problem.constraints.groups import example_of, groups
 from odtc.problem.constraints.on_predictions import predicted
-from odtc.problem.constraints.proportions import gaps
+from odtc.problem.constraints.proportions import ShareSum, gaps
 from odtc.trees.heap_tree import HeapTree
 
 SMALL = 10_000  # a share with a denominator up to this is taken as the fraction that it was typed for
@@ -155,7 +155,7 @@ def _mass(encoded: Encoded, of: Any, k: int, which: bool | None) -> np.ndarray:
     return of.weight if which is None else of.weight * ((encoded.y == k) == which)[:, None]
 
 
-def proportions(encoded: Encoded, given: Constraint, predicted) -> list:
+def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     """The differences of the rates of every two groups (odtc.problem.constraints.proportions)."""
     text, positive = given.keyed("group", "positive")
     k = klass(encoded, positive)

@@ -20,7 +20,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.proportions import at_least
+from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree
 
@@ -44,7 +44,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
     return [(-encoded.weight[:, None] * right, -given.limit * encoded.weight.sum())]
 
 
-def proportions(encoded, given: Constraint, predicted) -> list:
+def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     return [at_least(np.ones(encoded.n_rows, bool), predicted == encoded.y, given.bound)]
 
 

@@ -56,7 +56,7 @@ def _totals(encoded: Encoded) -> np.ndarray:
     return np.bincount(encoded.y, encoded.weight, len(encoded.classes))
 
 
-def proportions(encoded, given: Constraint, predicted) -> list:
+def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     total = _totals(encoded)
     heavy = np.flatnonzero(total > 0)
     right = predicted == encoded.y

@@ -18,7 +18,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.proportions import at_most
+from odtc.problem.constraints.proportions import ShareSum, at_most
 from odtc.problem.constraints.rates import counting, klass, of_class, one_class, part
 from odtc.trees.heap_tree import HeapTree
 
@@ -41,7 +41,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
     return [(counting(encoded, other, klass(encoded, given.args[0])), given.limit * other.sum())]
 
 
-def proportions(encoded, given: Constraint, predicted) -> list:
+def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     k = klass(encoded, given.args[0])
     return [at_most(encoded.y != k, predicted == k, given.bound)]
 

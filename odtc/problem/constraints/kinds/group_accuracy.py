@@ -22,7 +22,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.proportions import at_least, members_of
+from odtc.problem.constraints.proportions import ShareSum, at_least, members_of
 from odtc.problem.constraints.rates import share
 from odtc.trees.heap_tree import HeapTree
 
@@ -54,7 +54,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
     return [(-one[:, None] * right, -given.limit * float(one.sum())) for one in mass.T]
 
 
-def proportions(encoded, given: Constraint, predicted) -> list:
+def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     every = members_of(encoded, given.keyed("group")[0])
     return [at_least(group, predicted == encoded.y, given.bound) for group in every]
 

@@ -21,7 +21,7 @@ from odtc.problem.constraints.on_predictions import (  # noqa: F401
     rows,
     values,
 )
-from odtc.problem.constraints.proportions import at_least
+from odtc.problem.constraints.proportions import ShareSum, at_least
 from odtc.problem.constraints.rates import counting, klass, lacking, of_class, one_class
 from odtc.trees.heap_tree import HeapTree
 
@@ -45,7 +45,7 @@ def answers(encoded: Encoded, given: Constraint) -> list[tuple[np.ndarray, float
     return [(counting(encoded, encoded.weight * lacks, klass(encoded, given.args[0])), 0.0)]
 
 
-def proportions(encoded, given: Constraint, predicted) -> list:
+def proportions(encoded: Encoded, given: Constraint, predicted: np.ndarray) -> list[ShareSum]:
     k = klass(encoded, given.args[0])
     return [at_least(predicted == k, encoded.y == k, given.bound)]
 
