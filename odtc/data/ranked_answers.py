@@ -7,10 +7,13 @@ table is made only if a formulation asks for it, and its size is checked before.
 
 import numpy as np
 
+from odtc.base import deadline
+from odtc.base.memory import require_memory
 from odtc.errors import DataError
 
 # 4 GiB of bytes: no model of that size can be built, and saying so beats running out of memory.
 MOST_CELLS = 2**32
+BLOCK = 2**24  # cells that are filled between two looks at the clock
 
 
 class RankedAnswers:
@@ -48,13 +51,17 @@ class RankedAnswers:
 
     @property
     def dense(self) -> np.ndarray:
-        """bool (rows, tests). Raises DataError if there are too many cells."""
+        """bool (rows, tests). Raises DataError if there are too many cells, ModelError if the memory is too small,
+        TimeLimitReached if the deadline has passed."""
         if self._dense is None:
             require_cells(*self.shape)
-            dense = np.empty(self.shape, bool)
-            for scale in np.unique(self.scale):
-                tests = np.flatnonzero(self.scale == scale)
-                dense[:, tests] = self.rank[:, scale, None] > self.place[tests]
+            rows, tests = self.shape
+            require_memory(rows * tests, f"the table of the answers of {rows:,} rows to {tests:,} tests")
+            dense, step = np.empty(self.shape, bool), max(1, BLOCK // max(1, tests))
+            for first in range(0, rows, step):
+                deadline.check()
+                here = slice(first, first + step)
+                np.greater(self.rank[here][:, self.scale], self.place, out=dense[here])
             dense.setflags(write=False)
             self._dense = dense
         return self._dense

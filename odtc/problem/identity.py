@@ -8,12 +8,14 @@ file, the starts, the run record and the solution carry it, and whoever reads tw
 import dataclasses
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import odtc
+from odtc.base import deadline
 from odtc.data.dataset import Feature
 from odtc.data.splits import Split
 from odtc.model.milp import Model
@@ -21,6 +23,8 @@ from odtc.problem.parameters import parameter_key
 from odtc.problem.problem import Problem
 
 SCHEMA = "odtc.identity/1"
+OFTEN = 1024  # tests between two looks at the clock
+BLOCK = 2**24  # answers that are packed between two looks at the clock
 
 
 def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odtc.__version__) -> str:
@@ -39,6 +43,11 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
     -------
     str
         64 hexadecimal digits.
+
+    Raises
+    ------
+    TimeLimitReached
+        If the deadline has passed.
     """
     encoded, module = problem.encoded, problem.module
     features = encoded.features
@@ -56,13 +65,14 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         "missing": encoded.missing,
         "tests": [
             [split.to_json(features), bool(left), _merged(features, merged)]
-            for split, left, merged in zip(encoded.tests, encoded.ones_left, encoded.stands_for)
+            for split, left, merged in _timed(zip(encoded.tests, encoded.ones_left, encoded.stands_for))
         ],
         "groups": [[of.text, list(of.names)] for of in encoded.groups],
     }
+    deadline.check()
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=True).encode("ascii"))
     arrays = [
-        (np.packbits(encoded.X, axis=1), "u1"),
+        (_packed(encoded.X), "u1"),
         (encoded.y, "<i4"),
         (encoded.weight, "<f8"),
         (encoded.copies, "<i8"),
@@ -75,6 +85,24 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         digest.update(f"{array.shape}{kind}".encode("ascii"))
         digest.update(np.ascontiguousarray(array, kind).tobytes())
     return digest.hexdigest()
+
+
+def _timed(items: Iterable[Any]) -> Iterator[Any]:
+    """The items, with a look at the clock now and then."""
+    for at, item in enumerate(items):
+        if at % OFTEN == 0:
+            deadline.check()
+        yield item
+
+
+def _packed(X: Any) -> np.ndarray:
+    """The answers of each row as packed bits, uint8 (rows, bytes); answers held as ranks are not made a table."""
+    step = max(1, BLOCK // max(1, X.shape[1]))
+    parts = []
+    for first in range(0, len(X), step):
+        deadline.check()
+        parts.append(np.packbits(X[first : first + step], axis=1))
+    return np.concatenate(parts) if parts else np.packbits(X, axis=1)
 
 
 def identified(model: Model) -> Model:

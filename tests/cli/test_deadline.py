@@ -5,15 +5,21 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import odtc
+from odtc.algorithms.thresholds import depth_two_numpy
 from odtc.base import deadline, memory
-from odtc.errors import TimeLimitReached
+from odtc.data import ranked_answers
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.ranked_answers import RankedAnswers
+from odtc.errors import ModelError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
+from odtc.problem import identity
 from odtc.workflow import pipeline, solving
 from tests.command_line import Said, contents, environment, refused
 from tests.command_line import odtc as command
@@ -258,3 +264,47 @@ def test_work_that_would_not_end_is_refused_with_its_length(monkeypatch, wide):
         command("build", "wide.csv", "--model", "dpflow", "--depth", 4, "--encoding", "auto:bins=2", folder=wide).code
         == 0
     )
+
+
+def ranked(rows=200, tests=300):
+    rng = np.random.default_rng(0)
+    scale, place = np.repeat(np.arange(2), tests // 2), np.tile(np.arange(tests // 2), 2)
+    return RankedAnswers(rng.integers(0, tests, (rows, 2)).astype(np.uint32), scale, place)
+
+
+def test_a_table_of_answers_is_made_in_blocks_within_the_limit_and_the_memory(monkeypatch):
+    whole = ranked().dense
+    assert (whole == (ranked().rank[:, ranked().scale] > ranked().place)).all()
+    monkeypatch.setattr(ranked_answers, "BLOCK", 1000)  # three rows a block
+    assert (ranked().dense == whole).all()
+    with deadline.within(-1), pytest.raises(TimeLimitReached):
+        np.asarray(ranked())
+    monkeypatch.setattr(memory, "FEW", 0)
+    monkeypatch.setattr(memory, "available", lambda: 59_999)
+    with pytest.raises(ModelError, match="the table of the answers of 200 rows to 300 tests would take about"):
+        np.asarray(ranked())
+
+
+def test_the_identity_of_a_model_is_found_within_the_limit_and_without_the_table(monkeypatch):
+    rng = np.random.default_rng(0)
+    features = Feature("a", "numeric"), Feature("b", "numeric")
+    y = rng.integers(0, 2, 400).astype(np.int32)
+    dataset = Dataset("d", rng.random((400, 2)), y, features, ("n", "p"), np.ones(400))
+    problem = pipeline.pose(dataset, "dpflow", 2)
+    plain, again = (
+        replace(problem, encoded=replace(problem.encoded, X=X)) for X in (np.array(ranked(400)), ranked(400))
+    )
+    monkeypatch.setattr(RankedAnswers, "dense", property(lambda answers: pytest.fail("the table was made")))
+    monkeypatch.setattr(identity, "BLOCK", 5000)
+    assert identity.identity_of(again) == identity.identity_of(plain)
+    with deadline.within(-1), pytest.raises(TimeLimitReached):
+        identity.identity_of(plain)
+
+
+def test_the_kernel_in_numpy_ends_with_the_limit():
+    node = np.array([[0 << 1 | 1, 1 << 1 | 1, 2 << 1 | 1]], np.uint32)
+    label, gain = np.zeros(3, np.int32), np.array([2, -1, 3], np.int64)
+    words = (node, label, gain, np.abs(gain), np.ones(3, np.int64), 1, 0, 1, 100, None)
+    assert depth_two_numpy.depth_two(*words)[0] == 0
+    with deadline.within(-1), pytest.raises(TimeLimitReached):
+        depth_two_numpy.depth_two(*words)

@@ -6,6 +6,7 @@ The arguments and what is returned are those of odtc.algorithms.thresholds.depth
 import numpy as np
 
 from odtc.algorithms.thresholds.depth_two import NEVER
+from odtc.base import deadline
 
 CELLS = 2_000_000  # entries of a table that is held at once
 
@@ -138,7 +139,10 @@ class _Node:
         self.side[left] = True
         self.scans += len(columns)
         step = max(1, CELLS // max(1, self.order.shape[1]))
-        parts = [self._scan(columns[begin : begin + step]) for begin in range(0, len(columns), step)]
+        parts = []
+        for begin in range(0, len(columns), step):
+            deadline.check()
+            parts.append(self._scan(columns[begin : begin + step]))
         self.side[left] = False
         bounds = [np.concatenate([part[which] for part in parts]) for which in (0, 1)]
         return *bounds, *(min(part[which] for part in parts) for which in (2, 3))
