@@ -21,10 +21,15 @@ from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base import memory
 
 NONE = 1 << 59  # more than any cost, less than the kernels' NEVER
 LEAF = (-1, 0)  # in place of a test
+PART = 0.25  # of the free memory, for what is remembered
+SOME = 2**28  # bytes for it at least
+ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated test
 DIVED = 3  # trees of more height are first sought greedily
+WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
 
 
 class Known:
@@ -35,24 +40,28 @@ class Known:
     lower : int, no tree costs less
     upper : int, the best tree found costs that
     test : (column, rank), its first test; LEAF; or an int, if it is the best tree of that smaller height
+    below : what is known of the sides of this test, or of the trees of that smaller height; () for height 2 and less
+    dived : whether trees were sought greedily
     points : (column, rank, left, right) of the evaluated tests: no trees of the height below cost less on their sides;
         0 for a side that was not searched
     """
 
-    __slots__ = ("lower", "points", "test", "upper")
+    __slots__ = ("below", "dived", "lower", "points", "test", "upper")
 
     def __init__(self, lower: int, upper: int):
         self.lower, self.upper, self.test, self.points = lower, upper, LEAF, []
+        self.below: tuple[Known, ...] = ()
+        self.dived = False
 
     @property
     def exact(self) -> bool:
         """Whether the best tree found is proved."""
         return self.lower >= self.upper
 
-    def improve(self, upper: int, test) -> None:
+    def improve(self, upper: int, test, *below: "Known") -> None:
         """Takes a tree that costs less."""
         if upper < self.upper:
-            self.upper, self.test = upper, test
+            self.upper, self.test, self.below = upper, test, below
 
 
 class End:
@@ -70,13 +79,17 @@ class End:
 
 
 class RankSearch:
-    """Best trees over all thresholds of ranked rows. `memo` remembers all it finds, by height and set of entries.
+    """Best trees over all thresholds of ranked rows.
+
+    `memo` remembers what is found, by height and set of entries, in a share of the memory that is free: if it is full,
+    what is found soonest again is dropped, and `dropped` counts the entries that were.
 
     Parameters
     ----------
     ranked : RankedRows
     check : called between evaluations; raises to end the search
     found : called as found(upper, lower) with the best tree for all entries and the bound of all trees, as they change
+    room : int or None, bytes for `memo`, about; None for PART of the memory that is free
     """
 
     def __init__(
@@ -84,13 +97,16 @@ class RankSearch:
         ranked: RankedRows,
         check: Callable[[], None] | None = None,
         found: Callable[[int, int], None] | None = None,
+        room: int | None = None,
     ):
         self.ranked, self.chosen = ranked, Kernels()
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
         self.nodes = (BinaryNodes if ranked.binary else OrderedNodes)(ranked, self.chosen)
-        self.relaxed = RankSearch(replace(ranked, least=1), check) if ranked.least > 1 else None
-        self.dived: set[tuple[int, bytes]] = set()
+        free = memory.available()
+        self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
+        self.held = self.dropped = 0
+        self.relaxed = RankSearch(replace(ranked, least=1), check, None, self.room) if ranked.least > 1 else None
         self.root = self.nodes.root()
         self.height = self.evaluated = self.serial = 0
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
@@ -114,7 +130,8 @@ class RankSearch:
         """What is known of the trees of this height for all entries, also after an interruption."""
         best = self._entry(self.root, height)
         for less in range(height):
-            best.improve(self._entry(self.root, less).upper, less)
+            known = self._entry(self.root, less)
+            best.improve(known.upper, less, known)
         return best
 
     def value(self, node, height: int, need: int = NONE) -> Known:
@@ -131,30 +148,39 @@ class RankSearch:
 
     def tree(self, height: int):
         """The best tree found, as nested (column, rank, left, right), with None for a leaf."""
-        self.known(height)
-        return self._tree(self.root, height)
+        return self._tree(self.root, self.known(height), height)
 
-    def _tree(self, node, height):
-        known = self._entry(node, height)
+    def _tree(self, node, known, height):
         while isinstance(known.test, int):
-            height = known.test
-            known = self._entry(node, height)
+            height, known = known.test, known.below[0]
         if known.test == LEAF:
             return None
         column, rank = known.test
         cut = self.nodes.cut_of(node, column, rank)
         sides = [self._child(node, column, cut, right) for right in (False, True)]
-        if height == 2:
-            for side in sides:
-                self.value(side, 1)
-        return column, rank, *(self._tree(side, height - 1) for side in sides)
+        below = known.below or [self.value(side, height - 1) for side in sides]
+        return column, rank, *(self._tree(side, one, height - 1) for side, one in zip(sides, below))
 
     def _entry(self, node, height):
         known = self.memo.get((height, node.key))
         if known is None:
             settled = node.leaf <= self.ranked.price or not height
             known = self.memo[height, node.key] = Known(node.leaf if settled else 0, node.leaf)
+            self.held += ENTRY + len(node.key)
+            if self.held > self.room:
+                self._drop()
         return known
+
+    def _drop(self):
+        """Drops half of what is remembered: entries of little height first, the oldest first; none of the root."""
+        size = {key: ENTRY + len(key[1]) + POINT * len(known.points) for key, known in self.memo.items()}
+        self.held = sum(size.values())
+        for key in sorted((key for key in size if key[1] != self.root.key), key=lambda key: key[0]):
+            if 2 * self.held <= self.room:
+                break
+            self.held -= size[key]
+            self.memo.pop(key).points = []  # better trees of other entries may consist of this one
+            self.dropped += 1
 
     def node_of(self, inside: np.ndarray):
         """The node of these entries, bool (entries,)."""
@@ -196,7 +222,7 @@ class RankSearch:
             below = self._entry(node, height - 1)
         else:
             below = self.value(node, height - 1, min(need, known.upper) if height > DIVED else NONE)
-        known.improve(below.upper, height - 1)
+        known.improve(below.upper, height - 1, below)
         if known.lower >= min(known.upper, need):
             return
         heap = self._columns(node, below, known)
@@ -224,29 +250,31 @@ class RankSearch:
                 heappush(near, (min(half[6].paid, half[7].paid), half))
 
     def _dive(self, node, height):
-        """A tree that is found greedily: below the first test of the best tree of depth 2, and below that of least Gini
-        impurity."""
+        """A tree that is found greedily: below the test of least Gini impurity, and, up to the height WIDE, below
+        the first test of the best tree of depth 2."""
         known = self._entry(node, height)
-        if known.exact or (height, node.key) in self.dived:
+        if known.exact or known.dived:
             return known
-        self.dived.add((height, node.key))
+        known.dived = True
         self.check()
         if height < 2:
             return self.value(node, height)
         two = self.value(node, 2)
-        known.improve(two.upper, 2)
+        known.improve(two.upper, 2, two)
         if height == 2 or known.exact:
             return known
-        tests = (
-            [] if isinstance(two.test, int) or two.test == LEAF else [(two.test[0], self.nodes.cut_of(node, *two.test))]
-        )
         column, cut = self.nodes.gini(node)
-        tests += [(column, cut)] if column >= 0 and (column, cut) not in tests else []
+        tests = [(column, cut)] if column >= 0 else []
+        if (height <= WIDE or not tests) and not isinstance(two.test, int) and two.test != LEAF:
+            first = two.test[0], self.nodes.cut_of(node, *two.test)
+            tests = [first, *(test for test in tests if test != first)]
         for column, cut in tests:
             rows = int(self.nodes.cuts(node)[3][column, cut])
             if min(rows, node.rows - rows) >= self.ranked.least:
                 sides = [self._dive(self._child(node, column, cut, right), height - 1) for right in (False, True)]
-                known.improve(self.ranked.price + sides[0].upper + sides[1].upper, self.nodes.test(node, column, cut))
+                known.improve(
+                    self.ranked.price + sides[0].upper + sides[1].upper, self.nodes.test(node, column, cut), *sides
+                )
         return known
 
     def _columns(self, node, below, known):
@@ -315,8 +343,9 @@ class RankSearch:
                 bounds[one] = max(bounds[one], found[one].lower)
         test = self.nodes.test(node, column, cut)
         known.points.append((*test, *(side.lower if side else 0 for side in found)))
+        self.held += POINT
         if all(found):
-            known.improve(self.ranked.price + found[0].upper + found[1].upper, test)
+            known.improve(self.ranked.price + found[0].upper + found[1].upper, test, *found)
         if self.relaxed is None:
             return End(weight, *bounds)
         need = target + slack

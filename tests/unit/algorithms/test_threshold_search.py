@@ -135,6 +135,22 @@ def test_both_kernels_give_the_same_values():
         assert np.array_equal(one, two)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_the_same_tree_is_proved_if_little_is_remembered(seed):
+    random = np.random.default_rng(seed)
+    rank = random.integers(0, 2, (150, 9)) if seed % 2 else random.integers(0, 9, (50, 5))
+    loss, count = np.eye(2)[random.integers(0, 2, len(rank))], np.ones(len(rank), int)
+    ranked, room = rank_rows(rank, loss), 20_000
+    best = RankSearch(ranked).solve(4).upper
+    most = []
+    search = RankSearch(ranked, lambda: most.append((search.held, len(search.memo))), room=room)
+    known = search.solve(4)
+    assert known.exact and known.upper == best and search.dropped
+    root = sum(1 for _, key in search.memo if key == search.root.key)
+    assert max(entries for _, entries in most) < room / 500 + root
+    assert cost_of(search.tree(4), dense(rank, ranked.columns), loss, count, 0.0, 1) == pytest.approx(ranked.cost(best))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
     """Trees of depth 2, stumps and cuts of a node, and of both sides of its tests, are those of the search by order."""
