@@ -1,5 +1,6 @@
 """Where the files of a run go: nowhere, or beside a stem."""
 
+import glob
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -68,7 +69,8 @@ class FileSink(Sink):
     gzip : bool
         Whether the model file is compressed.
     keep : bool
-        Whether the model and the solution of every round of a loop are kept.
+        Whether the model and the solution of every round of a loop are kept, and the files of every round of a
+        selection.
     pool, within : int or None, float or None
         How many trees near the best STEM.pool.json shall hold, and how far from it.
     log : bool
@@ -166,7 +168,12 @@ class FileSink(Sink):
     def chosen(self, sink: "FileSink", others: "list[FileSink]") -> None:
         self.stem = sink.stem.removesuffix(sink._mark)
         moved = artifacts.move_run(sink.files, sink.stem, self.stem)
-        self.files = [*moved, *(path for other in others for path in other.files)]
+        lost = [path for other in others for path in other.files]
+        if not self.keep:  # nobody asks for the rounds that lost
+            for other in (sink, *others):
+                for path in Path(other.stem).parent.glob(f"{glob.escape(Path(other.stem).name)}.*"):
+                    path.unlink(missing_ok=True)
+        self.files = [*moved, *lost] if self.keep else moved
 
     def write_tree(self, decoded: Decoded) -> None:
         """Writes STEM.tree.json, unless a check failed: such a tree replaces no file."""

@@ -60,6 +60,7 @@ def test_the_rounds_end_under_the_stem_and_no_older_run_is_left(noisy):
     )
     assert said.code == 0 and {"it.sol", "it.run.json", "it.odt.json", "it.tree.json"} <= set(said.facts["files"])
     assert all((noisy / file).exists() for file in said.facts["files"])
+    assert not [path.name for path in noisy.iterdir() if ".select" in path.name], "rounds that lost leave no files"
     tree = odtc.trees.tree.read_tree(noisy / "it.tree.json")
     checked = run("verify", "it.sol", "--json", folder=noisy)
     assert (
