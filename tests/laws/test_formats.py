@@ -22,7 +22,7 @@ from tests.laws.problems import ALL_FORMS, form_id, problems
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("suffix", ["", pytest.param(".gz", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("format", FORMATS.names())
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
 @given(data=st.data())

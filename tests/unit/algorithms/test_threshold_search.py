@@ -20,7 +20,11 @@ def seeds(quick, all):
     return [*range(quick), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(quick, all))]
 
 
-@pytest.fixture(params=MODES)
+# The compiled kernels take half a minute to compile, so the quick subset leaves them out.
+COMPILED = pytest.param("always", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=[COMPILED if mode == "always" else mode for mode in MODES])
 def mode(request, monkeypatch):
     monkeypatch.setenv(compiled.VARIABLE, request.param)
     monkeypatch.setattr(compiled, "_loaded", [])
