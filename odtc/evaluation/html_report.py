@@ -22,8 +22,8 @@ from odtc.problem.parameters import params_to_json, parse_params
 from odtc.trees.rendering import Place, places, render_tree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow import artifacts, run_facts
+from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.decoding import finish
-from odtc.workflow.kept_constraints import kept_facts
 from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.posing import default_params, test_rows
 from odtc.workflow.results import Fit
