@@ -1,0 +1,113 @@
+"""Kills: a command is ended by kill -9 at random moments, and what it leaves is read.
+
+`python -m benchmarks.kills --kills 200`. A child process runs the command on files that an earlier one left; after
+each kill the readers are asked whether model, manifest, starts, solution and record are of one model, and the same
+command is run to its end: then nothing hidden may be left. The points before every change of the file system are
+tests/cli/test_killed.py; `ODTC_KILLS=1` runs the next start at all of them.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parents[1] / "examples" / "monks" / "monks-1.csv"
+BUILD = ("build", DATA, "--depth", 1, "-o", "m", "--dialect", "all")
+FIT = ("fit", DATA, "--depth", 1, "--model", "flowoct", "--solver", "highs", "--format", "mps", "-o", "m")
+OTHER = ("--class-weight", "0=0.2,1=1")
+COMMANDS = {
+    "build": (*BUILD, *OTHER),
+    "fit": (*FIT, *OTHER),
+    "solve": ("solve", "m.mps"),
+    "decode": ("decode", "m.sol"),
+}
+
+
+def run(words, folder: Path) -> int:
+    """The command in a child of its own; its process."""
+    pid = os.fork()
+    if pid:
+        return pid
+    from odtc.cli.app import main
+
+    os.chdir(folder)
+    null = os.open(os.devnull, os.O_RDWR)
+    for handle in (0, 1, 2):
+        os.dup2(null, handle)
+    sys.argv = ["odtc", *map(str, words)]
+    try:
+        main()
+    except SystemExit as end:
+        os._exit(int(end.code or 0))
+    os._exit(99)
+
+
+def state(folder: Path) -> str:
+    """Of which model the files are, "mixed" if they are of two."""
+    from odtc.fileformats.model_files import read_model
+    from odtc.fileformats.solution_files import read_point
+    from odtc.workflow.manifest import read_manifest
+
+    if not (folder / "m.odt.json").exists():
+        return "none" if not (folder / "m.mps").exists() else "mixed"
+    manifest = read_manifest(folder / "m.odt.json")
+    model = read_model(folder / "m.mps")
+    named = {manifest.identity, model.identity}
+    for path in [*folder.glob("m.start*"), *folder.glob("m.mst"), *folder.glob("m.sol")]:
+        named.add(read_point(path).model or manifest.identity)
+    return manifest.identity[:8] if len(named) == 1 and model.content == manifest.content else "mixed"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    import odtc.workflow.pipeline  # noqa: F401  what the children need is read once
+    from odtc.cli import app  # noqa: F401
+
+    rnd, found, hidden = random.Random(given.seed), Counter(), 0
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name) / "base"
+        base.mkdir()
+        longest = {}
+        for words in (BUILD, COMMANDS["solve"], COMMANDS["decode"]):
+            assert os.waitpid(run(words, base), 0)[1] == 0
+        for number in range(given.kills):
+            kind = rnd.choice(list(COMMANDS))
+            folder = Path(name) / "run"
+            shutil.copytree(base, folder)
+            if kind not in longest:
+                began = time.monotonic()
+                assert os.waitpid(run(COMMANDS[kind], folder), 0)[1] == 0
+                longest[kind] = time.monotonic() - began
+                shutil.rmtree(folder)
+                shutil.copytree(base, folder)
+            pid = run(COMMANDS[kind], folder)
+            time.sleep(rnd.random() * longest[kind])
+            os.kill(pid, signal.SIGKILL)
+            code = os.waitpid(pid, 0)[1]
+            here = state(folder)
+            if any(path.name.startswith(".") for path in folder.iterdir()):
+                hidden += 1
+                for path in folder.glob(".*"):
+                    os.utime(path, (1, 1))
+                assert os.waitpid(run(COMMANDS[kind], folder), 0)[1] == 0
+            left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
+            found[kind, "killed" if code == 9 else "ended before", here] += 1
+            if left or here == "mixed":
+                print(f"kill {number} of {kind}: {here}, left {left}", flush=True)
+            shutil.rmtree(folder)
+    for (kind, end, here), count in sorted(found.items()):
+        print(f"{kind:7} {end:13} {here:9} {count}")
+    print(f"{given.kills} kills, {hidden} left a temporary file or a journal that the next start removed")
+
+
+if __name__ == "__main__":
+    main()

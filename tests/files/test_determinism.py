@@ -1,0 +1,120 @@
+"""Same input, version and seed, same bytes: whatever the hash seed, locale, time zone, threads, folder or host name."""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from odtc.data.reading import read
+from odtc.trees.exporting import EXPORTERS
+from odtc.trees.tree import read_tree
+from odtc.verification.certificate import check, read_certificate
+from odtc.workflow.manifest import read_manifest
+from odtc.workflow.run_record import read_run
+from tests.command_line import CHECKOUT, contents, environment, odtc
+
+GOLDEN = CHECKOUT / "tests" / "files" / "golden" / "schemas"
+# Fields of time, and all of a solver's log: they differ from run to run and stand nowhere else.
+TIMES = {"seconds", "cpu_seconds"}
+TEXTS = re.compile(r"\.log$")
+# Colours need the optional plotting library, and its own files hold dates.
+EXPORTED = [name for name in EXPORTERS.names() if name not in ("png", "pdf", "svg", "onnx", "excel")]
+DATA = "täble ü.csv"
+COMMANDS = [
+    ("build", DATA, "--depth", 2, "-o", "b", "--dialect", "all", "--missing", "separate"),
+    ("build", DATA, "--depth", 1, "--model", "bendersoct", "-o", "z", "--gzip"),
+    ("build", DATA, "--depth", 1, "--format", "lp", "--model", "oct", "-o", "l"),
+    ("build", DATA, "--depth", 1, "--format", "fixed-mps", "--model", "dpflow", "-o", "x"),
+    ("solve", "l.lp", "--threads", 1),
+    ("decode", "l.sol"),
+    ("fit", DATA, "--model", "dpflow", "--depth", 2, "--pool", 3, "-o", "f"),
+    ("fit", DATA, "--model", "auto", "--depth", 2, "-o", "a"),
+    ("fit", DATA, "--model", "cart", "--depth", 3, "-o", "c"),
+    ("certify", DATA, "--depth", 2, "-o", "p.json"),
+    ("select", DATA, "-o", "s.csv"),
+    *(("export", "f.tree.json", "--to", name, "-o", f"f.{name}") for name in EXPORTED),
+]
+RUN = """
+import sys
+from tests.command_line import odtc
+for words in {commands!r}:
+    said = odtc(*words)
+    if words[0] == "export" and said.code == 1:  # a tree that the language cannot say is refused alike
+        open(words[-1], "w", encoding="utf-8").write(said.err)
+    else:
+        assert said.code == 0, (words, said.err)
+"""
+
+
+def table() -> str:
+    lines = ["größe,colour,weight in g,class"]
+    for i in range(60):
+        colour, label = "rot blau grün".split()[i % 3], "nein ja".split()[i * i % 7 < 3]
+        lines.append(f"{(i * 7) % 13 / 4 + 0.1},{colour},{'' if i % 11 == 5 else i % 17},{label}")
+    return "\n".join(lines) + "\n"
+
+
+def made(folder, **more) -> dict[str, str]:
+    """The digests of all files that the commands write in a folder, in a process with another environment."""
+    folder.mkdir()
+    (folder / DATA).write_text(table(), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN.format(commands=COMMANDS)],
+        cwd=folder,
+        env=environment(**more),
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: digest(name, data) for name, data in contents(folder).items() if not TEXTS.search(name)}
+
+
+def digest(name: str, data: bytes) -> str:
+    if name.endswith(".run.json"):
+        facts = without_times(json.loads(data))
+        facts["sha256"] = None if facts["sha256"] is None else "of the solution beside it"
+        facts["history"] = [entry[1:] for entry in facts["history"]]
+        data = json.dumps(facts).encode()
+    return hashlib.sha256(data).hexdigest()
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(inner) for key, inner in value.items() if key not in TIMES}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.slow
+def test_the_same_input_gives_the_same_bytes(tmp_path):
+    one = made(tmp_path / "one", PYTHONHASHSEED="0", LC_ALL="C", TZ="UTC", HOSTNAME="here", POLARS_MAX_THREADS="1")
+    more = {"OMP_NUM_THREADS": "2", "POLARS_MAX_THREADS": "3", "NUMBA_NUM_THREADS": "2", "COLUMNS": "40"}
+    place = tmp_path / "another folder, with 'quotes'"
+    more |= {"PYTHONHASHSEED": "4711", "LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo", "HOSTNAME": "there"}
+    other = made(place, **more)
+    assert one.keys() == other.keys() and len(one) > 30
+    assert [name for name in one if one[name] != other[name]] == []
+    for name, data in contents(place).items():  # nor does a file tell where it was made
+        assert name.endswith((".run.json", ".log")) or str(tmp_path).encode() not in data, name
+
+
+def test_files_of_every_schema_are_read_for_ever(tmp_path):
+    """Written by odtc 0.1.0, and never renewed: a new schema adds files beside them."""
+    manifest = read_manifest(GOLDEN / "manifest-1.odt.json")
+    assert (manifest.facts["schema"], manifest.problem.encoded.n_rows) == ("odtc.manifest/1", 5)
+    assert read_run(GOLDEN / "manifest-1.sol").termination == "optimal"
+    said = odtc("decode", GOLDEN / "manifest-1.sol", "-o", tmp_path / "t.json", "--json")
+    assert said.code == 0 and said.facts["verified"] and said.facts["objective"] == 0, said.err
+    for name, words in (("tree-1.tree.json", ()), ("pool-1.pool.json", ("--tree", 1))):
+        shown = odtc("show", GOLDEN / name, *words)
+        assert shown.code == 0 and "b ≤ 1.75" in shown.out, shown.err
+    scored = odtc("predict", GOLDEN / "tree-1.tree.json", GOLDEN / "tiny.csv", "--score")
+    assert scored.code == 0, scored.err
+    assert read_tree(GOLDEN / "tree-1.tree.json") == read_tree(tmp_path / "t.json")
+    facts = read_certificate(GOLDEN / "certificate-1.json")
+    assert check(facts, read(GOLDEN / "tiny.csv")).objective == 0
+    verified = odtc("verify", "--certificate", GOLDEN / "certificate-1.json")
+    assert verified.code == 0, verified.err
