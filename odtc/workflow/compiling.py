@@ -1,5 +1,6 @@
 """A Problem to its Model and its start, within a time limit that the solver shares."""
 
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,7 +168,7 @@ def is_tree_file(name: str | Path | None) -> bool:
 @dataclass(frozen=True)
 class Prepared:
     """What is to be solved, and until when; `model` is None if the time limit came before there was one,
-    and `known` then the best tree known, if any. `began` is a moment of time.monotonic()."""
+    or Ctrl-C (`interrupted`), and `known` then the best tree known, if any. `began` is a moment of time.monotonic()."""
 
     problem: Problem
     model: Model | None
@@ -175,6 +176,7 @@ class Prepared:
     known: HeapTree | None
     began: float
     time_limit: float | None
+    interrupted: bool = False
 
     @property
     def point(self) -> np.ndarray | None:
@@ -215,6 +217,18 @@ def prepare(
             # A heuristic that takes long gives way to the one that takes a moment.
             heap = heap if known else known_tree(problem, "cart")
             return Prepared(problem, None, None, _kept(problem, heap, start_from), began, time_limit)
+        except KeyboardInterrupt:
+            heap = _kept_at_once(problem, heap if known else known_tree(problem, "cart"), start_from)
+            if heap is None:
+                raise
+            return Prepared(problem, None, None, heap, began, time_limit, interrupted=True)
+
+
+def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
+    """The same as `_kept` without what the formulation would have to compile for; None if constraints take longer."""
+    with contextlib.suppress(TimeLimitReached), deadline.within(0.0):
+        return _kept(problem, heap, name)
+    return None
 
 
 def greedy(problem: Problem) -> list[tuple[str, HeapTree]]:

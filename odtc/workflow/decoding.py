@@ -17,7 +17,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_point, verify_tree
 from odtc.workflow.compiling import Prepared, greedy
-from odtc.workflow.messages import COMPILER, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
+from odtc.workflow.messages import COMPILER, INTERRUPTED_FIRST, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
@@ -152,7 +152,7 @@ def unfinished(
     if heap is None:
         raise no_solution(Unsolved(ready.problem, ready.model, solution))
     paid = ready.problem.module.objective(ready.problem, heap)
-    note = START_INSTEAD if found else NO_SOLVER_RAN
+    note = START_INSTEAD if found else INTERRUPTED_FIRST if ready.interrupted else NO_SOLVER_RAN
     message = f"{note}{': ' * bool(solution.message)}{solution.message}"
     known = replace(solution, objective=paid, claimed=None, message=message)
     return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled, simplify)
@@ -169,8 +169,9 @@ def no_solution(outcome: Unsolved) -> NoSolutionError:
 
 
 def out_of_time(ready: Prepared) -> Solution:
-    """How a run has ended that came to no model in time."""
-    return Solution(None, Termination.TIME_LIMIT, seconds=time.monotonic() - ready.began, solver=COMPILER)
+    """How a run has ended that came to no model in time, or before Ctrl-C."""
+    ended = Termination.INTERRUPTED if ready.interrupted else Termination.TIME_LIMIT
+    return Solution(None, ended, seconds=time.monotonic() - ready.began, solver=COMPILER)
 
 
 def proved(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> Fit:

@@ -14,6 +14,7 @@ from odtc.workflow.specification import RunSpec
 COMPILER = "odtc"  # in the place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
 START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
+INTERRUPTED_FIRST = "it was interrupted in the compile, so no solver ran: the tree is that of the start"
 NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
 
 

@@ -20,8 +20,8 @@ from odtc.data.ranked_answers import RankedAnswers
 from odtc.errors import ModelError, TimeLimitReached
 from odtc.model.solution import Solution, Termination
 from odtc.problem import identity
-from odtc.workflow import pipeline, solving
-from tests.command_line import Said, contents, environment, refused
+from odtc.workflow import compiling, pipeline, solving
+from tests.command_line import contents, environment, refused
 from tests.command_line import odtc as command
 
 
@@ -192,7 +192,10 @@ def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
     finally:
         process.kill()
         process.wait()
-    assert "interrupted" in refused(Said(process.returncode, out, err)) and set(contents(wide)) == {"wide.csv"}
+    assert process.returncode == 0 and "interrupted in the compile" in err, err
+    assert out.count("interrupted: objective") == 1
+    assert set(contents(wide)) == {"wide.csv", "m.log", "m.tree.json"}
+    assert command("show", "m.tree.json", folder=wide).code == 0
 
 
 def test_a_solver_without_a_point_in_time_hands_in_the_start(monkeypatch, wide):
@@ -308,3 +311,25 @@ def test_the_kernel_in_numpy_ends_with_the_limit():
     assert depth_two_numpy.depth_two(*words)[0] == 0
     with deadline.within(-1), pytest.raises(TimeLimitReached):
         depth_two_numpy.depth_two(*words)
+
+
+@pytest.mark.parametrize("model", ["flowoct", "bendersoct", "cg"])
+def test_ctrl_c_in_the_compile_hands_in_the_start(model, wide, monkeypatch):
+    """Also SIGTERM, which is the same here: CART's tree is there, so it is the result, and nothing else is written."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compiling, "compile_model", interrupted)
+    words = ("wide.csv", "--model", model, "--depth", 2)
+    said = command("fit", *words, "--json", folder=wide)
+    assert said.code == 0, said.err
+    facts = said.facts
+    assert (facts["termination"], facts["has_solution"], facts["verified"]) == ("interrupted", True, True)
+    assert facts["bound"] <= facts["objective"] <= facts["cart_loss"]
+    assert "it was interrupted in the compile, so no solver ran: the tree is that of the start" in said.err
+    assert not [name for name in contents(wide) if name.endswith((".mps", ".odt.json", ".sol"))]
+    for more in (("fit", "--start", "none"), ("build",)):  # there is nothing to hand in
+        alone = command(more[0], *words, *more[1:], "-o", "other", folder=wide)
+        assert alone.code == 1 and "interrupted before there was a result" in alone.err
+        assert not [name for name in contents(wide) if name.startswith("other") and not name.endswith(".log")]

@@ -49,6 +49,8 @@ def build(
             ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, rounds, say=console.say)
     else:
         ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, say=console.say)
+    if ready.interrupted:
+        raise KeyboardInterrupt
     compiled = ready.model
     if ready.begun is None and spec.model.start != "none" and not compiling.is_tree_file(spec.model.start):
         console.say(messages.no_start_text(problem, spec.model.start))
