@@ -168,7 +168,8 @@ def move_run(paths, stem: str, to: str) -> list[Path]:
         forget_solution(to)
         for path, target in zip(paths, moved):
             rename(path, target)
-        rename_run(to)
+        if Path(f"{to}.run.json") in moved:
+            rename_run(to)
     return moved
 
 
