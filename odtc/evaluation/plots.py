@@ -79,6 +79,42 @@ def pareto(points, ax, size: str = "leaves", title: str = "") -> list[int]:
     return front
 
 
+def frontier(points: list[dict], ax, title: str = "") -> None:
+    """The objective of the best tree against the number of a constraint.
+
+    Parameters
+    ----------
+    points : list of dict
+        As `odtc frontier --json` has them: `asked`, `ended`, `objective`, `bound`.
+    ax : matplotlib axes
+    title : str
+
+    Raises
+    ------
+    ChoiceError
+        If no number has a tree.
+    """
+    kept = [point for point in points if point["objective"] is not None]
+    if not kept:
+        raise ChoiceError("expected a number of the constraint that some tree satisfies, got none")
+    proved = [point for point in kept if point["ended"] == "optimal"]
+    left = [point for point in kept if point["ended"] != "optimal"]
+    if proved:
+        ax.plot(*_against(proved, "objective"), "o-", color=PALETTE[0], label="best tree, proved")
+    if left:
+        ax.plot(*_against(left, "objective"), "o", mfc="none", color="#d55e00", label="best tree so far")
+        ax.plot(*_against(left, "bound"), "_", color="#0072b2", label="bound: no tree costs less")
+    for place, point in enumerate(one for one in points if one["ended"] == "infeasible"):
+        ax.axvline(point["asked"], color="#999999", linestyle=":", label=None if place else "no tree")
+    ax.set(xlabel="number of the constraint", ylabel="objective", title=title)
+    ax.legend(frameon=False)
+    ax.grid(alpha=0.25)
+
+
+def _against(points: list[dict], key: str) -> tuple[list[float], list[float]]:
+    return [point["asked"] for point in points], [point[key] for point in points]
+
+
 def on_front(points) -> list[int]:
     """The places of (size, accuracy) that no other point dominates."""
     return [

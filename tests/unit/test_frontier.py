@@ -8,7 +8,7 @@ import odtc
 from odtc.errors import ChoiceError
 from odtc.workflow import pipeline
 from odtc.workflow.constrained.frontier import frontier, frontier_facts, varied
-from tests.command_line import MONKS
+from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
 
 MONKS_1 = MONKS / "monks-1.csv"
@@ -48,3 +48,24 @@ def test_the_command_prints_a_table_and_json():
     assert command(*words).out.splitlines()[0].split() == ["asked", "reached", "objective", "price", "ended"]
     facts = json.loads(command(*words, "--json").out)
     assert [point["asked"] for point in facts["points"]] == [0.4, 0.6, 0.8]
+
+
+@pytest.mark.parametrize("ending", ["svg", "html"])
+def test_the_curve_is_drawn_or_put_on_a_page(tmp_path, ending):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / f"curve.{ending}"
+    words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:1:0.2", "--encoding", "onehot", "--depth", 1, "-o", file)
+    facts = command(*words, "--constraint", "precision[1] >= 0.9", "--json").facts
+    assert facts["files"] == [str(file)]
+    text = file.read_text()
+    assert {point["ended"] for point in facts["points"]} == {"optimal", "infeasible"}
+    if ending == "html":
+        assert "precision[1] &gt;= 0.9" in text and "data:image/svg+xml;base64," in text and "<script" not in text
+        assert all(f"<td>{point['asked']:.6g}</td>" in text for point in facts["points"])
+    else:
+        assert text.lstrip().startswith("<?xml") and "<svg" in text
+
+
+def test_a_picture_of_another_format_is_refused_before_the_search(tmp_path):
+    words = ("frontier", MONKS_1, "--vary", "recall[1] >= 0.4:0.8:0.2", "-o", tmp_path / "curve.gif")
+    assert ".gif" in refused(command(*words))

@@ -1,6 +1,7 @@
 """`odtc frontier`: what a constraint costs, as the best tree for each of its numbers."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +23,10 @@ def frontier(
         str,
         typer.Option("--vary", metavar="CONSTRAINT", help="A constraint with FIRST:LAST:STEP in place of its number."),
     ],
+    o: Annotated[
+        Path | None,
+        typer.Option("-o", metavar="FILE", help="A picture of the curve (.png, .svg, .pdf), or a page (.html)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find the best tree for each number of a constraint, each with its proof."""
@@ -30,14 +35,48 @@ def frontier(
     from odtc.workflow.posing import pose_run
 
     texts = varied(vary)
+    if o is not None:
+        _expect_writable(o)
     spec = replace(spec.with_model(model="dpflow"), fitting=True)
     problem = pose_run(spec, data)
     facts = frontier_facts(problem, points_of(problem, texts, spec.solving.time_limit))
+    files = [] if o is None else [_written(o, problem.encoded.name, vary, spec.model, facts)]
     if as_json:
-        console.print_json({"data": problem.encoded.name, "depth": spec.model.depth, "points": facts})
+        head = {"data": problem.encoded.name, "depth": spec.model.depth}
+        console.print_json(head | {"points": facts} | ({"files": files} if files else {}))
         return
     print(f"{'asked':>10}  {'reached':>10}  {'objective':>12}  {'price':>8}  ended")
     for one in facts:
         figures = [one[key] for key in ("asked", "reached", "objective", "price")]
         shown = [f"{value:.6g}" if value is not None else "-" for value in figures]
         print("{:>10}  {:>10}  {:>12}  {:>8}  {}".format(*shown, one["ended"]))
+    for file in files:
+        print(file)
+
+
+def _expect_writable(path: Path) -> None:
+    """Says before the search what would keep a picture or a page from there."""
+    from odtc.base.atomic_write import require_writable
+    from odtc.evaluation.plots import expect_format
+
+    ending = path.suffix.lstrip(".").lower()
+    expect_format("svg" if ending == "html" else ending)
+    require_writable(path)
+
+
+def _written(path: Path, name: str, vary: str, model: ModelSpec, points: list[dict]) -> str:
+    """Writes the picture or the page; returns its path."""
+    from base64 import b64encode
+
+    from odtc.base.atomic_write import write_bytes, write_text
+    from odtc.base.templates import render
+    from odtc.evaluation import plots
+
+    ending = path.suffix.lstrip(".").lower()
+    picture = plots.save(lambda ax: plots.frontier(points, ax, vary), "svg" if ending == "html" else ending)
+    if ending != "html":
+        write_bytes(path, picture)
+        return str(path)
+    facts = {"name": name, "vary": vary, "depth": model.depth, "others": list(model.constraints), "points": points}
+    write_text(path, render("report/frontier.html.jinja", picture=b64encode(picture).decode(), **facts))
+    return str(path)
