@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from odtc.errors import ModelError
 from odtc.model.blocks import Axis, Block
 from odtc.model.milp import Model
 from odtc.problem.parameters import params_to_json
@@ -84,6 +85,29 @@ def columns(problem: Problem, model: Model, role: Role, at: str | None = None) -
         if at is None or np.isin(getattr(problem.topology, at), nodes(block)).all():
             return block
     return None
+
+
+def needed_columns(problem: Problem, model: Model, role: Role, at: str | None = None) -> Block:
+    """`columns` of a role that a family or kind names in its NEEDS, so that the model has them.
+
+    Parameters
+    ----------
+    problem, model, role, at
+        As of `columns`.
+
+    Returns
+    -------
+    Block
+
+    Raises
+    ------
+    ModelError
+        If the model has none all the same.
+    """
+    block = columns(problem, model, role, at)
+    if block is None:
+        raise ModelError(f"expected columns of the role {role} in {model.name}; name the role in NEEDS")
+    return block
 
 
 def nodes(block: Block) -> np.ndarray:

@@ -67,6 +67,9 @@ CUTS = Registry(
 )
 
 
+Entry = tuple[tuple[Any, ...], Cells, np.ndarray | float]  # (labels of the rows, columns, coefficients)
+
+
 @dataclass(frozen=True)
 class CutRows:
     """A block of rows to append: lower <= Σ coef · columns <= upper. An entry is (labels, columns, coef):
@@ -75,7 +78,7 @@ class CutRows:
 
     name: str
     axes: tuple[Axis, ...]
-    entries: tuple[tuple[tuple[Any, ...], Cells, np.ndarray | float], ...]
+    entries: tuple[Entry, ...]
     upper: np.ndarray | float = np.inf
     lower: np.ndarray | float = -np.inf
 

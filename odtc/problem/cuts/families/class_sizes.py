@@ -13,7 +13,7 @@ from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
+from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis, nodes
 
 NAME = "class_sizes"
 SUMMARY = "each leaf predicts one class, so the rows of further classes are wrong (SVM1-ODT, Proposition 1)"
@@ -24,7 +24,7 @@ HINT = "svm1_odt has them"
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, most = problem.encoded, 2**problem.topology.depth
-    c, z = columns(problem, model, Role.WRONG), columns(problem, model, Role.ROUTE, "leaves")
+    c, z = needed_columns(problem, model, Role.WRONG), needed_columns(problem, model, Role.ROUTE, "leaves")
     sizes = np.bincount(encoded.y, encoded.weight)
     sizes = np.sort(sizes[sizes > 0])
     heavy, K = np.flatnonzero(encoded.weight), len(sizes)

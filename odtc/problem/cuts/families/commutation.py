@@ -14,7 +14,7 @@ from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "commutation"
@@ -27,7 +27,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     inner, F, g = problem.topology.inner, problem.encoded.n_tests, tests_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
-    b = columns(problem, model, Role.BRANCH, "branch_nodes")
+    b = needed_columns(problem, model, Role.BRANCH, "branch_nodes")
     n, axes = inner[:, None], (node_axis(inner), Axis("test", len(g), int(g[0])))
     low, high = np.nonzero(g[:, None] < np.arange(F))
     entries = (

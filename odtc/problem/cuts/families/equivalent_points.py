@@ -13,7 +13,7 @@ from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
+from odtc.problem.roles import Need, Role, columns, fresh_name, needed_columns, node_axis, nodes
 
 NAME = "equivalent_points"
 SUMMARY = "among rows with equal tests and different labels at most one class is right"
@@ -33,9 +33,9 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     name, axis = fresh_name(model, "same"), Axis("group", len(first))
     z = columns(problem, model, Role.FLOW)
     if z is None:
-        g = columns(problem, model, Role.CORRECT)
+        g = needed_columns(problem, model, Role.CORRECT)
         return (CutRows(name, (axis,), (((group,), g[member], 1.0),), upper=1.0),)
-    b, t = columns(problem, model, Role.BRANCH, "branch_nodes"), nodes(z)
+    b, t = needed_columns(problem, model, Role.BRANCH, "branch_nodes"), nodes(z)
     entries = [((group[:, None], t), z[member[:, None], t], 1.0)]
     for side in (0, 1):
         below = t[(t > 1) & (t % 2 == side)]

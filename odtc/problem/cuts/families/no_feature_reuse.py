@@ -12,7 +12,7 @@ from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis
 
 NAME = "no_feature_reuse"
 SUMMARY = "no path uses a test twice"
@@ -24,7 +24,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     tree, f = problem.topology, tests_of_an_optimum(problem, model)
     if tree.depth == 1 or not len(f):
         return ()
-    b, bottom = columns(problem, model, Role.BRANCH, "branch_nodes"), tree.bottom[:, None]
+    b, bottom = needed_columns(problem, model, Role.BRANCH, "branch_nodes"), tree.bottom[:, None]
     axes = node_axis(bottom), Axis("test", len(f), int(f[0]))
     entries = (((bottom[:, :, None], f[:, None]), b[bottom[:, :, None] >> np.arange(tree.depth), f[:, None]], 1.0),)
     return (CutRows(fresh_name(model, "once"), axes, entries, upper=1.0),)

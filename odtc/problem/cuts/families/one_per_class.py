@@ -15,7 +15,7 @@ from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, nodes
+from odtc.problem.roles import Need, Role, fresh_name, needed_columns, nodes
 
 NAME = "one_per_class"
 SUMMARY = (
@@ -31,7 +31,7 @@ BROKEN = 1e-6
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded = problem.encoded
-    c, z = columns(problem, model, Role.WRONG), columns(problem, model, Role.ROUTE, "leaves")
+    c, z = needed_columns(problem, model, Role.WRONG), needed_columns(problem, model, Role.ROUTE, "leaves")
     leaf = nodes(z)
     if point is None:
         chosen = [(members, np.array([l])) for members in _dealt(encoded.y) for l in leaf]
@@ -59,11 +59,12 @@ def _dealt(y: np.ndarray) -> list[np.ndarray]:
 
 def _broken(y: np.ndarray, c: np.ndarray, z: np.ndarray, leaf: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     size = len(leaf) if len(leaf) <= MOST else 2
-    classes, found = np.unique(y), []
+    classes = np.unique(y)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
     for some in (list(one) for k in range(1, size + 1) for one in combinations(range(len(leaf)), k)):
         worth = z[:, some].sum(axis=1) - c
         best = [members[worth[members].argmax()] for members in (np.flatnonzero(y == k) for k in classes)]
-        best = np.array([i for i in best if worth[i] > 0], int)
-        if worth[best].sum() > len(some) + BROKEN and len(best) > len(some):
-            found.append((best, leaf[some]))
+        wrong = np.array([i for i in best if worth[i] > 0], int)
+        if worth[wrong].sum() > len(some) + BROKEN and len(wrong) > len(some):
+            found.append((wrong, leaf[some]))
     return found

@@ -17,7 +17,7 @@ from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis
 
 NAME = "paper4"
 SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"
@@ -35,7 +35,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
 
 def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
-    b, z = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.FLOW, "leaves")
+    b, z = needed_columns(problem, model, Role.BRANCH, "bottom"), needed_columns(problem, model, Role.FLOW, "leaves")
     F, K = encoded.n_tests, len(encoded.classes)
     if K < 2:
         return ()
@@ -68,7 +68,7 @@ def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
 
 def _separated(problem: Problem, model: Model, point: dict[str, np.ndarray]) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
-    b, z = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.FLOW, "leaves")
+    b, z = needed_columns(problem, model, Role.BRANCH, "bottom"), needed_columns(problem, model, Role.FLOW, "leaves")
     node, flow = z.axes[1].first, point[z.name]
     found = []  # (t, f, side, rows of H)
     for t in bottom:

@@ -10,9 +10,9 @@ import numpy as np
 
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
-from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, Entry, tests_of_an_optimum
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis
+from odtc.problem.roles import Need, Role, columns, fresh_name, needed_columns, node_axis
 
 NAME = "sibling_labels"
 SUMMARY = "two leaves of one branch node predict different classes"
@@ -31,17 +31,17 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     )
     if not len(f):
         return ()
-    b, p = columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.STUMP, "bottom")
+    b, p = needed_columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.STUMP, "bottom")
     node, klass = node_axis(t), Axis("class", len(k))
     if p is not None:
         axes = node, Axis("test", len(f), int(f.flat[0])), klass
-        entries = (
+        entries: tuple[Entry, ...] = (
             ((t, f, k), b[t, f], -np.ones(len(k))),
             ((t, f, k), p[t, f, 0, k], 1.0),
             ((t, f, k), p[t, f, 1, k], 1.0),
         )
         return (CutRows(fresh_name(model, "differ"), axes, entries, upper=0.0),)
-    w, t = columns(problem, model, Role.LABEL, "leaves"), t[:, :, 0]
+    w, t = needed_columns(problem, model, Role.LABEL, "leaves"), t[:, :, 0]
     entries = (
         ((t, k), w[2 * t, k], 1.0),
         ((t, k), w[2 * t + 1, k], 1.0),

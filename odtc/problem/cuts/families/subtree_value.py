@@ -20,9 +20,9 @@ from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
 from odtc.data.encoding import gains_of
 from odtc.model.blocks import Axis, Block
 from odtc.model.milp import Model
-from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.cuts.cut import EVERY_TREE, CutRows, Entry
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, node_axis, nodes
+from odtc.problem.roles import Need, Role, columns, fresh_name, needed_columns, node_axis, nodes
 
 NAME = "subtree_value"
 SUMMARY = "flows below a branching are at most the exact value of the best subtree (the compiler solves the subtrees)"
@@ -32,7 +32,7 @@ VALID = EVERY_TREE
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, depth, F = problem.encoded, problem.topology.depth, problem.encoded.n_tests
-    b, z = columns(problem, model, Role.BRANCH, "branch_nodes"), columns(problem, model, Role.FLOW)
+    b, z = needed_columns(problem, model, Role.BRANCH, "branch_nodes"), columns(problem, model, Role.FLOW)
     worth = _worth(model, encoded.n_rows)
     if worth is None:
         return ()
@@ -49,7 +49,7 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     below = nodes(z)[nodes(z) > 1]
     level = np.floor(np.log2(below)).astype(int)
     table = {(side, h): values(side, h) for h in sorted({depth - at for at in level.tolist()}) for side in (0, 1)}
-    entries = [((below,), z[row[worth > 0][:, None], below], worth[worth > 0][:, None])]
+    entries: list[Entry] = [((below,), z[row[worth > 0][:, None], below], worth[worth > 0][:, None])]
     for m, at in zip(below.tolist(), level.tolist()):
         value = table[m % 2, depth - at]
         entries.append(((np.array([m]),), b[m // 2, f[value > 0]], -value[value > 0]))
@@ -67,7 +67,7 @@ def _whole(
 ) -> tuple[CutRows, ...]:
     """The row for the whole tree, if rows have one column each."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
-    g, w = columns(problem, model, Role.CORRECT), columns(problem, model, Role.LABEL, "branch_nodes")
+    g, w = needed_columns(problem, model, Role.CORRECT), columns(problem, model, Role.LABEL, "branch_nodes")
     f, i = np.arange(problem.encoded.n_tests), np.flatnonzero(worth > 0)
     one = (np.ones(1, int),)
     entries = [(one, g[i], worth[i]), (one, b[1, f], -(values(0, depth - 1) + values(1, depth - 1)))]
