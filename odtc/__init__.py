@@ -29,6 +29,7 @@ _HOMES = {
     "export": "odtc.trees.exporting",
     "plot_tree": "odtc.trees.drawing",
     "export_text": "odtc.trees.drawing",
+    "render_report": "odtc.evaluation.in_python",
     "OptimalTreeClassifier": "odtc.estimators.classifier",
     "Dataset": "odtc.data.dataset",
     "Model": "odtc.model.milp",

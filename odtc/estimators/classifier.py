@@ -5,9 +5,9 @@ from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import Bunch, assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -22,6 +22,9 @@ from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import SolverError
 from odtc.estimators import parameters
+from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
+from odtc.estimators.inspection import InspectionMixin
+from odtc.estimators.monotone import constraint_text, directions, keeps_order
 from odtc.model.solution import Solution, Termination
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
@@ -31,7 +34,7 @@ from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_c
 
 
 @parameters.document
-class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
+class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     """The classification tree of a depth with the fewest (weighted) training errors, proved by a solver.
 
     {parameters}
@@ -72,6 +75,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         gap=0.0,
         random_state=None,
         simplify=True,
+        max_leaf_nodes=None,
+        ccp_alpha=0.0,
+        monotonic_cst=None,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -91,6 +97,9 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         self.gap = gap
         self.random_state = random_state
         self.simplify = simplify
+        self.max_leaf_nodes = max_leaf_nodes
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -135,18 +144,15 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.n_classes_ = len(self.classes_)
-        weight = (
-            np.ones(len(X))
-            if sample_weight is None
-            else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
-        )
-        dataset = self._dataset(X, codes, weight)
+        if directions(self.monotonic_cst, self._names()) and self.n_classes_ > 2:
+            raise ValueError(f"expected two classes for monotonic_cst, got {self.n_classes_}")
+        dataset = self._dataset(X, codes, self._weights(X, sample_weight))
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
             problem, (tree, solution) = None, _leaf_alone(dataset, cost)
         else:
             problem, tree, solution = self._run(
-                RunSpec(model=self._model_spec(cost), solving=solving, simplify=self.simplify), dataset
+                RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify), dataset
             )
         of_class = self._class_weights(dataset)
         if share > 0 and problem is not None:
@@ -161,6 +167,14 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
                 )
         self.model_ = problem.formulation if problem is not None else None
         self.tree_ = tree
+        for name, sign in directions(self.monotonic_cst, self._names()):
+            if keeps_order(tree, self._names().index(name), 1 if sign > 0 else 0) is False:
+                warnings.warn(
+                    f"monotonic_cst holds for {name!r} among the training rows, but not for all inputs: add the rows "
+                    "for which it must hold, with a small weight",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self.status_, self.objective_, self.bound_, self.gap_ = (
             str(solution.termination),
             solution.objective,
@@ -173,6 +187,48 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(over="ignore"):
             self._ranges = np.nan_to_num(np.fmax.reduce(dataset.X) - np.fmin.reduce(dataset.X))
         return self
+
+    def cost_complexity_pruning_path(self, X, y, sample_weight=None):
+        """The best trees for all values of `ccp_alpha`, with the exact values at which they change.
+
+        Each tree is the best one for its values of `ccp_alpha`, while scikit-learn prunes one tree. A tree is fitted
+        for each corner that is found and for each pair of neighbours.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of `fit`.
+
+        Returns
+        -------
+        Bunch
+            By rising `ccp_alpha`: `ccp_alphas`, float64 (trees,), the value from which on each tree is the best, 0 for
+            the first; `impurities`, float64 (trees,), the share of the training weight that it gets wrong, or what its
+            errors cost by weight; `n_leaves`, int64 (trees,).
+
+        Raises
+        ------
+        ValueError, NoSolutionError, SolverError
+            As `fit`.
+        """
+
+        def solve(alpha: float) -> Corner:
+            fitted = clone(self).set_params(ccp_alpha=alpha).fit(X, y, sample_weight)
+            dataset = fitted._training_rows(fitted._coded(X), y, sample_weight)
+            weight = np.bincount(dataset.y, dataset.weight, fitted.n_classes_) @ fitted._class_weights(dataset)
+            cost = fitted._cost(dataset)
+            lost = sum(float(np.dot(leaf.counts, cost[:, leaf.label])) for leaf in fitted.tree_.leaves())
+            return Corner(fitted.tree_.n_leaves, lost / float(weight))
+
+        prices = (
+            self.cost.values() if hasattr(self.cost, "values") else np.ravel(0.0 if self.cost is None else self.cost)
+        )
+        found = envelope(solve, 2.0 + max(prices, default=0.0))  # no branch node saves more than all rows can cost
+        return Bunch(
+            ccp_alphas=np.array([alpha for alpha, _ in found]),
+            impurities=np.array([corner.wrong for _, corner in found]),
+            n_leaves=np.array([corner.leaves for _, corner in found]),
+        )
 
     def predict(self, X):
         """The class of each row.
@@ -308,6 +364,19 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
 
     # What `fit` is made of.
 
+    def _weights(self, X, sample_weight) -> np.ndarray:
+        if sample_weight is None:
+            return np.ones(len(X))
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+
+    def _training_rows(self, X, y, sample_weight) -> Dataset:
+        """Rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
+        y = column_or_1d(y)
+        codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
+        if len(y) != len(X) or (self.classes_[codes] != y).any():
+            raise ValueError("expected the rows and labels that the estimator was fitted on, got other ones")
+        return self._dataset(X, codes, self._weights(X, sample_weight))
+
     def _seed(self) -> int:
         return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
 
@@ -410,14 +479,24 @@ class OptimalTreeClassifier(ClassifierMixin, BaseEstimator):
         same = (dataset.X == dataset.X[0]) | (np.isnan(dataset.X) & np.isnan(dataset.X[0]))
         return self.max_depth == 0 or len(np.unique(dataset.y)) < 2 or same.all()
 
-    def _model_spec(self, cost: np.ndarray) -> ModelSpec:
+    def _model_spec(self, cost: np.ndarray, dataset: Dataset) -> ModelSpec:
         given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
         if self.min_samples_leaf > 1:
             given += (short_constraint("min_leaf_rows", self.min_samples_leaf),)
+        if self.max_leaf_nodes is not None:
+            given += (short_constraint("max_branch_nodes", self.max_leaf_nodes - 1),)
+        for name, sign in directions(self.monotonic_cst, self._names()):
+            given += (constraint_text(name, dataset.classes[1 if sign > 0 else 0]),)
+        params = self.params
+        if self.ccp_alpha > 0:
+            if "lambda_" in (params or {}):
+                raise ValueError("expected ccp_alpha or the parameter lambda_, which both price branch nodes, got both")
+            weight = float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ self._class_weights(dataset))
+            params = {**(params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
         return ModelSpec(
             model=self.model,
             depth=int(self.max_depth),
-            params=self.params,
+            params=params,
             encoding=self.encoding,
             cuts=self.cuts,
             start=self.start,

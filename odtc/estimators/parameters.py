@@ -35,6 +35,12 @@ PARAMETERS = (
     ("max_depth", _whole(0), "an integer of at least 0"),
     ("min_samples_leaf", _whole(1), "an integer of at least 1"),
     ("min_weight_fraction_leaf", lambda value: _number(value) and 0 <= value <= 0.5, "a number from 0 to 0.5"),
+    (
+        "max_leaf_nodes",
+        lambda value: value is None or _whole(2)(value),
+        "an integer of at least 2, or None",
+    ),
+    ("ccp_alpha", lambda value: _number(value) and value >= 0, "a number of at least 0"),
     ("model", lambda value: isinstance(value, str), 'the name of a formulation (`odtc list models`), or "auto"'),
     (
         "solver",
@@ -87,6 +93,9 @@ TYPES = {
     "constraints": "str or sequence of str",
     "categorical_features": '"from_dtype" or sequence of names or places',
     "random_state": "int, RandomState instance or None",
+    "max_leaf_nodes": "int or None",
+    "ccp_alpha": "float",
+    "monotonic_cst": "sequence of int, mapping {column name: int} or None",
 }
 # What is to be said beside the help of a field, or without one.
 TEXTS = {
@@ -99,6 +108,14 @@ TEXTS = {
     "time_limit": "If they end without a proof the best tree so far is kept, with a ConvergenceWarning; `is_optimal_` "
     "is then False.",
     "encoding": 'auto takes each column by its type; "auto:bins=16" takes fewer thresholds.',
+    "max_leaf_nodes": 'Most leaves; N is the constraint "branch_nodes <= N - 1".',
+    "ccp_alpha": "Price of a leaf on scikit-learn's scale: the tree minimises (weight of wrong rows) / (weight of all "
+    "rows) + ccp_alpha * leaves, with class weights in both weights. It is given to the formulation as lambda_, of "
+    "which lambda_ / (1 - lambda_) = ccp_alpha * (weight of all rows), so the optimum is the same; `objective_` and "
+    "`bound_` are on the scale of the formulation. Models without lambda_ refuse it.",
+    "monotonic_cst": "For two classes: 1 if the second of `classes_` is to become more likely as the column grows, -1 "
+    "if less, 0 for no constraint. It is the constraint monotone[COLUMN,positive=CLASS], which holds among training "
+    "rows that differ in this column alone; a UserWarning says if the tree breaks the order for other inputs.",
     "simplify": "Whether branch nodes that no row needs are left out.",
     "random_state": "None is 0, so that the same data has the same tree.",
 }

@@ -1,0 +1,66 @@
+"""Cost-complexity on scikit-learn's scale, over all trees instead of the prunings of one.
+
+    min over trees T of  R(T) + α · leaves(T),    R(T) = weight of wrong rows / weight of all rows
+
+The least value is the lower envelope of one line R + α k for each pair of least loss R and leaves k, so it is concave
+and piecewise linear in α; its breakpoints are the slopes of the lower convex hull of the pairs (k, R).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+SAME = 1e-9  # of a share of the weight: sums of weights are rounded
+
+
+@dataclass(frozen=True)
+class Corner:
+    """A tree on the envelope: its leaves, and the share of the weight that it gets wrong."""
+
+    leaves: int
+    wrong: float
+
+    def value(self, alpha: float) -> float:
+        return self.wrong + alpha * self.leaves
+
+
+def price_of_branch_node(alpha: float, weight: float) -> float:
+    """λ of (1-λ) · loss + λ · branch nodes that has the same optimum as loss / weight + α · leaves.
+
+    Both are a factor times loss + weight · α · branch nodes, and a constant: λ / (1-λ) = weight · α. Weights and loss
+    count class weights.
+    """
+    return weight * alpha / (1 + weight * alpha)
+
+
+def envelope(solve: Callable[[float], Corner], most: float) -> list[tuple[float, Corner]]:
+    """The corners of the envelope by rising α, each with the α from which on it is the best.
+
+    Parameters
+    ----------
+    solve : callable
+        A best tree at an α.
+    most : float
+        An α from which on no branch node is worth its price.
+
+    Returns
+    -------
+    list of (float, Corner)
+        The first from α = 0 on. Between two neighbours α is the slope from one to the other, which is exact.
+    """
+    first, last = solve(0.0), solve(most)
+
+    def between(more: Corner, less: Corner) -> list[tuple[float, Corner]]:
+        """The corners behind `more`, up to and with `less`."""
+        if more.leaves <= less.leaves:
+            return []
+        alpha = max(0.0, less.wrong - more.wrong) / (more.leaves - less.leaves)
+        found = solve(alpha) if alpha > 0 else more
+        if less.leaves < found.leaves < more.leaves and found.value(alpha) < less.value(alpha) - SAME:
+            return between(more, found) + between(found, less)
+        return [(alpha, less)]
+
+    corners = [(0.0, first), *between(first, last)]
+    # A tree that is as good with fewer leaves stands in for one that is best at α = 0 alone.
+    return [(0.0, corner) if alpha <= SAME else (alpha, corner) for alpha, corner in corners][
+        max(at for at, (alpha, _) in enumerate(corners) if alpha <= SAME) :
+    ]

@@ -1,0 +1,140 @@
+"""What a fitted estimator says of its tree: a page, the path of a row, checks computed anew, others beside it."""
+
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+
+from odtc.base.atomic_write import write_text
+from odtc.model.feasibility import Check, is_close
+from odtc.trees.explanation import Path as RowPath
+from odtc.trees.explanation import explain as explain_row
+from odtc.trees.heap_tree import HeapTree
+from odtc.verification.verify import verify_tree
+from odtc.workflow.posing import pose_run
+from odtc.workflow.specification import RunSpec
+
+
+class InspectionMixin:
+    """Methods of an estimator with `tree_` that explain it, check it and compare it."""
+
+    def explain(self, X) -> list[RowPath]:
+        """Why each row is predicted what it is.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        list of odtc.trees.explanation.Path
+            `prediction`, and `steps` with the answer of the row to each question on its way.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `predict`.
+        """
+        return [explain_row(self.tree_, row, number) for number, row in enumerate(self._coded(X), 1)]
+
+    def report(self, path=None, name: str = "tree") -> str:
+        """The tree as one page of HTML, without network.
+
+        Parameters
+        ----------
+        path : path or None
+            Where the page is written, too.
+        name : str
+            The title.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        NotFittedError, OutputError
+        """
+        from odtc import render_report
+
+        check_is_fitted(self)
+        page = render_report(self.tree_, name)
+        if path is not None:
+            write_text(Path(path), page)
+        return page
+
+    def verify(self, X, y, sample_weight=None) -> list[Check]:
+        """Computes anew, from the training rows, what `fit` has said.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training rows of `fit`.
+
+        Returns
+        -------
+        list of odtc.model.feasibility.Check
+            `name`, `passed` and `text`: the counts in the leaves, each row by itself, the constraints, the objective,
+            and that the bound is not above it.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            If the rows do not fit the tree.
+        """
+        check_is_fitted(self)
+        dataset = self._training_rows(self._coded(X), y, sample_weight)
+        if self.model_ is None:  # a leaf alone
+            counts = np.bincount(dataset.y, dataset.weight, self.n_classes_)
+            same = np.allclose(counts, self.tree_.root.counts, rtol=1e-9, atol=1e-9)
+            return [Check("leaf counts", bool(same), f"the leaf holds weight {sum(self.tree_.root.counts):.10g}")]
+        spec = self._model_spec(self._cost(dataset), dataset)
+        problem = pose_run(RunSpec(model=spec).with_model(model=self.model_), dataset)
+        heap = HeapTree.from_tree(self.tree_, problem.encoded, problem.topology, True)
+        paid, claimed = problem.module.objective(problem, heap), self.objective_
+        checks = verify_tree(problem, heap, self.tree_, dataset)
+        checks.append(
+            Check("objective", is_close(paid, claimed), f"the tree costs {paid:.10g}, {claimed:.10g} was said")
+        )
+        if self.bound_ is not None:
+            fits = self.bound_ <= paid or is_close(self.bound_, paid)
+            checks.append(
+                Check("bound", bool(fits), f"no tree below {self.bound_:.10g} is claimed, this costs {paid:.10g}")
+            )
+        return checks
+
+    def compare(self, others, X, y=None) -> Bunch:
+        """This tree beside other classifiers, on the same rows.
+
+        Parameters
+        ----------
+        others : mapping {name: fitted classifier} or sequence of fitted classifiers
+            Of any kind with `predict`.
+        X : array or data frame (rows, columns)
+        y : array (rows,) or None
+            Labels, for accuracies.
+
+        Returns
+        -------
+        Bunch
+            `names`; `accuracy`, float64 (classifiers,), None without labels; `leaves`, None for one without
+            `get_n_leaves`; `agreement`, float64 (classifiers, classifiers), the share of rows that two predict alike.
+            This tree stands first.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `predict`.
+        """
+        named = dict(others) if hasattr(others, "items") else {type(one).__name__: one for one in others}
+        if not hasattr(others, "items") and len(named) < len(list(others)):
+            named = {f"{type(one).__name__} {number}": one for number, one in enumerate(others, 1)}
+        every = {"this": self} | named
+        said = np.stack([np.asarray(one.predict(X)) for one in every.values()], axis=1)
+        return Bunch(
+            names=list(every),
+            accuracy=None if y is None else (said == np.asarray(y)[:, None]).mean(axis=0),
+            leaves=[one.get_n_leaves() if hasattr(one, "get_n_leaves") else None for one in every.values()],
+            agreement=(said[:, :, None] == said[:, None, :]).mean(axis=0),
+        )

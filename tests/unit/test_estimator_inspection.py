@@ -1,0 +1,179 @@
+"""What the estimator says of its tree, and its parameters on scikit-learn's scale."""
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+import odtc
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
+from odtc.data.splits import Missing, Subset, Threshold
+from odtc.estimators.cost_complexity import Corner, envelope
+from odtc.estimators.monotone import keeps_order
+from odtc.trees.tree import Branch, Leaf, Tree
+
+
+def rows(n=40, seed=0):
+    draw = np.random.default_rng(seed)
+    X = draw.integers(0, 5, (n, 3)).astype(float)
+    return X, ((X[:, 0] > 2) ^ (X[:, 1] > 3) ^ (draw.random(n) < 0.15)).astype(int)
+
+
+def fewest_wrong(X, y, weight, K=2):
+    """{leaves: least weight wrong} of all trees of depth 2, by trying every test at every node."""
+    tests = [X[:, j] <= cut for j in range(X.shape[1]) for cut in np.unique(X[:, j])[:-1]]
+
+    def leaf(part):
+        return weight[part].sum() - max(weight[part & (y == k)].sum() for k in range(K))
+
+    def under(part):
+        split = min((leaf(part & test) + leaf(part & ~test) for test in tests), default=np.inf)
+        return {1: leaf(part), 2: min(split, leaf(part))}
+
+    every = np.ones(len(y), bool)
+    best = {1: leaf(every)}
+    for test in tests:
+        left, right = under(test), under(~test)
+        for a, b in product((1, 2), (1, 2)):
+            best[a + b] = min(best.get(a + b, np.inf), left[a] + right[b])
+    return best
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_path_is_the_hull_of_the_fewest_errors_by_leaves(weighted):
+    X, y = rows()
+    weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    best, whole = fewest_wrong(X, y, weight), weight.sum()
+    path = odtc.OptimalTreeClassifier(2).cost_complexity_pruning_path(X, y, weight if weighted else None)
+    grid = [*np.linspace(0, 0.5, 101), *path.ccp_alphas]
+    for alpha in grid:  # at each alpha the tree of the path costs what the best of all trees does
+        at = np.searchsorted(path.ccp_alphas, alpha, "right") - 1
+        ours = path.impurities[at] + alpha * path.n_leaves[at]
+        assert ours == pytest.approx(min(wrong / whole + alpha * k for k, wrong in best.items()), abs=1e-12)
+    assert path.ccp_alphas[0] == 0 and (np.diff(path.ccp_alphas) > 0).all() and (np.diff(path.n_leaves) < 0).all()
+
+
+def test_a_price_of_leaves_is_that_of_scikit_learn():
+    X, y = rows(60, 2)
+    best = fewest_wrong(X, y, np.ones(60))
+    for alpha in (0.0, 0.02, 0.06, 0.3):
+        tree = odtc.OptimalTreeClassifier(2, ccp_alpha=alpha).fit(X, y)
+        paid = (tree.predict(X) != y).mean() + alpha * tree.get_n_leaves()
+        assert paid == pytest.approx(min(wrong / 60 + alpha * k for k, wrong in best.items()))
+        assert tree.is_optimal_
+    pruned = DecisionTreeClassifier(max_depth=2, ccp_alpha=0.02).fit(X, y)
+    assert (tree.get_n_leaves(), pruned.get_depth() <= 2) == (1, True)
+
+
+def test_the_most_leaves_are_kept():
+    X, y = rows(50, 3)
+    best = fewest_wrong(X, y, np.ones(50))
+    for most in (2, 3, 4):
+        tree = odtc.OptimalTreeClassifier(2, max_leaf_nodes=most).fit(X, y)
+        assert tree.get_n_leaves() <= most
+        assert (tree.predict(X) != y).sum() == min(wrong for k, wrong in best.items() if k <= most)
+    for wrong in ({"max_leaf_nodes": 1}, {"ccp_alpha": -1}, {"ccp_alpha": 0.1, "params": {"lambda_": 0.1}}):
+        with pytest.raises(ValueError):
+            odtc.OptimalTreeClassifier(2, **wrong).fit(X, y)
+
+
+def test_the_envelope_of_lines_by_hand():
+    lines = {8: 0.1, 5: 0.1, 3: 0.3, 2: 0.35, 1: 0.9}  # 3 lies on no edge: from 5 to 2 by 0.25 / 3 a leaf
+
+    def solve(alpha):
+        k = min(lines, key=lambda k: (lines[k] + alpha * k, -k))
+        return Corner(k, lines[k])
+
+    found = envelope(solve, 2.0)
+    assert [(corner.leaves, round(alpha, 12)) for alpha, corner in found] == [
+        (5, 0.0), (2, round(0.25 / 3, 12)), (1, 0.55),
+    ]  # fmt: skip
+
+
+def test_a_class_rises_with_its_column():
+    X = np.array([[a, b] for a in range(4) for b in range(2)] * 2, float)
+    y = np.array([0, 0, 1, 1, 0, 1, 1, 1] * 2)  # falls from a = 1 to a = 2 if b = 0
+    free = odtc.OptimalTreeClassifier(2).fit(X, y)
+    for cst, sign in (([1, 0], 1), ([-1, 0], -1)):
+        tree = odtc.OptimalTreeClassifier(2, monotonic_cst=cst).fit(X, y)
+        table = tree.predict(X[:8]).reshape(4, 2)
+        assert (np.diff(table, axis=0) * sign >= 0).all() and tree.score(X, y) <= free.score(X, y)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    by_name = odtc.OptimalTreeClassifier(2, monotonic_cst={"a": -1}).fit(frame, y)
+    assert (by_name.predict(frame) == tree.predict(X)).all()
+    for wrong in ([1], [2, 0], {"c": 1}):
+        with pytest.raises(ValueError, match="monotonic_cst"):
+            odtc.OptimalTreeClassifier(2, monotonic_cst=wrong).fit(frame, y)
+    with pytest.raises(ValueError, match="two classes"):
+        odtc.OptimalTreeClassifier(2, monotonic_cst=[1, 0]).fit(X, np.arange(16) % 3)
+
+
+FEATURES = (Feature("a", NUMERIC), Feature("b", NUMERIC), Feature("c", CATEGORICAL, ("p", "q", "r")))
+
+
+def test_the_order_of_a_tree_is_that_of_all_inputs():
+    """Random trees against all inputs of a grid around their thresholds."""
+    draw, seen = np.random.default_rng(4), set()
+    grid = np.array(list(product(np.arange(-0.5, 4), [*np.arange(-0.5, 4), np.nan], [-1, 0, 1, 2, np.nan])))
+    for _ in range(150):
+
+        def grow(depth):
+            if depth == 0 or draw.random() < 0.15:
+                return Leaf(int(draw.integers(2)))
+            kind = draw.integers(4)
+            cut = float(draw.integers(4))
+            split = [Threshold(0, cut), Threshold(1, cut), Missing(1), Subset(2, (float(draw.integers(3)),))][kind]
+            return Branch(split, grow(depth - 1), grow(depth - 1))
+
+        tree = Tree(grow(3), FEATURES, ("no", "yes"), "y", "separate")
+        said = tree.predict(grid).reshape(5, -1)  # rows by a, columns by the other cells
+        rises = bool((np.diff(said, axis=0) >= 0).all())
+        assert keeps_order(tree, 0, 1) == rises
+        seen.add(rises)
+    assert seen == {True, False}
+
+
+def test_a_tree_that_breaks_the_order_elsewhere_is_said_to():
+    X, y = np.array([[0, 0], [0, 1], [1, 2], [1, 0.0]]), np.array([1, 0, 0, 0])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tree = odtc.OptimalTreeClassifier(2, monotonic_cst=[0, 1]).fit(X, y)
+    kept = keeps_order(tree.tree_, 1, 1)
+    assert kept == (not any("monotonic_cst holds for 'x1'" in str(one.message) for one in told))
+
+
+def test_verify_computes_anew_and_notices_other_rows():
+    X, y = rows()
+    tree = odtc.OptimalTreeClassifier(2, ccp_alpha=0.01, constraints="leaf_rows >= 3").fit(X, y)
+    checks = {check.name: check.passed for check in tree.verify(X, y)}
+    assert all(checks.values()) and {"data", "objective", "bound", "constraint", "leaf counts"} <= set(checks)
+    assert not all(check.passed for check in tree.verify(X, 1 - y))
+    with pytest.raises(ValueError, match="fitted on"):
+        tree.verify(X, y + 7)
+    assert all(check.passed for check in odtc.OptimalTreeClassifier(0).fit(X, y).verify(X, y))
+    weight = np.arange(len(y)) % 3
+    weighed = odtc.OptimalTreeClassifier(2, class_weight="balanced").fit(X, y, weight)
+    assert all(check.passed for check in weighed.verify(X, y, weight))
+
+
+def test_a_row_is_explained_and_the_tree_is_a_page(tmp_path):
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=["age", "size", "rate"])
+    tree = odtc.OptimalTreeClassifier(2).fit(frame, y)
+    path = tree.explain(frame[:3])[1]
+    assert path.prediction == str(tree.predict(frame[:3])[1]) and path.steps[0].cells[0][0] in frame.columns
+    page = tree.report(tmp_path / "tree.html", "risk <b>")
+    assert (tmp_path / "tree.html").read_text() == page and "risk &lt;b&gt;" in page and "age" in page
+
+
+def test_classifiers_side_by_side():
+    X, y = rows()
+    tree, other = odtc.OptimalTreeClassifier(2).fit(X, y), DecisionTreeClassifier(max_depth=1).fit(X, y)
+    table = tree.compare({"stump": other}, X, y)
+    assert table.names == ["this", "stump"] and table.leaves == [tree.get_n_leaves(), 2]
+    assert table.accuracy.tolist() == [tree.score(X, y), other.score(X, y)]
+    assert table.agreement[0, 1] == (tree.predict(X) == other.predict(X)).mean() and table.agreement[0, 0] == 1
+    assert tree.compare([other, other], X).names == ["this", "DecisionTreeClassifier 1", "DecisionTreeClassifier 2"]
