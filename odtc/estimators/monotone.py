@@ -109,4 +109,4 @@ def _sides(node: Branch, box: dict, features: tuple[Feature, ...]):
 def _meet(one, other) -> bool:
     if isinstance(one, set):
         return bool(one & other)
-    return max(one[0], other[0]) < min(one[1], other[1]) or one[2] and other[2]
+    return max(one[0], other[0]) < min(one[1], other[1]) or (one[2] and other[2])
