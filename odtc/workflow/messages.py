@@ -8,6 +8,7 @@ from odtc.data.notes import notes_on
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified
+from odtc.trees.simplifying import simplify_tree
 from odtc.workflow.results import Fit
 from odtc.workflow.specification import RunSpec
 
@@ -58,12 +59,14 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
 
 def needless_text(done: Fit) -> str:
     """That a tree has needless branch nodes, and how to be rid of them; "" if it has none."""
-    heap = done.decoded.heap
-    smaller = simplified(done.problem, heap)
-    if smaller is heap:
+    heap = simplified(done.problem, done.decoded.heap)
+    tree = heap.to_tree(done.problem.encoded) if heap is not done.decoded.heap else done.tree
+    if done.selection is not None and not done.problem.constraints:  # leaves of all rows may be twins
+        tree = simplify_tree(tree)
+    if tree is done.tree:
         return ""
     return (
-        f"the rows need {smaller.n_branch_nodes} of the {heap.n_branch_nodes} branch nodes; --simplify writes the "
+        f"the rows need {tree.n_branch_nodes} of the {done.tree.n_branch_nodes} branch nodes; --simplify writes the "
         f"tree without the others, which predicts the same"
     )
 
