@@ -351,6 +351,7 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
   // many rows of the data they are, and the sums per label. The last one has all rows on its left.
   const cutsOf = (inside, c) => {
     const found = [], sums = new Array(K).fill(0);
+    found.column = c;
     let moved = 0, held = 0, last = -1;
     for (const i of orders[c]) if (inside[i]) {
       if (rows[i].rank[c] !== last) { found.push(null); last = rows[i].rank[c]; }
@@ -360,6 +361,25 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
     }
     return found;
   };
+  // Of cuts that separate the rows alike the first column's counts: sums of random numbers find them, then all rows are
+  // compared.
+  let state = 12345;
+  const random = rows.map(() => (state = (state * 1103515245 + 12345) % 2147483648) + 1), whole = random.reduce((a, b) => a + b, 0);
+  const known = new Map(), copies = columns.map(() => new Set());
+  columns.forEach((_, c) => {
+    const found = [];
+    let sum = 0;
+    orders[c].forEach((i, at) => {
+      sum += random[i];
+      if (at + 1 === n || rows[orders[c][at + 1]].rank[c] === rows[i].rank[c]) return;
+      const cut = rows[i].rank[c], key = Math.min(sum, whole - sum), left = (d, k) => (row) => row.rank[d] <= k;
+      const alike = ([d, k]) => { const one = left(c, cut), two = left(d, k); return rows.every((row) => one(row) === two(row)) || rows.every((row) => one(row) !== two(row)); };
+      if ((known.get(key) || []).some(alike)) copies[c].add(cut);
+      found.push([key, [c, cut]]);
+    });
+    for (const [key, cut] of found) known.set(key, [...(known.get(key) || []), cut]);
+  });
+  const isCopy = (c, from, to) => { for (const cut of copies[c]) if (cut >= from && cut < to) return true; return false; };
   const parts = (cuts, at, need) => at < cuts.length - 1 && cuts[at].held >= need && cuts[cuts.length - 1].held - cuts[at].held >= need;
   const stump = (inside, need) => {
     let best = label(inside);
@@ -385,7 +405,7 @@ function thresholdBound(facts, columns, loss, price, depth, least) {
   const open = (cuts, sides, whole, need, target) => {
     const free = carried(cuts, sides[0], sides[1], whole[0], true);
     const own = need > 1 ? carried(cuts, sides[2], sides[3], whole[1], false) : free;
-    return cuts.map((_, a) => parts(cuts, a, need) && Math.max(free[0][a], own[0][a]) + Math.max(free[1][a], own[1][a]) + price < target);
+    return cuts.map((_, a) => parts(cuts, a, need) && !(copies[cuts.column].size && isCopy(cuts.column, cuts[a].rank, cuts[a + 1].rank)) && Math.max(free[0][a], own[0][a]) + Math.max(free[1][a], own[1][a]) + price < target);
   };
   const holdsPair = (inside, need, target) => {
     for (let c = 0; c < C; c++) {

@@ -25,6 +25,7 @@ class Rows:
         size = columns.rank.max(axis=0, initial=0).astype(np.int64) + 1
         self.begin = np.cumsum(size) - size
         self.n_places = int(size.sum())
+        self.copies = np.append(0, np.cumsum(columns.copy))
 
 
 class NodeCuts:
@@ -35,7 +36,7 @@ class NodeCuts:
     place : int64 (members, columns), the first place of a column that has the row on its left
     column, rank : int64 (places,), what each place is: the rows up to this rank are on its left
     last : int64 (columns,), the last place of each column, which has all rows on its left
-    parts : bool (places,), whether both sides have rows enough
+    parts : bool (places,), whether both sides have rows enough, and no earlier column has the same cut
     moved : float64 (places,), what the rows on the left can cost at most
     """
 
@@ -53,6 +54,8 @@ class NodeCuts:
         self.last = np.append(self.first[1:], self.size) - 1
         self.parts = np.ones(self.size, bool)
         self.parts[self.last] = False
+        # A place is all cuts up to the next rank that occurs: if one is a copy, the place is one of an earlier column.
+        self.parts &= rows.copies[np.append(flat[1:], rows.n_places)] == rows.copies[flat]
         self.moved = self.up_to(rows.most[members])
         if rows.least > 1:
             held = self.up_to(rows.count[members])
@@ -93,7 +96,7 @@ class NodeCuts:
         (left, right), float64 (places,) each
         """
         total = float(self.rows.most[self.members].sum())
-        sides = np.zeros((2, *self._shape))
+        sides = np.full((2, *self._shape), -np.inf)  # columns have different numbers of places
         for side, values in zip(sides, (left, right)):
             side.reshape(-1)[self._at] = values
         moved, most = self._moved, np.maximum.accumulate

@@ -129,6 +129,8 @@ class DistinctColumns:
     place : int64 (given columns,), the column that a given one is, -1 if it is constant
     mirrored : bool (given columns,), whether its sides are changed about
     values : per given column the ranks that occur, in rising order
+    copy : bool (ranks of all columns, one column behind the other), whether the cut at this rank separates the rows as
+        a cut of an earlier column does
     """
 
     rank: np.ndarray
@@ -136,6 +138,7 @@ class DistinctColumns:
     place: np.ndarray
     mirrored: np.ndarray
     values: list[np.ndarray]
+    copy: np.ndarray
 
     def cut(self, column: int, k: int) -> tuple[int, int, bool]:
         """(column, cut, whether the sides are changed about) of cut k of a given column.
@@ -179,7 +182,28 @@ def distinct_columns(rank: np.ndarray) -> DistinctColumns:
             dense.append(ranks)
         place.append(at)
     table = np.stack(dense, axis=1) if dense else np.zeros((len(rank), 0), np.int32)
-    order = np.argsort(table, axis=0, kind="stable").T.astype(np.int32)
-    return DistinctColumns(
-        np.ascontiguousarray(table), np.ascontiguousarray(order), np.array(place), np.array(mirrored, bool), values
-    )
+    order = np.ascontiguousarray(np.argsort(table, axis=0, kind="stable").T.astype(np.int32))
+    copy = _copies(table, order)
+    return DistinctColumns(np.ascontiguousarray(table), order, np.array(place), np.array(mirrored, bool), values, copy)
+
+
+def _copies(table, order) -> np.ndarray:
+    """Which cuts separate the rows as one of an earlier column: found by sums of random numbers, and compared."""
+    random = np.random.default_rng(7).integers(1, 2**62, len(table), dtype=np.uint64)
+    total, copies, seen = random.sum(dtype=np.uint64), [], {}
+    for column in range(table.shape[1]):
+        ranks = table[order[column], column]
+        ends = np.flatnonzero(np.diff(ranks))
+        sums = np.cumsum(random[order[column]], dtype=np.uint64)[ends]
+        found, new = np.zeros(int(ranks[-1]) + 1 if len(ranks) else 0, bool), []
+        for cut, key in enumerate(np.minimum(sums, total - sums).tolist()):
+            left = None
+            for other, at in seen.get(key, ()):
+                left = table[:, column] <= cut if left is None else left
+                side = table[:, other] <= at
+                found[cut] |= bool((side == left).all() or (side != left).all())
+            new.append((key, (column, cut)))
+        for key, test in new:
+            seen.setdefault(key, []).append(test)
+        copies.append(found)
+    return np.concatenate(copies) if copies else np.zeros(0, bool)

@@ -60,6 +60,21 @@ def test_no_bound_above_the_optimum_is_accepted(seed):
         check(facts, problem.encoded.dataset)
 
 
+@pytest.mark.parametrize("seed", [20024, 20150, 20153, 20249])
+def test_a_cut_that_another_column_has_too_is_closed_there(seed):
+    """Of equal tests of two columns the search evaluates one."""
+    problem = draw(seed, (3,), wide=True)
+    assert check(certificate(interrupted(problem, None)), problem.encoded.dataset).optimal
+
+
+def test_no_bound_comes_from_beyond_the_end_of_a_column():
+    """A column with fewer cuts than another took a bound from the empty places behind its last one."""
+    problem, rnd = draw(10704, wide=True), random.Random(10704)
+    facts = certificate(interrupted(problem, rnd.choice([None, rnd.randrange(60)])))
+    changed, rows = corrupt(facts, problem.encoded.dataset, rnd)
+    assert accepted(changed, rows) is None
+
+
 def test_with_and_without_numba_the_same_is_accepted(monkeypatch):
     pytest.importorskip("numba")
     for seed in range(600, 606):

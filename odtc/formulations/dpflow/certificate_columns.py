@@ -25,20 +25,29 @@ class CertificateColumns:
         self._places: dict[int, list[tuple[int, int, bool]]] = {}  # by column of the search, of each rank
         encoded = search.problem.encoded
         thresholds: dict[int, set] = {}
-        for test, others in zip(encoded.tests, encoded.stands_for):
-            for split in (test, *(other for other, _ in others)):
-                if isinstance(split, Threshold):
-                    thresholds.setdefault(split.feature, set()).add(split.threshold)
-                elif split not in self._number:
-                    self._number[split] = len(self.facts)
-                    self.facts.append(split.to_json(encoded.features))
-        for feature, cuts in thresholds.items():
-            cells = encoded.dataset.X[:, feature]
-            values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.array(sorted(cuts))
-            complete = len(np.unique(np.searchsorted(values, given, side="right"))) == len(values)
-            self._cuts[feature], self._number[feature] = (values if complete else given), len(self.facts)
-            column = {"kind": "threshold", "feature": encoded.features[feature].name}
-            self.facts.append(column if complete else column | {"thresholds": given.tolist()})
+        columns: dict = {}  # in the order of their first tests: of equal cuts the check looks at the first column's
+        merged = [other for others in encoded.stands_for for other, _ in others]
+        for split in (*encoded.tests, *merged):
+            if isinstance(split, Threshold):
+                thresholds.setdefault(split.feature, set()).add(split.threshold)
+                columns[split.feature] = None
+            else:
+                columns[split] = None
+        for key in columns:
+            self._number[key] = len(self.facts)
+            self.facts.append(
+                self._thresholds(key, thresholds[key]) if key in thresholds else key.to_json(encoded.features)
+            )
+
+    def _thresholds(self, feature: int, cuts: set) -> dict:
+        """The column of all given thresholds of a feature."""
+        encoded = self.search.problem.encoded
+        cells = encoded.dataset.X[:, feature]
+        values, given = np.unique(cells[~np.isnan(cells)])[:-1], np.array(sorted(cuts))
+        complete = len(np.unique(np.searchsorted(values, given, side="right"))) == len(values)
+        self._cuts[feature] = values if complete else given
+        column = {"kind": "threshold", "feature": encoded.features[feature].name}
+        return column if complete else column | {"thresholds": given.tolist()}
 
     def place(self, column: int, rank: int) -> tuple[int, int, bool]:
         """(column, cut, whether its left side is the search's right one) of a test of the search."""
