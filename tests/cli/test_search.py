@@ -9,6 +9,9 @@ import time
 import numpy as np
 import pytest
 
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import rank_columns, rank_rows
+from odtc.formulations.dpflow import constrained
 from tests.command_line import MONKS, Said, environment
 from tests.command_line import odtc as command
 
@@ -44,6 +47,18 @@ def test_at_a_limit_it_has_a_tree_no_worse_than_carts_and_a_bound(wide):
     assert 0 <= facts["bound"] <= facts["objective"] and facts["train_correct"] >= facts["cart_train_correct"]
     _, height, cost, bound = re.search(words, said.err).groups()
     assert float(bound) <= float(cost) and (height != "4" or float(cost) == facts["objective"])
+
+
+def test_least_rows_of_leaves_over_many_thresholds_are_searched_by_ranks(tmp_path, monkeypatch):
+    """Not by multipliers, which prove little of that in the same time."""
+    monkeypatch.setattr(constrained, "search", None)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 100, (150, 2))
+    rows = np.column_stack([X, (X[:, 0] > 50) ^ (X[:, 1] > 50) ^ (rng.random(150) < 0.1)]).tolist()
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *(",".join(map(str, row)) for row in rows)]) + "\n")
+    facts = command("fit", "a.csv", "--depth", 2, "--constraint", "leaf_rows>=10", "--json", folder=tmp_path).facts
+    ranked = rank_rows(rank_columns(X.astype(float))[0], np.eye(2)[[1 - row[2] for row in rows]], least=10)
+    assert (facts["termination"], facts["objective"]) == ("optimal", ranked.cost(RankSearch(ranked).solve(2).upper))
 
 
 def test_ctrl_c_hands_in_what_is_known(wide):

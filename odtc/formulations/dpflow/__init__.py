@@ -137,7 +137,7 @@ def searches(problem: Problem) -> bool:
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> constrained.Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
-    if constrained.searches(problem):
+    if constrained.searches(problem) and not threshold_search.by_ranks(problem):
         return constrained.search(problem, start, progress, floor)
     found = threshold_search.search(problem, start, progress)
     return replace(found, bound=max(found.bound, floor))
