@@ -13,7 +13,7 @@ from odtc.base.registry import Registry
 from tests.browser import CHROMIUM, Browser
 from tests.docs.test_readme import PYTHON, ROOT, environment, folder  # noqa: F401
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted((ROOT / "docs").glob("**/*.md"))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = [page for page in sorted(ROOT.glob("docs/*.md")) if "```console" in page.read_text(encoding="utf-8")]
+DOCS = [page for page in sorted(ROOT.glob("docs/**/*.md")) if "```console" in page.read_text(encoding="utf-8")]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("examples/*/README.md")), *DOCS]
 MACHINE = re.compile(r"\d[\d,.]*(?= s\b| bytes\b| nodes?\b)|(?<=HiGHS )\d[\d.]*")
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.M | re.S)
