@@ -72,6 +72,9 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
+    from dataclasses import replace
+
+    from odtc.verification.encoding_again import check_encoding
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
 
@@ -88,6 +91,9 @@ def verify(
     dataset, note = artifacts.original_data(opened, data)
     known = artifacts.known_trees(model, solution_file, opened)
     done = finish(model, solution, dataset=dataset, known=known)
+    if dataset is not None:
+        again = check_encoding(model.problem.encoded, dataset)
+        done = replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, again]))
     decoded = done.decoded
     if as_json:
         console.print_json(
