@@ -125,6 +125,7 @@ def drift_facts(done: Refit, old_data: Dataset | None = None) -> dict:
 def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
     """The page: what the new rows are to the old tree, what has changed in it, and why."""
     new = done.chosen.tree
+    moved = {one.before for one in done.projection.changes}, {one.after for one in done.projection.changes}
     return render(
         "report/drift.html.jinja",
         templates,
@@ -134,8 +135,9 @@ def render_drift(done: Refit, facts: dict, name: str, templates=None) -> str:
         facts=facts,
         old_text=render_tree(done.old),
         new_text=render_tree(new),
-        gone=sorted(_asked(done.old) - _asked(new)),
-        come=sorted(_asked(new) - _asked(done.old)),
+        gone=sorted(_asked(done.old) - _asked(new) - moved[0]),
+        come=sorted(_asked(new) - _asked(done.old) - moved[1]),
+        undone=sorted(moved[1] - _asked(new) - {""}),
         small=SMALL,
         large=LARGE,
     )

@@ -71,8 +71,8 @@ class Refit:
     within : float
         How much more than the best tree the chosen may cost.
     old_cost, projected_cost : float or None
-        What the old tree costs on the new rows: with its own labels, and with the cheapest ones; None if it is none of
-        the problem's, or breaks a constraint.
+        What the old tree over the new tests costs: with its own labels, and with the cheapest ones; None if it is none
+        of the problem's, or breaks a constraint. With its own tests, if the encoding has not them, it may cost less.
     """
 
     old: Tree
