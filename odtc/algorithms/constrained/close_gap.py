@@ -126,7 +126,7 @@ class GapCloser:
         return self.tables.problem.accepts is None
 
     def _least(self, path: Path, depth: int, tests: np.ndarray) -> np.ndarray:
-        """float64 (2, tests): the least of the subtrees where each test is answered 0, or 1."""
+        """float64 (2, tests): the least of the subtrees if each test is answered 0, or 1."""
         if depth == 1:
             _, single, stump = self.tables.tables(path, self.weights, tests)
             return np.minimum(single, self.weights.branch + stump.min(axis=2, initial=np.inf))

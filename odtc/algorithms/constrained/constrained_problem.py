@@ -7,7 +7,7 @@ A tree sends every row to a leaf by 0/1 tests, and a leaf predicts a label. Cons
     subset        the columns of the tests that are asked lie in one of some subsets of the columns
     none of these a function that says of a tree whether it keeps the rest
 
-All numbers are whole, held in float64 where that is exact (below 2^53).
+All numbers are whole, held in float64, which is exact below 2^53.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class ConstrainedProblem:
     subsets : bool (subsets, columns)
         The columns of a tree lie in one of these.
     accepts : Callable[[test, label], bool]
-        The rest that a tree must keep; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 where nothing is.
+        The rest that a tree must keep; arrays int32 (2^(depth + 1),) on a heap, root 1, -1 if nothing is.
     """
 
     X: np.ndarray
@@ -95,7 +95,7 @@ class ConstrainedProblem:
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
         if (self.allowed[2:] & ~self.allowed[1:-1]).any():
-            # Else a test that parts no rows would move a test below it to a level where it may be asked.
+            # Else a test that parts no rows would move a test below it to a level at which it may be asked.
             object.__setattr__(self, "measures", np.concatenate([self.measures, np.ones((1, n), np.int64)]))
             object.__setattr__(self, "least", np.concatenate([self.least, np.ones((1, K))]))
         if self.subsets is None:

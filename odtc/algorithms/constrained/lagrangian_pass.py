@@ -199,9 +199,9 @@ class Pass:
         alone : float
             The best leaf at its end.
         single : float64 (2, tests)
-            The best leaf where a test g is answered 0, or 1.
+            The best leaf if a test g is answered 0, or 1.
         stump : float64 (2, tests, tests)
-            The two best leaves where g is answered so and h is asked below it.
+            The two best leaves if g is answered so and h is asked below it.
         """
         pairs, total = self.counts.below(path)
         if tests is not None:

@@ -1,8 +1,8 @@
 """The tree that a Lagrangian pass found, and its cheapest feasible labels.
 
-A tree is a heap of tests, int32 (2^(depth + 1),), -1 where nothing is asked, and its leaves: the places where it
+A tree is a heap of tests, int32 (2^(depth + 1),), -1 if nothing is asked, and its leaves: the places where it
 predicts, each with the counts of its rows (odtc.algorithms.constrained.count_tensors). Its labels are chosen anew: of
-all labellings that keep the additive constraints the cheapest, found leaf by leaf, where of two that use the same
+all labellings that keep the additive constraints the cheapest, found leaf by leaf; of two that use the same
 only the cheaper is kept.
 """
 

@@ -1,6 +1,6 @@
 """The kernels of the search in numpy, with the same answers: columns are scanned side by side (NUMBERS method).
 
-The arguments and what is returned are those of odtc.algorithms.thresholds.depth_two, where the bounds are explained.
+The arguments and what is returned are those of odtc.algorithms.thresholds.depth_two, which explains the bounds.
 """
 
 import numpy as np

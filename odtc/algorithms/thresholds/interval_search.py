@@ -29,7 +29,7 @@ SLACK = 0.5  # a side is searched for a bound of so much more than needed, relat
 
 @dataclass
 class Found:
-    """What is known of the trees of a height on some rows: none costs less than `cost`, and where it is
+    """What is known of the trees of a height on some rows: none costs less than `cost`, and if it is
     `exact` one costs that. `choice` is its first test, (scale, rank), or None for a label; with `lower` it is a tree
     of less height. `tried` (odtc's IntervalSearch.evaluated) holds thresholds (scale, rank), int64 (2, tried), and
     `left` and `right` what trees of the height below cost at least on their sides."""

@@ -114,7 +114,7 @@ class Part:
         return self.members[left], self.members[~left]
 
     def stump(self) -> tuple[float, int]:
-        """The least cost of a tree with one test and the place it asks; -1 where one label costs no more."""
+        """The least cost of a tree with one test and the place it asks; -1 if one label costs no more."""
         left = np.stack([self.up_to(column) for column in self.loss.T], axis=1)
         cost = left.min(axis=1) + (self.total - left).min(axis=1) + self.ranked.price
         best = int(np.where(self.parting, cost, np.inf).argmin())
@@ -176,7 +176,7 @@ class Part:
 
 
 def _halves(cells, gap, total, price):
-    """Per line the least cost of one test or none where two classes are: min(a, b) = (a + b - |a - b|) / 2
+    """Per line the least cost of one test or none if there are two classes: min(a, b) = (a + b - |a - b|) / 2
     on both sides of it. `cells` holds a - b of one side, `gap` of both together, `total` a + b of both."""
     high, low = cells.max(axis=1).astype(float), cells.min(axis=1).astype(float)
     return (total - np.maximum(np.abs(gap), np.maximum(2 * high - gap, gap - 2 * low) - 2 * price)) / 2

@@ -19,8 +19,8 @@ from math import gcd, lcm
 
 import numpy as np
 
-WHOLE = 2**40  # units of one loss at most, where weights are whole multiples of a unit
-FINE = 2**46  # units of all losses together, where they are not
+WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
+FINE = 2**46  # units of all losses together, if they are not
 SMALL = 2**29  # sums below this are held in int32
 NO_RADIX = 2**62
 

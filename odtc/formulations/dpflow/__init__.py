@@ -64,18 +64,17 @@ class Params:
     tail: str = parameter(
         "auto",
         "levels above the leaves that the compiler solves (auto: 0 to depth 2, 1 at depth 3, else 2; more if it is "
-        "large; 1 where a constraint bounds a sum over the tree)",
+        "large; 1 if a constraint bounds a sum over the tree)",
         choices=("auto", "0", "1", "2"),
     )
     fold: bool = parameter(
         True,
-        "a state that costs what no tree can avoid is not expanded, nor a depth that none needs; but where a "
+        "a state that costs what no tree can avoid is not expanded, nor a depth that none needs; but if a "
         "constraint bounds a sum",
     )
     fix: bool = parameter(
         True,
-        "where a constraint bounds a sum over the tree, or what is asked: without what no better tree than one found "
-        "has",
+        "if a constraint bounds a sum over the tree, or what is asked: without what no better tree than one found has",
     )
     intervals: str = parameter(
         "auto",

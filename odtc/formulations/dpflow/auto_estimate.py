@@ -1,6 +1,6 @@
 """The greatest sizes that dpflow can have on a problem, for `--model auto`.
 
-It needs no integers and any LP solver proves its tree, but its states grow with F^(depth-1), where F is the number of
+It needs no integers and any LP solver proves its tree, but its states grow with F^(depth-1), with F the number of
 tests; over many ordered thresholds the search over intervals of them counts.
 """
 
@@ -63,7 +63,7 @@ def _by_intervals(sizes: Sizes) -> Estimate:
         return Estimate(True, f"is a linear program of intervals, found by {size}", sums)
     with suppress(TimeLimitReached):
         if interval_model.ends_at_once(sizes.encoded, scales, depth):
-            why = f"as a tree of less than depth {depth} errs only where every tree does"
+            why = f"as a tree of less than depth {depth} errs only if every tree does"
             return Estimate(True, f"over intervals ends at once, {why}", 0.0)
     return Estimate(False, f"over intervals would take {size}, more than half a minute: {_less('shorten it')}")
 

@@ -40,7 +40,7 @@ MANY = 8  # thresholds per scale, on average: with fewer there is little to leav
 
 
 def taken(problem: Problem) -> bool:
-    """Whether this problem is compiled by intervals. Raises ChoiceError where it asks for what they cannot."""
+    """Whether this problem is compiled by intervals. Raises ChoiceError if it asks for what they cannot."""
     params = problem.params
     if params.intervals == "false" or problem.topology.depth < 2:
         return False

@@ -136,7 +136,7 @@ def point_of(
 
 def pruned(problem: Problem, rows: Rows, shape: Shape, heap: HeapTree) -> HeapTree:
     """A tree that costs no more: without tests that no row needs, each leaf with its best label, and the best
-    subtrees where the model folds them. One with too few rows in a leaf is first pruned."""
+    subtrees if the model folds them. One with too few rows in a leaf is first pruned."""
     encoded, price = problem.encoded, branch_price(problem)
     test = with_min_leaf_rows(settle(heap.test, encoded), encoded, rows.least).test.copy()
 

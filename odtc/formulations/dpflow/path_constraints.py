@@ -1,10 +1,10 @@
-"""The dynamic program where a constraint must see what is asked: states that remember how they were come to.
+"""The dynamic program if a constraint must see what is asked: states that remember how they were come to.
 
 A state of odtc.algorithms.dp.state_graph knows its rows, not what was asked before. Here a state is a pair (memory,
 rows)
-instead, where the memory is a number that each test and side on the way changes, and that may forbid a test.
+instead, if the memory is a number that each test and side on the way changes, and that may forbid a test.
 
-Where a path alone shows whether a constraint is kept (`bars` in odtc.problem.constraints.constraint), the memory is
+If a path alone shows whether a constraint is kept (`bars` in odtc.problem.constraints.constraint), the memory is
 what it has
 to know of the path, and arcs are left out: what is left are the flows of the trees that keep it, so the
 program stays integral. With the heap number n of the node as memory the model has columns for what each node asks,
@@ -12,18 +12,18 @@ program stays integral. With the heap number n of the node as memory the model h
     b_nf = Σ_S u_{n,S,f}            n a branch node, f a test; one row each
 
 of which other constraints may speak in rows of their own. Whole numbers b leave one tree: at the root one arc
-carries the flow, so one state is entered at either child, and so on down. Where a constraint only says
+carries the flow, so one state is entered at either child, and so on down. If a constraint only says
 of which tests there are few (`groups` in odtc.problem.constraints.constraint) b need not be whole: once these are
 chosen, the
 rest is the program over them, whose polytope is integral, and rows y_g ≥ Σ_{f of g} b_nf hold by themselves.
 
 Folding stays exact for a state whose best label costs what no tree can avoid: a tree that stops there asks
-no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact where
+no test that it did not, has fewer branch nodes, and costs no more. Folding whole subtrees (tail) is exact if
 all is told by the path, by the values of the states that remember it; with columns b it is not.
 
 What no tree can have that costs as little as an incumbent is left out (`fix`). The bounds for that are least
-costs of trees that keep less: at each state by its values, and where all choices of few groups of tests can be
-tried, by the values over each of them; an arc stays where some choice leaves it.
+costs of trees that keep less: at each state by its values, and if all choices of few groups of tests can be
+tried, by the values over each of them; an arc stays if some choice leaves it.
 """
 
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class Placed(Level):
 
 @dataclass(frozen=True)
 class ConstrainedProgram:
-    """The program of a model, the incumbent that bounds what it holds (None where nothing does), and how many of the
+    """The program of a model, the incumbent that bounds what it holds (None if nothing does), and how many of the
     arcs of all trees it was made of are left out."""
 
     graph: Graph
@@ -94,9 +94,11 @@ def most_columns(n_tests: int, depth: int) -> int:
 
 
 def remembering(graph: Graph, memory: np.ndarray, allowed, then) -> Graph:
-    """The program over pairs (memory, rows) that are reached from the root with each of `memory` (int64):
-    arcs where allowed(memory, test), bool; then(memory, test, side) is the memory on that side. Its first level has a
-    state for each memory."""
+    """The program over pairs (memory, rows) that are reached from the root with each of `memory` (int64).
+
+    It has the arcs for which allowed(memory, test); then(memory, test, side) is the memory on that side. Its first
+    level has a state for each memory.
+    """
     levels, states = [], np.zeros(len(memory), np.int64)
     for j, level in enumerate(graph.levels):
         count = level.first[states + 1] - level.first[states]
@@ -174,7 +176,7 @@ def within(graph: Graph, most: float) -> Graph:
 
 
 def within_few(graph: Graph, group: np.ndarray, size: int, most: float) -> Graph:
-    """The same of trees over the tests of so many groups, by all choices of them; the program as it is where
+    """The same of trees over the tests of so many groups, by all choices of them; the program as it is if
     these are too many."""
     n = int(group.max()) + 1
     each = _arcs_each(graph, min(1.0, size / n))
@@ -243,7 +245,7 @@ def _left(graph: Graph, alive: list[np.ndarray]) -> Graph:
 
 def along(problem: Problem, graph: Graph, heap: HeapTree | None, n_levels: int) -> HeapTree:
     """The tests of a tree on so many levels, as far as the program has them, and the best subtrees below; the best
-    tree where none is given."""
+    tree if none is given."""
     (test, _), stack = blank_arrays(problem.topology), [(1, 0, 0)]
     while stack:
         node, j, state = stack.pop()
@@ -273,7 +275,7 @@ def asked(problem: Problem, graph: Graph, m: ModelBuilder, arcs: list[Block | No
 
 
 def incumbent(problem: Problem, graph: Graph) -> HeapTree | None:
-    """A good tree that keeps the constraints, None where none is found: the best ones over few tests, chosen
+    """A good tree that keeps the constraints, None if none is found: the best ones over few tests, chosen
     greedily and then by exchange, or for other constraints those of higher prices per branch node, mended."""
     few = budgets(problem)
     graphs = [graph, *(_few(graph, group, most) for group, most in few)]

@@ -1,16 +1,16 @@
-"""dpflow where sums over the tree are bounded and a constraint sees what is asked: both at once.
+"""dpflow if sums over the tree are bounded and a constraint sees what is asked: both at once.
 
 The columns are those of odtc.formulations.dpflow.resources with no level folded, since a dominated subtree may be
 the one that asks what
 may be asked; the states remember their paths as in odtc.formulations.dpflow.path_constraints, and know their nodes
-where rows must say what those ask:
+if rows must say what those ask:
 
     b_nf = Σ_S u_{n,S,f}            n a branch node, f a test
 
 What no tree as good as one found needs is left out here, too. Bounds are Lagrangian: with multipliers λ of the sums
 (odtc.algorithms.dp.reduced_cost_fixing) each choice G of few tests has trees of at least L_λ(G), so the choices are
 gone through in the order of
-L_λ, the best tree of each found by itself, until L_λ is above what the best of them costs; a column stays where a
+L_λ, the best tree of each found by itself, until L_λ is above what the best of them costs; a column stays if a
 choice
 that is not above it leaves it.
 """
@@ -50,7 +50,7 @@ SOLVED = 40  # of them whose best tree is searched for
 
 @dataclass(frozen=True)
 class Joint(FixedFlow):
-    """A Fixed flow of states that remember. Where rows say what nodes ask, `nodes` has per level the node of each
+    """A Fixed flow of states that remember. If rows say what nodes ask, `nodes` has per level the node of each
     state, and
     there are more columns than the `n_left` that were left."""
 

@@ -1,4 +1,4 @@
-"""dpflow where sums over the tree are bounded: subtrees as columns that say what they cost and use.
+"""dpflow if sums over the tree are bounded: subtrees as columns that say what they cost and use.
 
 To each state flows are added that end there, one per label or folded subtree p that no other dominates
 (odtc.algorithms.dp.pareto), with its cost c_p and its uses a_p; the flow into a state goes on as before:
@@ -8,7 +8,7 @@ To each state flows are added that end there, one per label or folded subtree p 
 
 Whole flows are trees (odtc.formulations.dpflow.network), and their sums those of the tree. With a bound the program
 is no longer integral, so its columns are integer: mixtures of trees keep a bound that none of them does. What no
-tree as good as one found needs is left out (odtc.algorithms.dp.reduced_cost_fixing). Without one, where only every
+tree as good as one found needs is left out (odtc.algorithms.dp.reduced_cost_fixing). Without one, if only every
 leaf must have some rows of
 the data, it is a linear program whose subtrees have such leaves.
 """
@@ -93,7 +93,7 @@ def frame(problem: Problem) -> tuple[Rows, np.ndarray, Budgets, np.ndarray]:
 
 
 def flow_of(problem: Problem) -> FixedFlow:
-    """The flow of the model; every column of it with `-p fix=false`, and where no sum is bounded."""
+    """The flow of the model; every column of it with `-p fix=false`, and if no sum is bounded."""
     rows, branch, budgets, scale = frame(problem)
     depth, price, r = problem.topology.depth, branch[0], len(budgets.branch)
     auto = 1 if r else size_estimate.short_tail(problem.encoded.n_tests, depth)
@@ -239,7 +239,7 @@ def decode(problem: Problem, fixed: FixedFlow, point: dict[str, np.ndarray]) -> 
 
 
 def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
-    """The tree with the subtrees that the model has for those that they equal or dominate; None where it has none."""
+    """The tree with the subtrees that the model has for those that they equal or dominate; None if it has none."""
     while (walked := _walk(problem, flow, heap)) is not None:
         again = settle(walked[1], problem.encoded, walked[2])
         if np.array_equal(again.test, heap.test) and np.array_equal(again.label, heap.label):
@@ -249,7 +249,7 @@ def canonical(problem: Problem, flow: Flow, heap: HeapTree) -> HeapTree | None:
 
 
 def trimmed(problem: Problem, fixed: FixedFlow, heap: HeapTree) -> HeapTree:
-    """A tree that the model has, mended of this one, or the best that the compiler met; itself where there is none."""
+    """A tree that the model has, mended of this one, or the best that the compiler met; itself if there is none."""
     heap = settle(heap.test, problem.encoded, heap.label)
     kept = mended(problem, heap)
     found = None if kept is None else canonical(problem, fixed.flow, kept)
@@ -279,7 +279,7 @@ def lay(code: np.ndarray, test: np.ndarray, label: np.ndarray, node: int) -> Non
 
 def _walk(problem: Problem, flow: Flow, heap: HeapTree):
     """([(block, place)], test, label): the columns that are this tree, or one that dominates it part by part, and
-    that tree; None where the model has not all of them."""
+    that tree; None if the model has not all of them."""
     encoded, budgets = problem.encoded, flow.budgets
     vector = np.concatenate([encoded.loss[..., None], budgets.answers], axis=-1)  # (rows, classes, 1 + r)
     columns, (test, label), stack = [], blank_arrays(problem.topology), [(1, 0, 0, np.arange(encoded.n_rows))]

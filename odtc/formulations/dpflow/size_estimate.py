@@ -8,7 +8,7 @@ MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
 
 def short_tail(n_tests: int, depth: int) -> int:
-    """The levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more where the columns would be many."""
+    """The levels that `tail=auto` folds: two from depth 4 on, one at depth 3, more if the columns would be many."""
     tail = max(0, min(2, depth - 2))
     while tail < min(2, depth - 1) and most_columns(n_tests, depth - tail) > MANY:
         tail += 1
@@ -21,7 +21,7 @@ def most_columns(n_tests: int, levels: int) -> int:
 
 
 def most_points(n_tests: int, depth: int) -> int:
-    """The same where sums over the tree are bounded: beside the arcs, above the last level every test of every state
+    """The same if sums over the tree are bounded: beside the arcs, above the last level every test of every state
     with two labels, whose order matters."""
     return most_columns(n_tests, depth - 1) + 2**depth * comb(n_tests, depth - 1) * (n_tests - depth + 1)
 

@@ -208,7 +208,7 @@ def _claim(problem: Problem, numbers: Numbers, heap: HeapTree) -> dict:
 
 def _entries(wanted, path, unit, ones_left) -> str:
     target = np.rint(wanted * unit).astype(np.int64)
-    # A literal of a column's 1 is one of the split's left side where the column is 1 there.
+    # A literal of a column's 1 is one of the split's left side if the column is 1 there.
     literals = path ^ ~ones_left[path >> 1]
     return ";".join(map(",".join, np.column_stack([target, literals]).astype(str).tolist()))
 
@@ -224,7 +224,7 @@ def _test(encoded, f) -> dict:
 
 
 def _whole_costs(cost: np.ndarray) -> tuple[list[list[int]], int]:
-    """(costs times a scale, this scale), whole numbers; raises ChoiceError where they are no such fractions."""
+    """(costs times a scale, this scale), whole numbers; raises ChoiceError if they are no such fractions."""
     parts = [[Fraction(value).limit_denominator(10**MOST_DIGITS) for value in line] for line in cost.tolist()]
     if (np.abs(np.array([[float(part) for part in line] for line in parts]) - cost) > 1e-12 * cost).any():
         raise ChoiceError(

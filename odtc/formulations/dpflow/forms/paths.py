@@ -89,7 +89,7 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
-    """The tree of a point, with the best subtrees by the values of the states where the model folds them."""
+    """The tree of a point, with the best subtrees by the values of the states if the model folds them."""
     paths, way = problem.derived(Paths), network.largest_flow(point)
     graph, levels = paths.sight.graph, paths.shape.levels
     return tree_along(problem, graph, lambda j, state, arcs: (way if j < levels else graph.best)(j, state, arcs))
