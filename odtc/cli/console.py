@@ -325,3 +325,27 @@ def print_assured(done, confidence: float) -> None:
     for entry in done.assured(confidence):
         print(f"{'assured' if entry.holds else 'unsure':<9} {assured_text(entry, confidence)}")
     print(f"          if {ASSUMPTION}")
+
+
+def priced(done, time_limit: float | None) -> list:
+    """What one more percent of each constraint on a share costs; nothing if the tree is not proved."""
+    from odtc.errors import ChoiceError
+    from odtc.workflow.constrained.prices import prices
+
+    proof = done.proof.to_json()
+    if proof["termination"] != "optimal":
+        say("note: no price is told beside a tree that is not proved")
+        return []
+    try:
+        return prices(done.problem, done.decoded.heap, proof["objective"], time_limit)
+    except ChoiceError as refused:
+        say(f"note: {refused}")
+        return []
+
+
+def print_prices(entries: list) -> None:
+    """A line for each price."""
+    from odtc.workflow.constrained.prices import price_text
+
+    for entry in entries:
+        print(f"price     {price_text(entry)}")

@@ -30,6 +30,9 @@ def fit(
             rich_help_panel=DATA,
         ),
     ] = None,
+    price: Annotated[
+        bool, typer.Option("--price", help="Tell what one more percent of each --constraint on a share costs.")
+    ] = False,
     format: Annotated[
         str | None,
         typer.Option(
@@ -76,6 +79,11 @@ def fit(
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}
     if confidence is not None:
         facts["assured"] = console.assured_facts(done, confidence)
+    priced = console.priced(done, spec.solving.time_limit) if price else []
+    if price:
+        facts["prices"] = [entry.to_json() for entry in priced]
     console.print_tree_result(done, facts, as_json)
+    if not as_json:
+        console.print_prices(priced)
     if confidence is not None and not as_json:
         console.print_assured(done, confidence)

@@ -1,0 +1,98 @@
+"""What one more percent of a constraint costs: the best tree for a number that is tighter by 0.01.
+
+Only shares have such a price: constraints with a number between 0 and 1 on predictions. The price is told if
+both searches ended.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+from odtc.base import deadline
+from odtc.errors import ChoiceError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.constraints.kind import OnPredictions
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+STEP = 0.01
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a tighter number costs.
+
+    Attributes
+    ----------
+    constraint : Constraint
+        With the tighter number.
+    price : float or None
+        The objective that it costs more; None if no tree satisfies it, or that is not settled.
+    ended : str
+        optimal, infeasible, or open.
+    """
+
+    constraint: Constraint
+    price: float | None
+    ended: str
+
+    def to_json(self) -> dict:
+        """As JSON."""
+        return {"constraint": str(self.constraint), "price": self.price, "ended": self.ended}
+
+
+def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float | None = None) -> list[Price]:
+    """The price of one more percent of each share that constraints bound.
+
+    Parameters
+    ----------
+    problem : Problem
+        One that its formulation searches by itself.
+    heap : HeapTree
+        The best tree, proved.
+    objective : float
+        What it costs.
+    time_limit : float or None
+        Seconds for all together.
+
+    Raises
+    ------
+    ChoiceError
+        If the formulation does not search the problem by itself.
+    """
+    until = None if time_limit is None else time.monotonic() + time_limit
+    found = []
+    for place, given in enumerate(problem.constraints):
+        if not (given.module.can(OnPredictions) and 0 <= given.bound <= 1 and given.op):
+            continue
+        bound = round(given.bound + (STEP if given.op == ">=" else -STEP), 10)
+        try:
+            tighter = given.module.read(problem.encoded, replace(given, bound=bound))
+        except ChoiceError:  # no share
+            continue
+        if tighter.holds(given.module.value(problem.encoded, tighter, heap)):
+            found.append(Price(tighter, 0.0, "optimal"))
+            continue
+        others = (*problem.constraints[:place], tighter, *problem.constraints[place + 1 :])
+        posed = replace(problem, constraints=others)
+        if not posed.module.searches(posed):
+            raise ChoiceError(
+                "a price needs the compiler's own search: take fewer tests (--encoding auto:bins=8) or a smaller "
+                "--depth"
+            )
+        with deadline.within(None if until is None else max(deadline.MOMENT, until - time.monotonic())):
+            done = posed.module.search(posed, None, lambda bound, cost: None, objective)
+        paid = None if done.heap is None else problem.module.objective(problem, done.heap)
+        if done.infeasible:
+            found.append(Price(tighter, None, "infeasible"))
+        elif paid is not None and done.bound >= paid - 1e-9 * max(1.0, abs(paid)):
+            found.append(Price(tighter, paid - objective, "optimal"))
+        else:
+            found.append(Price(tighter, None, "open"))
+    return found
+
+
+def price_text(entry: Price) -> str:
+    """An entry in words."""
+    if entry.ended == "optimal":
+        return f"{entry.constraint} would cost {entry.price:.6g} more"
+    return f"{entry.constraint}: {'no tree satisfies it' if entry.ended == 'infeasible' else 'not settled in time'}"
