@@ -186,7 +186,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     problem, claim, scale = found.problem, facts["claim"], facts["multiplier_scale"]
     if not 0 <= claim < EXACT or not 1 <= scale < EXACT:
         raise ValueError("its claim or the scale of its multipliers is no number that can be")
-    cost = _tree_cost(facts["tree"], dataset, found, problem)
+    cost = tree_cost(facts["tree"], dataset, found)
     if cost != claim:
         raise CertificateError(
             f"the tree of the certificate costs {cost / facts['scale']:.10g} on the data, the certificate claims "
@@ -246,9 +246,9 @@ def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
     return len(facts["cases"])
 
 
-def _tree_cost(tree: dict, dataset: Dataset, found: Read, problem: Problem) -> int:
+def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     """The cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
-    classes, stated = list(dataset.classes), found.stated
+    classes, stated, problem = list(dataset.classes), found.stated, found.problem
     uses, asked = np.zeros(len(stated.bound), object), set()
 
     def cost(node: dict, rows: np.ndarray, left: int) -> int:

@@ -193,6 +193,12 @@ SUMS: dict[tuple[str, str], Callable] = {
 COUNTS = {("features", "<="), ("leaf_rows", ">="), ("branch_nodes", "<="), ("leaves", "<=")}
 
 
+def readable(text: str) -> bool:
+    """Whether a certificate can hold a constraint of this kind."""
+    found = WORDS.fullmatch(text)
+    return found is not None and (found["name"], found["op"]) in SUMS.keys() | COUNTS
+
+
 def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray) -> Stated:
     """All constraints of a certificate.
 

@@ -133,6 +133,29 @@ def leaves_of(facts):
             yield from leaves_of(value)
 
 
+@pytest.mark.parametrize("constraints", SETS, ids=" and ".join)
+def test_a_fit_checks_the_certificate_of_its_own_search(constraints):
+    """Made from the multipliers of the search, in other units than the checker's."""
+    data = small(hash_of(constraints))
+    words = {"encoding": "auto", "constraints": constraints, "class_weight": {"yes": 1, "no": 2.5}, "lambda_": 0.1}
+    try:
+        facts = odtc.fit(data, "dpflow", 2, **words).facts
+    except NoSolutionError:
+        return
+    assert facts["termination"] == "optimal" and facts["certified"] is True
+    assert "certified" not in odtc.fit(data, "dpflow", 1, encoding="auto", constraints=("not_below[f0,f1]",)).facts
+
+
+def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved():
+    """A third is more than the decimal 0.3333333333333333, which is what an exact checker compares with."""
+    X, y = np.array([[0.0], [1], [2], [3]]), np.array([0, 0, 0, 1], np.int32)
+    data = Dataset("thirds", X, y, (Feature("f0", "numeric"),), ("no", "yes"), np.ones(4))
+    words = {"encoding": "auto", "class_weight": {"no": 1, "yes": 9}}
+    texts = ("false_positive_rate[yes] <= 0.3333333333333333", "leaf_rows >= 2")
+    facts = odtc.fit(data, "dpflow", 1, constraints=texts, **words).facts
+    assert facts["termination"] == "optimal" and facts["objective"] == 1 and "certified" not in facts
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -115,4 +115,9 @@ def search(
     engine.floor = ceil(floor / posed.unit - 1e-6)
     found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
-    return Searched(heap, found.bound * posed.unit, found.infeasible, found.open_cases, found.n_cases)
+    make = None
+    if heap is not None and found.proved and isinstance(engine, ConstrainedSearch):
+        from odtc.formulations.dpflow.write_constrained_certificate import certify_found
+
+        make = certify_found(problem, engine, heap, posed.unit)
+    return Searched(heap, found.bound * posed.unit, found.infeasible, found.open_cases, found.n_cases, certificate=make)

@@ -1,24 +1,27 @@
 """From a problem with constraints to its certificate: the best tree, and the multipliers that bound all others."""
 
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from math import lcm
 
 import numpy as np
 
 import odtc
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.claim import claim_of
-from odtc.verification.constrained_certificate import SCHEMA, Read, read_problem
+from odtc.verification.constrained_certificate import MOST_DEPTH, SCHEMA, Read, read_problem, tree_cost
 from odtc.verification.coverage import count_uncovered
 from odtc.verification.listed_cases import excluded
-from odtc.verification.multiplier_bound import surviving
+from odtc.verification.multiplier_bound import MOST_TESTS, surviving
+from odtc.verification.stated_constraints import readable
 
 LEAST = 3
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
@@ -60,11 +63,71 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree]:
     test = np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
     heap = settle(test, encoded, found.label)
     facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
-    facts |= {"multiplier_scale": int(search.scale)} | _cases(facts, read, arrays, search, int(found.cost))
+    evidence = {(root, subset): tuple(map(int, m)) for root, subset, m in search.evidence()}
+    cases = _cases(facts, read, arrays, evidence, search.scale, int(found.cost))
+    facts |= {"multiplier_scale": int(search.scale)} | cases
+    facts["of"] = _terms(problem, facts)
+    return facts, heap
+
+
+def certify_found(
+    problem: Problem, search: ConstrainedSearch, heap: HeapTree, unit: float
+) -> Callable[[], dict] | None:
+    """Makes the certificate of a search that has ended, from its own multipliers; None if there can be none.
+
+    Parameters
+    ----------
+    problem : Problem
+    search : ConstrainedSearch
+        Over the tests of the problem's encoding.
+    heap : HeapTree
+        The best tree, proved.
+    unit : float
+        What one unit of cost of the search is of the objective.
+    """
+    encoded = problem.encoded
+    texts = [str(given) for given in problem.constraints]
+    single = not any(isinstance(test, Oblique) for test in encoded.tests)
+    small = 1 <= problem.topology.depth <= MOST_DEPTH and 0 < encoded.n_tests <= MOST_TESTS
+    if encoded.dataset is None or not (single and small and all(map(readable, texts))):
+        return None
+
+    def make() -> dict:
+        order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
+        facts = _head(problem, order)
+        try:
+            read = read_problem(facts, encoded.dataset)
+            arrays = _arrays(read, encoded.ones_left[order])
+            scale, largest = fixed_point(arrays)
+        except (CertificateError, TooLarge) as refused:
+            raise ChoiceError(str(refused)) from None
+        mine = search.original
+        if len(mine.bound) != len(arrays.bound) or len(mine.subsets) != len(arrays.subsets):
+            raise ChoiceError("the certificate has other sums than the search")
+        # A multiplier is a price of what is used in units of cost; both have other units here.
+        used, stated = (np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) for one in (mine, arrays))
+        factor = used / np.maximum(stated, 1) * facts["scale"] * unit * scale / search.scale
+        known = {(int(np.flatnonzero(order == root)[0]), subset): m for root, subset, m in search.evidence()}
+        evidence = {case: tuple(map(int, np.clip(np.rint(m * factor), 0, largest))) for case, m in known.items()}
+        facts["tree"] = heap.to_tree(encoded).to_json()
+        facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
+        try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
+            tree_cost(facts["tree"], encoded.dataset, read)
+            facts |= {"multiplier_scale": int(scale)} | _cases(facts, read, arrays, evidence, scale, facts["claim"])
+        except CertificateError as refused:
+            raise ChoiceError(str(refused)) from None
+        facts["of"] = _terms(problem, facts)
+        return facts
+
+    return make
+
+
+def _terms(problem: Problem, facts: dict) -> dict:
+    """The terms of the claim."""
+    encoded = problem.encoded
     columns = np.stack([split.left(encoded.dataset.X) for split in encoded.tests])
     all_tests = not count_uncovered(encoded.dataset, columns)[1]
-    facts["of"] = claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests, facts["constraints"])
-    return facts, heap
+    return claim_of(encoded.dataset, facts["depth"], encoded.n_tests, all_tests, facts["constraints"])
 
 
 def _head(problem: Problem, order: np.ndarray) -> dict:
@@ -124,20 +187,20 @@ def _arrays(read: Read, ones_left: np.ndarray) -> ConstrainedProblem:
     )
 
 
-def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, search: ConstrainedSearch, claim: int) -> dict:
+def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, scale: int, claim: int) -> dict:
     """The multipliers of passes over all cases, and the cases that these leave, with their own multipliers."""
     if read.problem.most_columns == 0:
         return {"passes": [], "cases": []}
-    evidence = {(root, subset): tuple(map(int, m)) for root, subset, m in search.evidence()}
     counted = Counter(evidence.values()).most_common()
     passes = [list(m) for m, count in counted if count > max(LEAST, len(evidence) / FEW)]
-    alive = surviving(read.problem, search.scale, passes, claim)
+    alive = surviving(read.problem, scale, passes, claim)
     names = np.array(list(dict.fromkeys(test["feature"] for test in facts["tests"])))
     cases = []
     for root, subset in np.argwhere(alive).tolist():
+        deadline.check()
         columns = np.flatnonzero(arrays.subsets[subset])
         own = list(evidence[root, subset])
-        tried = (m for m in [own, *passes] if excluded(read.problem, search.scale, root, columns, m, claim))
+        tried = (m for m in [own, *passes] if excluded(read.problem, scale, root, columns, m, claim))
         multipliers = next(tried, None)
         if multipliers is None:
             raise ChoiceError("the lists of subtrees are too long for a certificate; take fewer tests")

@@ -11,6 +11,8 @@ from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
 from odtc.model.solution import Termination
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import check
+from odtc.verification.constrained_certificate import SCHEMA as CONSTRAINED
+from odtc.verification.constrained_certificate import check_constrained
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,11 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float) 
     if make is None or problem.encoded.dataset is None:
         return Certified(None)
     try:
-        proof = check(make(), problem.encoded.dataset, deadline.check)
+        facts = make()
+        if facts["schema"] == CONSTRAINED:
+            proof = check_constrained(facts, problem.encoded.dataset)
+        else:
+            proof = check(facts, problem.encoded.dataset, deadline.check)
     except ChoiceError as reason:
         return Certified(None, why=str(reason))
     except CertificateError as reason:
