@@ -228,7 +228,7 @@ class RankSearch:
         heap = self._columns(node, below, known)
         near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
         done: set[int] = set()  # numbers of the intervals that were halved
-        turn = False
+        turn = 0
         while True:
             while heap and heap[0][2] in done:
                 heappop(heap)
@@ -239,10 +239,10 @@ class RankSearch:
             if bound >= min(known.upper, need):
                 break
             self.check()
-            turn = not turn
+            turn = (turn + 1) % 3
             while near and (near[0][1][2] in done or near[0][1][0] >= min(known.upper, need)):
                 heappop(near)
-            # Every second interval is one beside a good test: better trees are often there.
+            # Two of three intervals are beside good tests: better trees are often there.
             interval = near[0][1] if near and turn else heap[0]
             done.add(interval[2])
             for half in self._halve(node, height, need, known, interval):
