@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.errors import SolutionError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.trees.tree import Branch, Leaf
-from odtc.verification.verify import proves, verify, verify_filled, verify_tree
+from odtc.verification.known_trees import against_known
+from odtc.verification.verify import (
+    objective_floor,
+    proves,
+    raise_bound_to_floor,
+    verify,
+    verify_filled,
+    verify_tree,
+)
 from odtc.workflow import pipeline
 
 # Numbers, levels, two levels and missing cells, three classes, weights; no tree of depth 2 is right everywhere.
@@ -230,3 +239,59 @@ def test_a_tree_is_proved_by_the_floor_alone_at_the_floor(tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n0,n\n0,n\n0,y\n1,n\n1,n\n1,n\n1,n\n1,y\n")
     problem = pipeline.pose(tmp_path / "d.csv", "flowoct", 1)
     assert proves(problem, 2.0) and proves(problem, 2.0 + 1e-13) and not proves(problem, 2.0 + 1e-6)
+
+
+def test_a_known_tree_counts_only_if_it_is_feasible(built):
+    """One that breaks a row of the edited model, or a constraint, contradicts no bound."""
+    model, found, cart, _ = built
+    encoded = model.problem.encoded
+    worst = settle(np.full(8, -1, np.int32), encoded, np.array([-1, 0, *[-1] * 6], np.int32))
+    point = model.join(model.problem.module.start(model.problem, worst))
+    bound = found.objective + 1
+    poor = Solution(point, Termination.TIME_LIMIT, model.objective(point), bound)
+    contradicted, words = against_known(model.problem, model, bound, [("CART", cart)])
+    assert contradicted and f"CART costs {found.objective:.10g}" in words
+    at = int(np.flatnonzero((found.x > 0.5) & (point < 0.5))[0])
+    upper = model.col_upper.copy()
+    upper[at] = 0.5
+    barred = edited(model, col_upper=upper)
+    assert against_known(model.problem, barred, bound, [("CART", cart)]) == (False, "")
+    assert checked(built, model=barred, heap=worst, solution=poor, known=[("CART", cart)]) == []
+    few = pipeline.pose(built[3], "flowoct", 2, cost="n:p=3,p:n=0", constraints=("branch_nodes <= 0",))
+    assert against_known(few, model, bound, [("CART", cart)]) == (False, "")
+    assert against_known(model.problem, model, found.objective, [("CART", cart)])[0] is False
+    assert against_known(model.problem, model, found.objective * (1 + 1e-9), [("CART", cart)])[0] is False
+
+
+def test_a_row_at_the_threshold_goes_left(tmp_path):
+    """Two neighbouring doubles have no number between them, so that the threshold is one of them."""
+    low = 1.0
+    high = float(np.nextafter(low, 2))
+    (tmp_path / "d.csv").write_text(f"a,y\n{low!r},n\n{high!r},p\n{low!r},n\n{high!r},p\n")
+    problem = pipeline.pose(tmp_path / "d.csv", "flowoct", 1)
+    heap = settle(np.array([-1, 0, -1, -1], np.int32), problem.encoded)
+    tree = heap.to_tree(problem.encoded)
+    assert tree.root.split.threshold == low and heap.errors(problem.encoded) == 0
+    assert refusing(verify_tree(problem, heap, tree, problem.encoded.dataset)) == []
+
+
+@pytest.mark.parametrize("floor_is", ["objective", "bound"])
+def test_the_floor_never_passes_what_the_point_costs(floor_is, built):
+    """A point of a solver may cost less than any tree: no bound is put above it."""
+    model, found, *_ = built
+    least = objective_floor(model.problem)
+    assert 0 < least < found.objective
+    cheap = replace(found, objective=least - 1, bound=None)
+    assert raise_bound_to_floor(model.problem, cheap).bound == least - 1
+    assert raise_bound_to_floor(model.problem, replace(found, objective=None)).bound == least
+    kept = replace(found, bound=least if floor_is == "bound" else found.objective)
+    assert raise_bound_to_floor(model.problem, kept) is kept
+
+
+def test_a_solution_of_another_model_is_refused(built):
+    model, found, *_ = built
+    assert len(model.identity) == 64 and not found.model
+    assert pipeline.decode(model, found).verified
+    assert pipeline.decode(model, replace(found, model=model.identity)).verified
+    with pytest.raises(SolutionError, match="the solution is of the model ffffffffffff"):
+        pipeline.decode(model, replace(found, model="f" * 64))
