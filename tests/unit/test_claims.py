@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import odtc
 from odtc.cli import console
 from odtc.estimators import classifier
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import Solution, Termination, proof
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
@@ -132,3 +132,12 @@ def test_screen_json_and_files_of_a_run_agree(words, ends, proved, tmp_path):
         told = json.loads(record.read_text())
         assert told["termination"] == facts["termination"]
         assert told["objective"] == pytest.approx(facts["objective"]) and told["bound"] == pytest.approx(facts["bound"])
+
+
+@pytest.mark.parametrize("within_gap", [False, True])
+def test_optimal_is_worth_the_bound_that_comes_with_it(within_gap):
+    assert proof(Termination.OPTIMAL, 5.0, 4.0, within_gap) == ("optimal", 4.0, "")
+    assert proof(Termination.TIME_LIMIT, 5.0, None, within_gap) == ("time_limit", None, "")
+    assert proof(Termination.UNKNOWN, 5.0, 3.0, within_gap) == ("unknown", 3.0, "")
+    ended, bound, doubt = proof(Termination.OPTIMAL, 5.0, None, within_gap)
+    assert (ended, bound, bool(doubt)) == (("unknown", None, True) if within_gap else ("optimal", 5.0, False))
