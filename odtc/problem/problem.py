@@ -21,6 +21,7 @@ class Choice:
 
     formulation: str
     why: str
+    asked: str = "auto"
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ SHAPE = {
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
     "model": {
         "formulation": TEXT,
+        "asked?": TEXT,
         "depth": WHOLE,
         "params": {},
         "constraints?": [TEXT],
@@ -243,6 +244,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "model": {
             "name": model.name,
             "formulation": problem.formulation,
+            **({"asked": problem.choice.asked} if problem.choice is not None else {}),
             "depth": int(problem.topology.depth),
             "params": params_to_json(problem.params),
             "constraints": [str(given) for given in problem.constraints],

@@ -1,5 +1,6 @@
 """`odtc fit` without a model or a solver: the search proves the tree, or hands in the best one and a bound."""
 
+import json
 import re
 import signal
 import subprocess
@@ -32,6 +33,18 @@ def test_the_tree_is_proved_without_a_solver_and_a_named_one_runs(tmp_path):
     words = ("--encoding", "onehot", "--solver", "highs", "-o", "b", "--json")
     theirs = command("fit", MONKS / "monks-1.csv", *words, folder=tmp_path).facts
     assert theirs["solver"].startswith("HiGHS") and theirs["objective"] == 27 and "b.sol" in theirs["files"]
+    assert ours["certified"] and "certified" not in theirs
+
+
+def test_the_model_is_recorded_as_asked_and_as_chosen(tmp_path):
+    words = (MONKS / "monks-1.csv", "--encoding", "onehot", "--json")
+    ours = command("fit", *words, "-o", "a", folder=tmp_path).facts
+    assert (ours["model_asked"], ours["model"]) == ("auto", "dpflow")
+    built = command("build", *words, "--model", "auto", "-o", "b", folder=tmp_path).facts
+    record = json.loads((tmp_path / "b.odt.json").read_text())["model"]
+    assert (record["asked"], record["formulation"]) == (built["model_asked"], built["model"]) == ("auto", "dpflow")
+    assert "model_asked" not in command("build", *words, "--model", "dpflow", "-o", "c", folder=tmp_path).facts
+    assert "asked" not in json.loads((tmp_path / "c.odt.json").read_text())["model"]
 
 
 def test_of_the_best_trees_it_has_the_fewest_leaves(tmp_path):

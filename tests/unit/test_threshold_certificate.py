@@ -6,10 +6,12 @@ import random
 import numpy as np
 import pytest
 
+from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.problem.branch_penalty import objective
 from odtc.verification.certificate import check
 from odtc.verification.compiled_pairs import PairCheck
+from odtc.workflow import pipeline
 from tests.command_line import odtc as command
 from tests.threshold_problems import accepted, certificate, corrupt, draw, interrupted, is_true, optimum
 
@@ -65,6 +67,17 @@ def test_a_cut_that_another_column_has_too_is_closed_there(seed):
     """Of equal tests of two columns the search evaluates one."""
     problem = draw(seed, (3,), wide=True)
     assert check(certificate(interrupted(problem, None)), problem.encoded.dataset).optimal
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_left_out_of_a_certificate_is_not_needed(seed):
+    """Cuts may be closed by others than those beside them, as many are evaluated only so far as they matter."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 3)).round(1 + seed % 2)
+    y = ((X[:, 0] + X[:, 1] > 0.3) ^ (rng.random(90) < 0.2)).astype(np.int32)
+    features = tuple(Feature(name, "numeric") for name in "abc")
+    dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(90))
+    assert check(certificate(interrupted(pipeline.pose(dataset, "dpflow", 3), None)), dataset).optimal
 
 
 def test_no_bound_comes_from_beyond_the_end_of_a_column():

@@ -110,10 +110,17 @@ def _needed(search, inside, sides, target, whole):
             at = int(np.searchsorted(values, rank, side="right")) - 1
             ends.append((at, moved[at], *(bound for _, bound in sides[column, rank][0])))
         ends.append((len(values) - 1, moved[-1], whole, 0))
-        last = ends[0]
-        for rank, here, after in zip(sorted(ranks), ends[1:], ends[2:]):
-            if not _closed(moved, last, after, target):
-                kept[column, rank], last = sides[column, rank], here
+        used = ends[:1]
+        for here, after in zip(ends[1:], ends[2:]):
+            if not _closed(moved, used[-1], after, target):
+                used.append(here)
+        # A cut may be closed by one that is not beside it; then all are kept.
+        enough = all(_closed(moved, low, high, target) for low, high in zip(used, [*used[1:], ends[-1]]))
+        enough &= all(left + right >= target for _, _, left, right in used[1:])
+        wanted = {place for place, *_ in used}
+        for rank, (place, *_) in zip(sorted(ranks), ends[1:]):
+            if place in wanted or not enough:
+                kept[column, rank] = sides[column, rank]
     return kept
 
 
