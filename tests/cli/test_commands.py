@@ -784,7 +784,7 @@ def test_a_solve_without_a_solution_leaves_no_older_one(tmp_path):
         ("odtc info dpf", 2, "dpflow"),
         ("odtc fit --missing s", 3, "separate"),
         ("odtc build --format fix", 3, "fixed-mps"),
-        ("odtc fit --constraint leaf_", 3, "leaf_rows"),
+        ("odtc fit --constraint leaf_r", 3, "leaf_rows"),
         ("odtc fit --select conv", 3, "convex_hull"),
         ("odtc tune --model dp", 3, "dpflow"),
         ("odtc tune --rule 1", 3, "1se"),
