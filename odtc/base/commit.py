@@ -9,6 +9,7 @@ process lives (odtc.base.system), so nobody finishes what somebody else is about
 
 import contextlib
 import glob
+import hashlib
 import json
 import os
 import tempfile
@@ -24,6 +25,7 @@ from odtc.errors import OutputError
 
 JOURNAL = ".odtc-journal"
 SCHEMA = "odtc.journal/1"
+LONGEST = 200  # bytes of a stem in the name of its journal
 PATIENCE = 10.0  # seconds to wait for another process that is replacing the same files
 
 
@@ -39,8 +41,8 @@ def together(stem: str | PathLike[str]) -> Iterator[None]:
         if staged is None:
             yield
             return
-        if _journal(stem).exists():
-            _finish(_journal(stem))
+        if os.path.exists(_journal(stem)):
+            _finish(stem)
         yield
         try:
             apart = [move for move in staged.moves if not _belongs(move[1], stem)]
@@ -70,13 +72,15 @@ def settle(path: str | PathLike[str]) -> None:
     path = Path(path)
     parts = path.name.split(".")
     for end in range(len(parts), 0, -1):
-        journal = _journal(path.with_name(".".join(parts[:end]))) if parts[0] else None
-        if journal is not None and journal.exists():
-            _finish(journal)
+        stem = path.with_name(".".join(parts[:end])) if parts[0] else None
+        if stem is not None and os.path.exists(_journal(stem)):  # False also for a name that is too long
+            _finish(stem)
 
 
 def _journal(stem: Path) -> Path:
-    return stem.with_name(f".{stem.name}{JOURNAL}")
+    name = os.fsencode(stem.name)
+    word = stem.name if len(name) <= LONGEST else f"{stem.name[:40]}-{hashlib.sha256(name).hexdigest()[:12]}"
+    return stem.with_name(f".{word}{JOURNAL}")
 
 
 def _belongs(path: Path, stem: Path) -> bool:
@@ -102,7 +106,7 @@ def _commit(stem: Path, facts: dict[str, Any], staged: Staged) -> None:
             if system.WINDOWS:  # an open file has no other name there
                 stream.close()
             while not system.publish(Path(name), journal):  # the commit point
-                _finish(journal)
+                _finish(stem)
             staged.moves = []  # whatever happens now, these files are needed
         finally:
             with contextlib.suppress(OSError):
@@ -122,14 +126,14 @@ def _apply(journal: Path, facts: dict[str, Any]) -> None:
     journal.unlink(missing_ok=True)
 
 
-def _finish(journal: Path) -> None:
-    stem = journal.name[1:].removesuffix(JOURNAL)
+def _finish(stem: Path) -> None:
+    journal = _journal(stem)
     end = time.monotonic() + PATIENCE
     while True:
         try:
             with open(journal, "rb") as stream:
                 if system.abandoned(stream.fileno(), journal):
-                    facts = _read(stream.read(), journal, stem)
+                    facts = _read(stream.read(), journal, stem.name)
                     if system.WINDOWS:
                         stream.close()
                     if journal.exists():  # else another was quicker
@@ -139,13 +143,13 @@ def _finish(journal: Path) -> None:
             return
         except OSError as problem:
             raise OutputError(
-                f"the files of {stem!r} in {str(journal.parent)!r} were being replaced when odtc was killed, and that "
-                f"cannot be finished: {problem.strerror or problem}; make the folder writable"
+                f"the files of {stem.name!r} in {str(journal.parent)!r} were being replaced when odtc was killed, and "
+                f"that cannot be finished: {problem.strerror or problem}; make the folder writable"
             ) from None
         if time.monotonic() > end:
             raise OutputError(
-                f"another process is replacing the files of {stem!r} in {str(journal.parent)!r}; wait for it, or name "
-                f"other files"
+                f"another process is replacing the files of {stem.name!r} in {str(journal.parent)!r}; wait for it, or "
+                f"name other files"
             )
         time.sleep(0.05)
 

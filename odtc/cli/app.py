@@ -170,6 +170,11 @@ def main() -> None:
                 f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
             )
             sys.exit(1)
+        if isinstance(problem, OSError) and problem.errno == errno.ENAMETOOLONG:
+            console.say(
+                f"odtc: error: cannot use {str(problem.filename)[:60]!r}…: {problem.strerror}; shorten the name"
+            )
+            sys.exit(1)
         if os.environ.get("ODTC_TRACEBACK"):
             raise
         console.say(

@@ -201,6 +201,8 @@ def _outcome(
     message = ""
     raw = x = None
     try:
+        if solution.exists() and not solution.is_file():  # a pipe or a device has no end
+            raise SolutionError(f"expected its solution in a file, got none in {solution.name}, but something else")
         if solution.exists():
             raw = _by_pattern(module, solution) if module.PATTERN is not None else read_point(solution)
     except SolutionError as problem:

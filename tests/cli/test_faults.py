@@ -1,0 +1,91 @@
+"""Faults of the machine around a run: one sentence, exit code 1, no traceback, and nothing that was there is lost."""
+
+import os
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from odtc.base import system
+from tests.command_line import MONKS, command, contents, environment, odtc, refused
+
+pytestmark = pytest.mark.skipif(system.WINDOWS, reason="limits and permissions of POSIX")
+DATA = MONKS / "monks-1.csv"
+BUILD = ("build", DATA, "--depth", 1, "-o", "m")
+SOLVE = ("solve", "m.mps")
+
+
+@pytest.fixture
+def built(tmp_path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    assert odtc(*BUILD, folder=folder).code == 0 and odtc(*SOLVE, folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(tmp_path, streams):
+    line = " ".join(f"'{word}'" for word in command(*BUILD))
+    done = subprocess.run(["sh", "-c", f"{line} {streams}"], cwd=tmp_path, env=environment(), capture_output=True)
+    assert done.returncode == 0 and b"Traceback" not in done.stderr
+    assert {"m.mps", "m.odt.json", "m.start.sol", "m.mst"} == set(contents(tmp_path))
+
+
+def test_a_link_as_target_stays_a_link(built, tmp_path):
+    elsewhere = tmp_path / "elsewhere.mps"
+    (built / "m.mps").rename(elsewhere)
+    (built / "m.mps").symlink_to(elsewhere)
+    assert odtc(*BUILD, "--class-weight", "0=2,1=1", folder=built).code == 0
+    assert (built / "m.mps").is_symlink() and odtc(*SOLVE, folder=built).code == 0
+
+
+def test_a_pipe_as_target_and_as_source(built):
+    os.mkfifo(built / "pipe.json")
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append((built / "pipe.json").read_bytes()), daemon=True)
+    reader.start()
+    said = odtc("decode", "m.sol", "-o", "pipe.json", folder=built)
+    reader.join(60)
+    assert said.code == 0 and heard[0].startswith(b"{") and (built / "pipe.json").is_fifo()
+
+
+def test_two_processes_on_one_stem(built):
+    """Whoever is last wins, and its files are of one model."""
+    runs = [
+        subprocess.Popen(
+            command(*BUILD, "--class-weight", f"0={weight},1=1"),
+            cwd=built,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for weight in (2, 3, 4)
+    ]
+    for run in runs:
+        out, err = run.communicate(timeout=120)
+        assert run.returncode == 0, err
+    assert not [path for path in contents(built) if path.startswith(".")]
+    assert odtc(*SOLVE, folder=built).code == 0
+    said = odtc("decode", "m.sol", folder=built)
+    assert said.code == 0 and "9 of 9" in said.out, said.err
+
+
+@pytest.mark.parametrize(
+    "stem", ["with  blanks", "line\nbreak", "-o", "--json", "'\"$(x)`;", "ü" * 100, "a" * 230, ".hidden"]
+)
+def test_any_name_of_a_file(tmp_path, stem):
+    folder = tmp_path / "in a\nfolder"
+    folder.mkdir()
+    shutil.copy(DATA, folder / f"{stem[:200]}.csv")
+    said = odtc("build", "--depth", 1, f"./{stem[:200]}.csv", "-o", f"./{stem}", folder=folder)
+    assert said.code == 0, said.err
+    assert odtc("solve", f"./{stem}.mps", folder=folder).code == 0
+    said = odtc("decode", f"./{stem}.sol", folder=folder)
+    assert said.code == 0 and "9 of 9" in said.out, said.err
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    assert "File name too long" in refused(odtc(*BUILD[:-1], "a" * 256, folder=tmp_path))
+    assert contents(tmp_path) == {}
