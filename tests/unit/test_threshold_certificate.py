@@ -8,6 +8,7 @@ import pytest
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
+from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification.certificate import check
 from odtc.verification.compiled_pairs import PairCheck
@@ -78,6 +79,17 @@ def test_what_is_left_out_of_a_certificate_is_not_needed(seed):
     features = tuple(Feature(name, "numeric") for name in "abc")
     dataset = Dataset("drawn", X, y, features, ("p", "q"), np.ones(90))
     assert check(certificate(interrupted(pipeline.pose(dataset, "dpflow", 3), None)), dataset).optimal
+
+
+@pytest.mark.parametrize("seed", [700, 701, 703, 704])
+def test_what_the_search_forgot_is_not_needed(seed):
+    """Entries of little height are dropped if the memory ends: their bounds stand with the cuts that asked for them."""
+    problem = draw(seed, (3,))
+    search = interrupted(problem, None)
+    heap = search.run().heap
+    for key in [key for key in search.search.memo if key[0] == 2]:
+        del search.search.memo[key]
+    assert check(certify_search(search, heap), problem.encoded.dataset).optimal
 
 
 def test_no_bound_comes_from_beyond_the_end_of_a_column():

@@ -67,14 +67,24 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
     if search.relaxed is not None and not free:
         kinds.insert(0, (search, False))
     known = kinds[0][0].memo.get((height, key))
-    tests = dict.fromkeys((column, rank) for column, rank, *_ in known.points) if known else {}
+    tests: dict[
+        tuple[int, int], tuple[int, int]
+    ] = {}  # with the bounds that were found, which the memo may have dropped
+    for column, rank, *bounds in known.points if known else ():
+        old = tests.get((column, rank), (0, 0))
+        tests[column, rank] = max(old[0], bounds[0]), max(old[1], bounds[1])
     found, whole = [], 0
     for among, kind in kinds:
         own = among.memo.get((height - 1, key))
+        if own is None and height == 3:
+            own = among.value(among.node_of(inside), 2)
         whole = min(own.lower, own.upper) if own is not None else 0
         if number := below.of(key, whole, kind):
             found.append((-1, 0, 0, number))
     sides = {test: _sides(search, inside, test, kinds, height - 1) for test in tests}
+    if height == 3:  # with two levels left the check needs no more than the bound
+        for test, noted in tests.items():
+            sides[test][0] = [(key, max(bound, old)) for (key, bound), old in zip(sides[test][0], noted)]
     if search.relaxed is None:
         sides = _needed(search, inside, sides, lower - search.ranked.price, whole)
     for test, values in sides.items():
