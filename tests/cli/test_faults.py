@@ -89,3 +89,20 @@ def test_any_name_of_a_file(tmp_path, stem):
 def test_a_name_that_is_too_long(tmp_path):
     assert "File name too long" in refused(odtc(*BUILD[:-1], "a" * 256, folder=tmp_path))
     assert contents(tmp_path) == {}
+
+
+SOLVER = """name = "fake"
+command = ["{program}", "{{{{ model }}}}", "{{{{ solution }}}}"]
+status = {{ "done" = "optimal" }}
+"""
+
+
+@pytest.mark.parametrize("made", ["mkfifo $2", "ln -s /dev/zero $2", "mkdir $2"])
+def test_a_solver_that_leaves_no_file_as_its_solution(built, tmp_path, made):
+    program = tmp_path / "fake"
+    program.write_text(f"#!/bin/sh\necho done; {made}\n")
+    program.chmod(0o755)
+    (tmp_path / "fake.toml").write_text(SOLVER.format(program=program))
+    said = odtc("solve", "m.mps", "--solver", tmp_path / "fake.toml", "--time-limit", 2, "-o", "n.sol", folder=built)
+    assert said.code == 3 and "in a file" in said.err and "Traceback" not in said.err, (said.code, said.err)
+    assert not (built / "n.sol").exists() and (built / "m.sol").exists()
