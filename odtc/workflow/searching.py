@@ -69,7 +69,7 @@ def searched(
     certified = Certified(None)
     if ended == Termination.OPTIMAL:
         with deadline.within(deadline.limit_left(began, time_limit)):
-            certified = certify_run(problem, found.certificate, paid)
+            certified = certify_run(problem, found.certificate, paid, seconds)
         seconds = time.monotonic() - began
         if certified.accepted is False:
             ended, bound = certified.ended, None

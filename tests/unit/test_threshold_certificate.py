@@ -130,6 +130,22 @@ def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):
     assert "the bound is proved, not the tree" in command("verify", "--certificate", "c.json", folder=tmp_path).out
 
 
+def test_a_check_that_does_not_end_in_time_leaves_the_proof_of_the_search(tmp_path, monkeypatch):
+    from odtc.errors import TimeLimitReached
+    from odtc.formulations.dpflow import write_certificate
+
+    def late(*given):
+        raise TimeLimitReached("late")
+
+    (tmp_path / "a.csv").write_text("x,z,y\n" + "".join(f"{x},{x * 7 % 10},{x * x % 3 % 2}\n" for x in range(40)))
+    good = command("fit", "a.csv", "--json", folder=tmp_path).facts
+    monkeypatch.setattr(write_certificate, "certify_search", late)
+    said = command("fit", "a.csv", "--json", folder=tmp_path)
+    assert "certified" not in said.facts and said.facts["termination"] == "optimal"
+    assert said.facts["bound"] == said.facts["objective"] == good["objective"]
+    assert "its certificate was not checked in time" in said.err
+
+
 def test_a_search_whose_certificate_is_refused_has_proved_nothing(tmp_path, monkeypatch):
     from odtc.formulations.dpflow import write_certificate
 

@@ -82,7 +82,8 @@ class RankSearch:
     """Best trees over all thresholds of ranked rows.
 
     `memo` remembers what is found, by height and set of entries, in a share of the memory that is free: if it is full,
-    what is found soonest again is dropped, and `dropped` counts the entries that were.
+    what is found soonest again is dropped, and `dropped` counts the entries that were, and
+    `tallest_dropped` is the greatest height of one.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class RankSearch:
         self.nodes = (BinaryNodes if ranked.binary else OrderedNodes)(ranked, self.chosen)
         free = memory.available()
         self.room = room or (SOME if free is None else max(SOME, int(PART * free)))
-        self.held = self.dropped = 0
+        self.held = self.dropped = self.tallest_dropped = 0
         self.relaxed = RankSearch(replace(ranked, least=1), check, None, self.room) if ranked.least > 1 else None
         self.root = self.nodes.root()
         self.height = self.evaluated = self.serial = 0
@@ -181,6 +182,7 @@ class RankSearch:
             self.held -= size[key]
             self.memo.pop(key).points = []  # better trees of other entries may consist of this one
             self.dropped += 1
+            self.tallest_dropped = max(self.tallest_dropped, key[0])
 
     def node_of(self, inside: np.ndarray):
         """The node of these entries, bool (entries,)."""

@@ -120,7 +120,10 @@ class ThresholdSearch:
         return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
 
     def _certified(self, found: Searched) -> Searched:
-        """With the certificate of what was found."""
+        """With the certificate of what was found; none if bounds of height 3 or more were forgotten, of which it needs
+        some."""
+        if self.search.tallest_dropped > 2:
+            return found
         from odtc.formulations.dpflow.write_certificate import certify_search  # it uses this module
 
         return replace(found, certificate=lambda: certify_search(self, found.heap))

@@ -1,8 +1,11 @@
 """The certificate of what a search has found, made and held against the data before a tree is called proved.
 
-The check is that of `odtc verify --certificate` (odtc.verification.certificate), which uses nothing of the search.
+The check is that of `odtc verify --certificate` (odtc.verification.certificate), which uses nothing of the search. It
+has as much time as the search had, and 2 s at least: if it does not end by then, the proof is that of the search alone,
+and the run says so. A certificate that is refused is no proof.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +17,9 @@ from odtc.verification.certificate import check
 from odtc.verification.constrained_certificate import SCHEMA as CONSTRAINED
 from odtc.verification.constrained_certificate import check_constrained
 
+LEAST = 2.0  # seconds that the check has, however soon the search had ended
+CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"
+
 
 @dataclass(frozen=True)
 class Certified:
@@ -22,7 +28,8 @@ class Certified:
     Attributes
     ----------
     accepted : bool or None
-        Whether the check accepts it as the proof of the tree; None if there can be no certificate.
+        Whether the check accepts it as the proof of the tree; None if there can be no certificate, or if its check did
+        not end in time.
     ended : Termination
         How the run has ended by that.
     why : str
@@ -34,7 +41,24 @@ class Certified:
     why: str = ""
 
 
-def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float) -> Certified:
+def _pace(facts: dict) -> Callable[[], None]:
+    """What the checker calls between states: it ends the check at the deadline, and sooner if the states that were
+    checked tell that the others will take longer than that."""
+    total = sum(text.count(";") + 1 for text in facts.get("states", ()) if isinstance(text, str))
+    began, done = time.monotonic(), 0
+
+    def look() -> None:
+        nonlocal done
+        deadline.check()
+        done += 1
+        left, took = deadline.seconds_left(), time.monotonic() - began
+        if left is not None and took > LEAST / 2 and took * total > done * (took + left):
+            raise TimeLimitReached("the check would take longer than it may")
+
+    return look
+
+
+def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, searched: float = 0.0) -> Certified:
     """Makes a certificate and checks it, until the deadline of this context.
 
     Parameters
@@ -42,6 +66,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float) 
     problem : Problem
     make : callable or None, makes the certificate; None if the search has none
     paid : float, the objective of the tree that it has to prove
+    searched : float, the seconds that the search took
 
     Returns
     -------
@@ -50,19 +75,22 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float) 
     if make is None or problem.encoded.dataset is None:
         return Certified(None)
     try:
-        facts = make()
-        if facts["schema"] == CONSTRAINED:
-            proof = check_constrained(facts, problem.encoded.dataset)
-        else:
-            proof = check(facts, problem.encoded.dataset, deadline.check)
+        with deadline.within(max(LEAST, searched)):
+            facts = make()
+            if facts["schema"] == CONSTRAINED:
+                proof = check_constrained(facts, problem.encoded.dataset)
+            else:
+                proof = check(facts, problem.encoded.dataset, _pace(facts))
     except ChoiceError as reason:
         return Certified(None, why=str(reason))
     except CertificateError as reason:
         return Certified(False, Termination.UNKNOWN, f"the certificate of the search was refused: {reason}")
     except TimeLimitReached:
-        return Certified(False, Termination.TIME_LIMIT, "the time limit came before the certificate was checked")
+        return Certified(
+            None, why=f"the proof is that of the search; its certificate was not checked in time, {CERTIFY}"
+        )
     except KeyboardInterrupt:
-        return Certified(False, Termination.INTERRUPTED, "an interruption came before the certificate was checked")
+        return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
     if not proof.optimal or abs(proof.objective - paid) > 1e-9 * max(1.0, abs(paid)):
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why)
