@@ -263,7 +263,14 @@ def test_iterative_rounds_end_with_the_best_tree(cloud, tmp_path):
 def test_leaves_hold_all_rows_and_predict_what_loses_least_of_them(dataset, depth, cost):
     price = {("0", "1"): 3.0} if cost else None
     fitted = odtc.fit(
-        dataset, "dpflow", depth, encoding="auto:bins=4", select="convex_hull", cost=price, solver="highs"
+        dataset,
+        "dpflow",
+        depth,
+        encoding="auto:bins=4",
+        select="convex_hull",
+        cost=price,
+        solver="highs",
+        simplify=False,  # leaf by leaf, as it was trained
     )
     trained, tree = fitted.decoded.heap.to_tree(fitted.model.problem.encoded), fitted.tree
     price = {(0, 1): 3.0 if cost else 1.0, (1, 0): 1.0, (0, 0): 0.0, (1, 1): 0.0}
