@@ -20,6 +20,7 @@ from pathlib import Path
 WINDOWS = sys.platform == "win32"
 FOLDER = "odtc-run-"  # what the temporary folder of a run begins with
 FRESH = 2.0  # seconds in which a file may not yet be held by the process that makes it
+PROGRAMS = {b"\x7fELF", *(bytes.fromhex(sign) for sign in ("feedface feedfacf cefaedfe cffaedfe cafebabe".split()))}
 LOCK = ".lock"  # the file in it that its process holds
 # Waits until the process that holds its input is gone; then ends the group and removes the folder that it was told.
 # Waits for the name of the input, which comes when the watcher is at work, then becomes the command in its arguments;
@@ -59,10 +60,21 @@ def watcher_command() -> list[str] | None:
 
 def gated_command(argv) -> list[str] | None:
     """A command that waits for a line on its input before it becomes `argv` (`GATE`), so that no process runs before
-    its watcher; None if there is no shell, or the program cannot be started."""
+    its watcher; None if there is no shell, or if the program cannot be started, so that its start says why: a shell
+    takes what the system refuses for a script."""
     shell = _shell()
     found = shutil.which(argv[0])
-    return [shell, "-c", GATE, "sh", *argv] if shell and found else None
+    return [shell, "-c", GATE, "sh", *argv] if shell and found and _is_program(found) else None
+
+
+def _is_program(path: str) -> bool:
+    """Whether a file begins as programs (ELF of Linux, Mach-O of macOS) and scripts do, or cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            begin = stream.read(4)
+    except OSError:
+        return True
+    return begin[:2] == b"#!" or begin in PROGRAMS
 
 
 def _shell() -> str | None:
