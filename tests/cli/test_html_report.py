@@ -246,7 +246,8 @@ def test_solvers_that_raced_stand_on_the_page(tmp_path):
     "words",
     [
         # By a model: a tree of dpflow's own search under constraints has no solution file, so no command on its page.
-        ("--model", "flowoct", "--class-weight", "0=2", "--constraint", "leaf_rows >= 4", "--missing", "separate"),
+        ("--model", "flowoct", "--depth", "1", "--class-weight", "0=2", "--constraint", "leaf_rows >= 4")
+        + ("--missing", "separate"),
         ("--solver", "highs", "--select", "balanced"),
         ("--solver", "highs", "--aside", "a6", "--categorical", "a1,a2", "--weights", "a4"),
         # So many seconds that the search ends by its restarts: what it finds then does not hang on the machine's speed.

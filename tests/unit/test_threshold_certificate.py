@@ -117,8 +117,8 @@ def test_the_command_writes_no_table_of_tests(tmp_path, monkeypatch):
     """Over many thresholds a proof is written and read by ranks; at a limit it is one of the bound."""
     monkeypatch.setattr("odtc.data.ranked_answers.MOST_CELLS", 0)
     rng = np.random.default_rng(3)
-    rows = np.column_stack([rng.integers(0, 150, (900, 30)), rng.integers(0, 2, 900)]).tolist()
-    names = ",".join([*(f"x{j}" for j in range(30)), "y"])
+    rows = np.column_stack([rng.integers(0, 150, (400, 40)), rng.integers(0, 2, 400)]).tolist()
+    names = ",".join([*(f"x{j}" for j in range(40)), "y"])
     (tmp_path / "wide.csv").write_text("\n".join([names, *(",".join(map(str, row)) for row in rows)]) + "\n")
     words = ("certify", "wide.csv", "--depth", 3, "--time-limit", 0.5, "-o", "c.json", "--json")
     made = command(*words, folder=tmp_path)
