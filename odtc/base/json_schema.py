@@ -132,6 +132,19 @@ def show_value(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
+# What reading a value of another shape raises; `explain_error` puts each into words.
+NOT_WHOLE = (
+    SchemaError,
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
+
 def explain_error(problem: Exception) -> str:
     """What was wrong with a value that satisfies its schema, in words and not as the name of an exception."""
     if isinstance(problem, KeyError):

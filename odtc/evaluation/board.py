@@ -97,7 +97,7 @@ def rules(found: list[Place], tree: Tree) -> list[dict]:
     """A sentence a leaf: its rule, its class, its training rows and how many of them are right; most rows first."""
     leaves = [
         {
-            "rule": " and ".join(found[number].words for number in place.way) or "every row",
+            "rule": place.rule,
             "label": tree.classes[place.node.label],
             "rows": sum(place.node.rows),
             "right": place.node.rows[place.node.label] if place.node.rows else 0,

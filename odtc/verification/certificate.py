@@ -31,7 +31,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
+from odtc.base.json_schema import (
+    NOT_WHOLE,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    SchemaError,
+    explain_error,
+    read_object,
+    show_value,
+    validate,
+)
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
@@ -172,16 +182,7 @@ def check(facts: dict, dataset: Dataset, pause: Callable[[], None] = lambda: Non
             return _check_thresholds(facts, dataset, pause)
         validate(facts, SHAPE)
         return _check(facts, dataset)
-    except (
-        SchemaError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-    ) as problem:
+    except NOT_WHOLE as problem:
         raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, validate
+from odtc.base.json_schema import NOT_WHOLE, NUMBER, TEXT, WHOLE, explain_error, validate
 from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
@@ -98,17 +98,7 @@ def check_constrained(facts: dict, dataset: Dataset) -> ConstrainedProof:
     try:
         validate(facts, SHAPE)
         return _check(facts, dataset)
-    except (
-        SchemaError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        ZeroDivisionError,
-    ) as problem:
+    except (*NOT_WHOLE, ZeroDivisionError) as problem:
         raise CertificateError(f"the certificate is not whole: {explain_error(problem)}; make it again") from None
 
 

@@ -19,10 +19,10 @@ from odtc.base import packing
 from odtc.base.atomic_write import write_text
 from odtc.base.json_schema import (
     FLAG,
+    NOT_WHOLE,
     NUMBER,
     TEXT,
     WHOLE,
-    SchemaError,
     explain_error,
     read_object,
     show_value,
@@ -328,17 +328,7 @@ def read_manifest(path) -> Manifest:
         return manifest
     except OdtcError as problem:
         raise ManifestError(f"the manifest {str(path)!r} cannot be used: {problem}") from None
-    except (
-        SchemaError,
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        zlib.error,
-    ) as problem:
+    except (*NOT_WHOLE, zlib.error) as problem:
         raise ManifestError(
             f"the manifest {str(path)!r} is not whole: {explain_error(problem)}; build the model again"
         ) from None

@@ -94,7 +94,7 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
             f"a certificate bounds all trees of a depth; leave out the constraint {str(problem.constraints[0])!r}"
         )
     numbers, encoded = Numbers(problem), problem.encoded
-    facts = _terms(problem, SCHEMA) | {
+    facts = head(problem, SCHEMA) | {
         "tests": [_test(encoded, f) for f in range(encoded.n_tests)],
         **_claim(problem, numbers, heap),
         "targets": [
@@ -141,7 +141,7 @@ def certify_search(search: ThresholdSearch, heap: HeapTree) -> dict:
         ";".join(columns.entry(lower * round(unit), free, points) for lower, free, points in level)
         for level in interval_states(search.search, depth, bound)
     ]
-    facts = _terms(problem, OF_THRESHOLDS) | {
+    facts = head(problem, OF_THRESHOLDS) | {
         "columns": columns.facts,
         "least": least_rows(problem),
         **claim,
@@ -174,7 +174,7 @@ def require_certifiable(problem: Problem) -> None:
             raise ChoiceError(f"a certificate bounds all trees of a depth; leave out the constraint {str(given)!r}")
 
 
-def _terms(problem: Problem, schema: str) -> dict:
+def head(problem: Problem, schema: str) -> dict:
     """What a certificate is of."""
     encoded = problem.encoded
     source = dict(encoded.dataset.source) if encoded.dataset is not None else {}

@@ -7,12 +7,12 @@ from math import lcm
 
 import numpy as np
 
-import odtc
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.formulations.dpflow.write_certificate import head
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -141,18 +141,7 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     price = 1 - branch
     unit = lcm(branch.denominator, price.denominator)
     scale = weight_scale * unit * cost_scale
-    return {
-        "schema": SCHEMA,
-        "odtc": odtc.__version__,
-        "data": {
-            "name": encoded.name,
-            "n_rows": int(encoded.copies.sum()),
-            "target": encoded.target,
-            "missing": encoded.missing,
-            **{key: value for key, value in encoded.dataset.source.items() if key != "path"},
-        },
-        "classes": list(encoded.classes),
-        "encoding": encoded.scheme,
+    return head(problem, SCHEMA) | {
         "tests": [encoded.tests[f].to_json(encoded.features) for f in order],
         "depth": int(problem.topology.depth),
         "constraints": [str(given) for given in problem.constraints],
