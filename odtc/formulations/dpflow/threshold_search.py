@@ -117,6 +117,7 @@ class ThresholdSearch:
         except KeyboardInterrupt:
             interrupted = True
         heap, paid = self._best(depth)
+        self.start = heap  # it may cost less than was noted of it: a subtree became better just before the end
         return self._certified(Searched(heap, min(paid, self.bound), False, 1, 1, self.phase, interrupted))
 
     def _certified(self, found: Searched) -> Searched:

@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
+from odtc.problem.branch_penalty import objective
+from tests.threshold_problems import draw, interrupted
 
 MODES = ["never", "always"] if compiled.available() else ["never"]
 
@@ -229,3 +232,15 @@ def test_as_pycontree_does(depth, mode):
         peer = ConTree(max_depth=depth, time_limit=60, verbose=False)
         peer.fit(X, y)
         assert ranked.cost(known.upper) == (peer.predict(X) != y).sum()
+
+
+@pytest.mark.parametrize("looks", [5, 21, 34, 55])
+def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
+    """In seed 15 a subtree became better just before the end: its tree costs less than was noted of the whole."""
+    problem = draw(15, depths=(3, 4), wide=True)
+    found = interrupted(problem, looks).run()
+    height, cost, bound = re.search(r"depth (\d): ([\d.]+), bound ([\d.]+)", found.phases).groups()
+    assert int(height) < problem.topology.depth or float(cost) == objective(problem, found.heap)
+    assert (
+        float(bound) == pytest.approx(min(found.bound, float(cost)), rel=1e-5) or int(height) < problem.topology.depth
+    )
