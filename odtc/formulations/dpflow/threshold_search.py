@@ -13,17 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
-from odtc.algorithms.thresholds.ranks import RankedRows, rank_rows
 from odtc.base import deadline
-from odtc.data.threshold_scales import Scales
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import interval_model, size_estimate
 from odtc.formulations.dpflow.constrained import Searched
 from odtc.formulations.dpflow.program import Program
+from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.branch_penalty import branch_price, objective
 from odtc.problem.constraints.constraint import least_rows
 from odtc.problem.problem import Problem
-from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+from odtc.trees.heap_tree import HeapTree
 
 ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
@@ -74,10 +73,8 @@ class ThresholdSearch:
     ):
         self.problem, self.start, self.tell = problem, start, tell
         encoded = problem.encoded
-        self.scales = Scales.of(encoded)
-        self.ranked: RankedRows = rank_rows(
-            self.scales.rank, encoded.loss, encoded.copies, branch_price(problem), least_rows(problem)
-        )
+        self.tests = RankedTests(encoded, branch_price(problem), least_rows(problem))
+        self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
         self.share = 1 - problem.params.lambda_
         self.began = self.told = time.monotonic()
@@ -144,29 +141,22 @@ class ThresholdSearch:
         """
         problem, depth, paid, fewest = self.problem, self.problem.topology.depth, objective(self.problem, heap), True
         scale = 2**depth
-        ranked = rank_rows(
-            self.scales.rank,
-            problem.encoded.loss,
-            problem.encoded.copies,
-            branch_price(problem),
-            least_rows(problem),
-            scale,
-        )
-        most = max(SOME / max(1, ranked.rank.size), 2 * self.search.evaluated)
+        tests = RankedTests(problem.encoded, branch_price(problem), least_rows(problem), scale)
+        most = max(SOME / max(1, tests.ranked.rank.size), 2 * self.search.evaluated)
 
         def check():
             deadline.check()
             if search.evaluated > most:
                 raise TimeLimitReached("enough trees were looked at for the fewest leaves")
 
-        search = RankSearch(ranked, check)
+        search = RankSearch(tests.ranked, check)
         need = self._units(paid) * scale + heap.n_branch_nodes
         try:
             search.solve(depth, need)
         except (TimeLimitReached, KeyboardInterrupt):
             fewest = False
         if search.known(depth).upper < need:
-            found = self.heap(search, depth)
+            found = tests.tree(search, problem.topology)
             if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
                 heap, paid = found, objective(problem, found)
         return Searched(heap, paid, False, 0, 1, self.phase, fewest=fewest)
@@ -200,28 +190,11 @@ class ThresholdSearch:
         return max(0, int(np.ceil(units * (1 + 1e-12) - 1e-6)))
 
     def _best(self, depth) -> tuple[HeapTree, float]:
-        found = self.heap(self.search, depth)
+        found = self.tests.tree(self.search, self.problem.topology)
         paid = objective(self.problem, found)
         if self.start is not None and (known := objective(self.problem, self.start)) < paid:
             return self.start, known
         return found, paid
-
-    def heap(self, search: RankSearch, depth: int) -> HeapTree:
-        """The best tree that a search has found."""
-        test, _ = blank_arrays(self.problem.topology)
-        stack = [(1, search.tree(depth))]
-        while stack:
-            node, tree = stack.pop()
-            if tree is not None:
-                column, rank, *below = tree
-                test[node] = self.test(column, rank)
-                stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
-        return settle(test, self.problem.encoded)
-
-    def test(self, column: int, rank: int) -> int:
-        """The test of the encoding that a rank of a column is."""
-        scale = self.ranked.columns[column]
-        return int(self.scales.test(scale, np.unique(self.scales.rank[:, scale])[rank]))
 
     def _check(self):
         deadline.check()
