@@ -69,11 +69,13 @@ def _print_tree(done) -> None:
 
     sys.stdout.write(render_tree(done.tree))
     print()
-    proof, words = done.proof, {"optimal": _optimal(done.proof.gap), "unknown": "not proved"}
+    proof, words = done.proof, {"optimal": _optimal(done.proof.objective, done.proof.bound), "unknown": "not proved"}
     proved = words.get(proof.termination, proof.termination.replace("_", " ")) if done.verified else "NOT VERIFIED"
     bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
     if (edited := proof.edited) is not None:
-        end = _optimal(edited["gap"]) if edited["termination"] == "optimal" else edited["termination"]
+        end = (
+            _optimal(proof.objective, edited["bound"]) if edited["termination"] == "optimal" else edited["termination"]
+        )
         bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
         if done.verified:
             proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
@@ -155,10 +157,12 @@ def say_note(solution) -> None:
         say(f"note: {' '.join(solution.message.split())}")
 
 
-def _optimal(gap: float | None) -> str:
-    if gap is None:
+def _optimal(objective: float | None, bound: float | None) -> str:
+    from odtc.model.solution import is_proved
+
+    if bound is None:
         return "optimal, by its word alone"
-    return "proved optimal" if gap <= 1e-6 else "optimal within the gap"
+    return "proved optimal" if is_proved(objective, bound) else "optimal within the gap"
 
 
 def refuse_failed(decoded) -> None:

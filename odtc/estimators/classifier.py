@@ -25,7 +25,7 @@ from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
 from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -181,7 +181,7 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             solution.bound,
             solution.gap,
         )
-        self.is_optimal_ = solution.gap is not None and solution.gap <= 1e-9
+        self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
         with np.errstate(over="ignore"):

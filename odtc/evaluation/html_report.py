@@ -107,6 +107,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None) -> str
         "run": run,
         "tree": tree,
         "facts": run.facts,
+        "proved": run.fit is not None and run.fit.proved,
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
         "warnings": board.warnings(run.fit, labelled),
         "satisfied": satisfied,

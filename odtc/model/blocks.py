@@ -183,7 +183,7 @@ class NamedBlock:
     def names(self, begin: int = 0, end: int | None = None) -> np.ndarray:
         part = self.table[begin:end]
         packed = np.array([name.encode() for name in part], dtype=f"S{self.width}")
-        padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), -1).copy()
+        padded = np.frombuffer(packed.tobytes(), dtype=np.uint8).reshape(len(part), self.width).copy()
         padded[padded == 0] = ord(" ")
         return padded
 

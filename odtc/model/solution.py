@@ -8,7 +8,20 @@ import numpy as np
 
 from odtc.model.options import Options
 
-__all__ = ["NO_POINT", "Options", "Progress", "Racer", "Round", "Solution", "Termination", "gap", "proof"]
+__all__ = [
+    "NO_POINT",
+    "Options",
+    "Progress",
+    "Racer",
+    "Round",
+    "Solution",
+    "Termination",
+    "gap",
+    "is_proved",
+    "proof",
+]
+
+PROVED = 1e-9  # the gap that is none: sums of weights are rounded
 
 
 class Termination(StrEnum):
@@ -145,6 +158,13 @@ def gap(objective: float | None, bound: float | None) -> float | None:
     if objective is None or bound is None:
         return None
     return abs(objective - bound) / max(1.0, abs(objective))
+
+
+def is_proved(objective: float | None, bound: float | None) -> bool:
+    """Whether a bound proves an objective: no gap is left but that of rounding. All that calls a tree proved asks here."""
+    if objective is None or bound is None:
+        return False
+    return bound >= objective - PROVED * max(1.0, abs(objective))
 
 
 def proof(

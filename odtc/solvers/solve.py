@@ -28,7 +28,7 @@ from odtc.base.contract import Member
 from odtc.errors import SolverError
 from odtc.model.feasibility import violations
 from odtc.model.milp import Model
-from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, proof
+from odtc.model.solution import NO_POINT, Options, Progress, Solution, Termination, is_proved, proof
 from odtc.solvers import child_process, external
 from odtc.solvers import log_parser as logs
 from odtc.solvers.child_process import Child, attend, python_environment
@@ -210,7 +210,7 @@ class _Run:
             termination, bound, doubt = proof(termination, objective, bound, said.x is None)
             message = message or doubt
         # Two doubles for one number: the bound of a proof differs from its objective by rounding.
-        if None not in (objective, bound) and abs(objective - bound) <= 1e-9 * max(1.0, abs(objective)):
+        if is_proved(objective, bound) and is_proved(bound, objective):
             bound = objective
         return Solution(
             x,

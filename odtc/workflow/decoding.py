@@ -9,7 +9,7 @@ from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, NoSolutionError, SolutionError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import Solution, Termination, is_proved
 from odtc.problem.identity import short
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified, simplified_check
@@ -179,7 +179,7 @@ def proved(problem: Problem, heap: HeapTree, bound: float, seconds: float) -> Fi
     paid = problem.module.objective(problem, heap)
     solution = Solution(
         None,
-        Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else Termination.UNKNOWN,
+        Termination.OPTIMAL if is_proved(paid, bound) else Termination.UNKNOWN,
         paid,
         bound,
         seconds,

@@ -8,13 +8,14 @@ import numpy as np
 from odtc.data.dataset import Dataset
 from odtc.errors import TreeError
 from odtc.heuristics.heuristic import HEURISTICS
-from odtc.model.feasibility import Check
+from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import Solution
+from odtc.model.solution import Solution, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
+from odtc.verification.objective_unit import rounded_up
 from odtc.verification.verify import RowPredictions
 from odtc.workflow.constrained.assurance import Assured, assurances
 from odtc.workflow.constrained.kept_constraints import kept_facts
@@ -89,7 +90,7 @@ class Fit:
     @property
     def proved(self) -> bool:
         """Whether no tree costs less, by the bound."""
-        return self.proof.gap is not None and self.proof.gap <= 1e-9
+        return is_proved(self.proof.objective, self.proof.bound)
 
     @cached_property
     def size(self) -> ModelFacts:
@@ -222,19 +223,18 @@ def tree_cost(problem: Problem, heap: HeapTree) -> float | None:
 
 
 def settled(model: Model, decoded: Decoded) -> Solution:
-    """The solution without a solver's rounding: objective and bound are the exact cost of the tree if that is what the
-    point costs. A tree that costs less without needless branch nodes has its own cost, which the bound holds for,
-    too."""
+    """The solution without a solver's rounding: the objective is the exact cost of the tree if that is what the point
+    costs, and the bound the next number that a tree can cost (odtc.verification.objective_unit). A tree that costs less
+    without needless branch nodes has its own cost, which the bound holds for, too."""
     paid, solution = tree_cost(model.problem, decoded.heap), decoded.solution
     if paid is None:
         return solution
-    near = [
-        value is not None and abs(value - paid) <= 1e-6 * max(1.0, abs(paid))
-        for value in (solution.objective, solution.bound)
-    ]
+    near = solution.objective is not None and is_close(solution.objective, paid)
     before = decoded.point_heap
     smaller = before is not None and before is not decoded.heap and paid < tree_cost(model.problem, before)
-    if not near[0] and not (smaller and paid < solution.objective):
+    if not near and not (smaller and paid < solution.objective):
         return solution
-    exact = near[1] and not solution.scope  # the bound of an edited model is not one of this
-    return replace(solution, objective=paid, bound=paid if exact else solution.bound)
+    bound = solution.bound
+    if bound is not None and not solution.scope and (bound <= paid or is_close(bound, paid)):
+        bound = rounded_up(model.problem, bound, paid)  # the bound of an edited model is not one of this
+    return replace(solution, objective=paid, bound=bound)

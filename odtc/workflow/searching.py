@@ -7,7 +7,7 @@ import numpy as np
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.model.solution import Progress, Solution, Termination
+from odtc.model.solution import Progress, Solution, Termination, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.conflicts import conflict
 from odtc.problem.formulation import SearchesItself
@@ -60,7 +60,7 @@ def searched(
     ended, bound = Termination.TIME_LIMIT, found.bound
     if found.infeasible:
         ended, bound = Termination.INFEASIBLE, None
-    elif paid is not None and bound >= paid - 1e-9 * max(1.0, abs(paid)):
+    elif is_proved(paid, bound):
         ended, bound = Termination.OPTIMAL, paid
     elif found.interrupted:
         ended = Termination.INTERRUPTED

@@ -553,3 +553,8 @@ def test_pieces_of_a_file_join_where_they_were_cut(size, tmp_path, monkeypatch):
         monkeypatch.setattr(module, "CHUNK", size)
     assert_same_model(whole[0], read(SMALL_MPS, tmp_path), "mps")
     assert_same_model(whole[1], read(SMALL_LP, tmp_path), "lp")
+
+
+def test_an_empty_block_has_no_names():
+    """Found by fuzzing: the names of no rows could not be laid out as a table."""
+    assert name_list((NamedBlock(()),)) == []

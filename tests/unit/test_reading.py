@@ -451,3 +451,11 @@ def test_skin_reads_in_a_second(shared_data):
     data = read(shared_data / "skin-segmentation.csv.gz")
     assert (data.name, data.X.shape, data.classes) == ("skin-segmentation", (245057, 3), ("1", "2"))
     np.testing.assert_array_equal(np.bincount(data.y), [50859, 194198])
+
+
+def test_a_cell_of_any_length_makes_no_long_message(tmp_path):
+    """Found by fuzzing: the parser of ARFF says the cell that it refuses, however long it is."""
+    text = f"@relation r\n@attribute a {{1,2}}\n@attribute y {{p,q}}\n@data\n1,p\n{'9' * 50_000},q\n"
+    with pytest.raises(DataError, match="expected ARFF") as refused:
+        read(written(tmp_path, text, "data.arff"))
+    assert len(str(refused.value)) < 1000

@@ -12,6 +12,7 @@ from decimal import Decimal, InvalidOperation
 
 from odtc.base import deadline
 from odtc.errors import ChoiceError
+from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint, parse
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -47,8 +48,7 @@ class Point:
         """optimal, infeasible, or open."""
         if self.bound is None:
             return "infeasible"
-        proved = self.objective is not None and self.bound >= self.objective - 1e-9 * max(1.0, abs(self.objective))
-        return "optimal" if proved else "open"
+        return "optimal" if is_proved(self.objective, self.bound) else "open"
 
 
 def varied(text: str) -> list[str]:
@@ -110,7 +110,7 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
             return
         loose, tight = points[low], points[high]
         same = loose.ended == tight.ended == "infeasible"
-        same = same or (loose.ended == tight.ended == "optimal" and tight.objective <= loose.objective + 1e-9)
+        same = same or (loose.ended == tight.ended == "optimal" and is_proved(tight.objective, loose.objective))
         if same:
             for place in range(low + 1, high):
                 points[place] = replace(tight, constraint=loose_first[place], searched=False)

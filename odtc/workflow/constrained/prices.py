@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from odtc.base import deadline
 from odtc.errors import ChoiceError
+from odtc.model.solution import is_proved
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
@@ -84,7 +85,7 @@ def prices(problem: Problem, heap: HeapTree, objective: float, time_limit: float
         paid = None if done.heap is None else problem.module.objective(problem, done.heap)
         if done.infeasible:
             found.append(Price(tighter, None, "infeasible"))
-        elif paid is not None and done.bound >= paid - 1e-9 * max(1.0, abs(paid)):
+        elif is_proved(paid, done.bound):
             found.append(Price(tighter, paid - objective, "optimal"))
         else:
             found.append(Price(tighter, None, "open"))

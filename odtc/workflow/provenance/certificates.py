@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from odtc.base import deadline
 from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
-from odtc.model.solution import Termination
+from odtc.model.solution import Termination, is_proved
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import check
 from odtc.verification.constrained_certificate import SCHEMA as CONSTRAINED
@@ -91,7 +91,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         )
     except KeyboardInterrupt:
         return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
-    if not proof.optimal or abs(proof.objective - paid) > 1e-9 * max(1.0, abs(paid)):
+    if not proof.optimal or not is_proved(paid, proof.objective):
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why)
     return Certified(True)
