@@ -161,7 +161,7 @@ def gap(objective: float | None, bound: float | None) -> float | None:
 
 
 def is_proved(objective: float | None, bound: float | None) -> bool:
-    """Whether a bound proves an objective: no gap is left but that of rounding. All that calls a tree proved asks here."""
+    """Whether a bound proves an objective: no gap is left but that of rounding. All that says "proved" asks here."""
     if objective is None or bound is None:
         return False
     return bound >= objective - PROVED * max(1.0, abs(objective))
