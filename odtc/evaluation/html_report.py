@@ -251,7 +251,7 @@ def run_again(run: Run) -> RunSpec:
     params = {
         key: value
         for key, value in params_to_json(problem.params).items()
-        if value != usual[key]
+        if value != usual.get(key)
         and len(str(value)) <= LONGEST  # longer is what the run made itself, as the columns of cg
     }
     cuts, selection, size = run.manifest["model"].get("cuts"), data.get("selection"), run.fit.size

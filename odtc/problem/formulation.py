@@ -88,6 +88,11 @@ class Formulation(Protocol):
         once, when the problem is posed."""
         return problem
 
+    def limited(self, problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Any]:
+        """(the Problem that is compiled, what a search found that came before): with parameters that leave out columns
+        which no better tree has, and None if there is no such search. Called before `build`, within the deadline."""
+        return problem, None
+
     def advice(self, problem: Problem) -> list[str]:
         """Sentences on parameters that are no good for this data."""
         return []

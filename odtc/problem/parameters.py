@@ -14,6 +14,7 @@ def parameter(
     least: float | None = None,
     below: float | None = None,
     choices: tuple[str, ...] | None = None,
+    silent: bool = False,
 ) -> Any:
     """A field of a formulation's Params.
 
@@ -29,13 +30,16 @@ def parameter(
         Values are below this one.
     choices : tuple of str or None
         All values, if they are words.
+    silent : bool
+        Whether manifests name it only if it is set: the compiler writes it itself.
 
     Returns
     -------
     dataclasses.Field
     """
     return dataclasses.field(
-        default=default, metadata={"help": help, "least": least, "below": below, "choices": choices}
+        default=default,
+        metadata={"help": help, "least": least, "below": below, "choices": choices, "silent": silent},
     )
 
 
@@ -63,7 +67,13 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
 
 def params_to_json(params: Any) -> dict[str, Any]:
     """The values by their public keys."""
-    return {parameter_key(field): getattr(params, field.name) for field in dataclasses.fields(params)}
+    values = {field: getattr(params, field.name) for field in dataclasses.fields(params)}
+    shown = {field: value for field, value in values.items() if value != field.default or not _silent(field)}
+    return {parameter_key(field): value for field, value in shown.items()}
+
+
+def _silent(field: dataclasses.Field[Any]) -> bool:
+    return bool(field.metadata.get("silent"))
 
 
 def _parse(key: str, field: dataclasses.Field[Any], value: Any) -> Any:

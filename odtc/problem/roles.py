@@ -154,7 +154,7 @@ def missing_roles(problem: Problem, model: Model, needs: Needs) -> str:
         return ""
     has = ", ".join(f"{block.role} ({block.name})" for block in model.columns if block.role not in ("", Role.CONSTANT))
     usual = params_to_json(type(problem.params)())
-    chosen = {key: _word(value) for key, value in params_to_json(problem.params).items() if value != usual[key]}
+    chosen = {key: _word(value) for key, value in params_to_json(problem.params).items() if value != usual.get(key)}
     how = " ".join(f"-p {key}={word}" for key, word in chosen.items() if len(word) <= LONGEST)
     return (
         f"needs columns of the roles {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} has "

@@ -4,6 +4,7 @@ import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from odtc.model.milp import Model
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.separation import separate_rows
-from odtc.problem.formulation import Compiled, Pricing
+from odtc.problem.formulation import Compiled, Pricing, SearchesItself
 from odtc.problem.identity import identified
 from odtc.problem.problem import Problem
 from odtc.problem.projection import project_tree
@@ -33,6 +34,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
         raise ChoiceError(
             f"{problem.formulation!r} learns its tree without a model: use `odtc fit`, or another --model"
         )
+    problem, _ = problem.module.limited(problem)
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
     built = constraint.built(problem)
     names = cut.choose(problem, built, names)
@@ -177,6 +179,17 @@ class Prepared:
     began: float
     time_limit: float | None
     interrupted: bool = False
+    searched: Any = None  # what the formulation's own search found before the model was made; None without one
+
+    @property
+    def bound(self) -> float | None:
+        """What that search proved that no tree has less than; None without one."""
+        return None if self.searched is None else self.searched.bound
+
+    @property
+    def proved(self) -> bool:
+        """Whether that search proved its tree, or that there is none."""
+        return self.searched is not None and self.searched.proved
 
     @property
     def point(self) -> np.ndarray | None:
@@ -205,23 +218,40 @@ def prepare(
 ) -> Prepared:
     """The model and the start of a problem within a time limit, which holds for the solver, too: what the
     compiler takes of it is no longer left."""
-    began, heap, known = time.monotonic(), None, False
+    began, heap, known, before = time.monotonic(), None, False, None
     with deadline.within(time_limit):
         try:
             heap, known = known_tree(problem, start_from, say), True
-            model = compile_model(problem, cuts, rounds)
+            compiled, before = problem.module.limited(problem, _start_of_search(problem, heap, start_from))
+            if before is not None and (before.infeasible or (before.proved and compiled is problem and time_limit)):
+                return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
+            if before is not None and before.heap is not None:
+                heap, start_from = before.heap, "search"
+            model = compile_model(compiled, cuts, rounds)
             begun = start(model, start_from, heap, say) if heap is not None else None
             deadline.check()
-            return Prepared(problem, model, begun, heap, began, time_limit)
+            return Prepared(problem, model, begun, heap, began, time_limit, searched=before)
         except TimeLimitReached:
+            if before is not None and before.heap is not None:
+                return Prepared(problem, None, None, before.heap, began, time_limit, searched=before)
             # A heuristic that takes long gives way to the one that takes a moment.
             heap = heap if known else known_tree(problem, "cart")
-            return Prepared(problem, None, None, _kept(problem, heap, start_from), began, time_limit)
+            kept = _kept(problem, heap, start_from)
+            return Prepared(problem, None, None, kept, began, time_limit, searched=before)
         except KeyboardInterrupt:
+            if before is not None and before.heap is not None:
+                return Prepared(problem, None, None, before.heap, began, time_limit, True, before)
             heap = _kept_at_once(problem, heap if known else known_tree(problem, "cart"), start_from)
             if heap is None:
                 raise
             return Prepared(problem, None, None, heap, began, time_limit, interrupted=True)
+
+
+def _start_of_search(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:
+    """The tree as one that keeps the constraints, for a search before the model; None if it cannot be mended."""
+    if heap is None or not problem.constraints or not problem.module.can(SearchesItself):
+        return None
+    return heap if is_tree_file(name) else constraint.mended(problem, heap)
 
 
 def _kept_at_once(problem: Problem, heap: HeapTree | None, name) -> HeapTree | None:

@@ -17,7 +17,15 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.verification.verify import proves, raise_bound_to_floor, verify_filled, verify_point, verify_tree
 from odtc.workflow.compiling import Prepared, greedy
-from odtc.workflow.messages import COMPILER, INTERRUPTED_FIRST, NO_SOLVER_RAN, START_INSTEAD, no_solution_text
+from odtc.workflow.messages import (
+    COMPILER,
+    INTERRUPTED_FIRST,
+    NO_SOLVER_RAN,
+    SEARCH_INSTEAD,
+    SEARCH_PROVED,
+    START_INSTEAD,
+    no_solution_text,
+)
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
@@ -152,7 +160,12 @@ def unfinished(
     if heap is None:
         raise no_solution(Unsolved(ready.problem, ready.model, solution))
     paid = ready.problem.module.objective(ready.problem, heap)
-    note = START_INSTEAD if found else INTERRUPTED_FIRST if ready.interrupted else NO_SOLVER_RAN
+    if found is None and ready.searched is not None:
+        note = SEARCH_PROVED if ready.proved else SEARCH_INSTEAD
+        ended = Termination.OPTIMAL if ready.proved else solution.termination
+        solution = replace(solution, termination=ended, bound=min(ready.bound, paid))
+    else:
+        note = START_INSTEAD if found else INTERRUPTED_FIRST if ready.interrupted else NO_SOLVER_RAN
     message = f"{note}{': ' * bool(solution.message)}{solution.message}"
     known = replace(solution, objective=paid, claimed=None, message=message)
     return without_model(ready.problem, heap, raise_bound_to_floor(ready.problem, known), labelled, simplify)

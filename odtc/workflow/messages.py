@@ -16,6 +16,12 @@ COMPILER = "odtc"  # in the place of a solver, if none ran
 REMARKS_SHOWN = 5  # on the data, before a fit
 START_INSTEAD = "the solver had no point of its own yet: the tree is that of the start"
 INTERRUPTED_FIRST = "it was interrupted in the compile, so no solver ran: the tree is that of the start"
+SEARCH_PROVED = (
+    "the compiler's own search proved the tree, and its model would be too large for a solver, so no solver ran"
+)
+SEARCH_INSTEAD = (
+    "the time limit came before there was a model: the tree and the bound are those of the compiler's search"
+)
 NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
 
 
@@ -55,6 +61,18 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
             notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
         notes += data_notes(whole)
     return [note for note in notes if note]
+
+
+def left_out_text(problem: Problem) -> str:
+    """What a search before the model left out of it, and by which bound; "" if there was none."""
+    fixed = problem.module.notes(problem).get("fixed", {})
+    if "cases" not in fixed:
+        return ""
+    return (
+        f"{fixed['cases']:,} of {fixed['of']:,} cases are left out, since the compiler's own search proves that no "
+        f"tree of theirs has an objective below {fixed['bound']:.10g}; a row of your own could need them: -p fix=false "
+        "writes all"
+    )
 
 
 def needless_text(done: Fit) -> str:

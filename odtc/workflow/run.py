@@ -19,7 +19,7 @@ from odtc.workflow.posing import pose_run, test_rows
 from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.selection import rounds_of, select_in_rounds
-from odtc.workflow.searching import searched, searches
+from odtc.workflow.searching import expect_feasible, raised, searched, searches
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
 from odtc.workflow.specification import RunSpec
@@ -119,6 +119,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
         ready = prepare(problem, spec.model.cuts, spec.model.start, rounds, left, reporter.say)
+        expect_feasible(ready)
         if ready.model is not None:
             if ready.begun is None and spec.model.start not in (None, "none") and not is_tree_file(spec.model.start):
                 reporter.say(no_start_text(problem, spec.model.start))
@@ -132,6 +133,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         done = unfinished(ready, labelled, simplify=spec.simplify)
         _say_if_any(reporter, sink.finished(problem, 0))
         return done
+    solution = raised(ready, solution)
     sink.solved(ready.model, last, solution, spec)
     if solution.has_solution:
         done = finish(last, solution, labelled, simplify=spec.simplify)

@@ -14,7 +14,7 @@ from odtc.problem.formulation import SearchesItself
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.verify import raise_bound_to_floor
-from odtc.workflow.compiling import is_tree_file, known_tree
+from odtc.workflow.compiling import Prepared, is_tree_file, known_tree
 from odtc.workflow.decoding import no_solution, without_model
 from odtc.workflow.messages import COMPILER
 from odtc.workflow.provenance.certificates import Certified, certify_run
@@ -75,15 +75,36 @@ def searched(
             ended, bound = certified.ended, None
     solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why)
     if found.infeasible:
-        explained = min(EXPLAINED, max(0.0, (time_limit or np.inf) - seconds))
-        until = time.monotonic() + explained
-        solution = replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
+        solution = explained(problem, solution, time_limit)
     if found.infeasible or heap is None:
         raise no_solution(Unsolved(problem, None, solution))
     if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
         solution = replace(solution, message=f"{found.phases}; {MORE_TIME}")
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     return replace(done, fewest_leaves=found.fewest, certified=certified.accepted)
+
+
+def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:
+    """A solution that says "infeasible", with the constraints that conflict."""
+    until = time.monotonic() + min(EXPLAINED, max(0.0, (time_limit or np.inf) - solution.seconds))
+    return replace(solution, message=conflict(problem, lambda: time.monotonic() > until).text)
+
+
+def expect_feasible(ready: Prepared) -> None:
+    """Raises NoSolutionError if the search before the model proved that no tree keeps the constraints."""
+    if ready.searched is not None and ready.searched.infeasible:
+        seconds = time.monotonic() - ready.began
+        solution = Solution(None, Termination.INFEASIBLE, None, None, seconds, COMPILER)
+        raise no_solution(Unsolved(ready.problem, None, explained(ready.problem, solution, ready.time_limit)))
+
+
+def raised(ready: Prepared, solution: Solution) -> Solution:
+    """The solution of a solver with the bound of the search before the model, if that is greater."""
+    if ready.bound is None or solution.objective is None or (solution.bound or -np.inf) >= ready.bound:
+        return solution
+    bound, paid = min(ready.bound, solution.objective), solution.objective
+    ended = Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else solution.termination
+    return replace(solution, bound=bound, termination=ended)
 
 
 def start_of(problem: Problem, name, say=None) -> HeapTree | None:

@@ -80,13 +80,21 @@ class GapCloser:
         offer : Callable[[test, label], bool]
             Told of a feasible tree; False if it is refused.
         """
+        lists = self._lists(root, below)
+        return below if lists is None else self._join(root, lists, below, offer)
+
+    def sides(self, root: int, below: int) -> tuple[Options, Options] | None:
+        """The subtrees of either side that could be part of a tree that costs less than `below`; None if none could."""
+        lists = self._lists(root, below)
+        return None if lists is None else self._fitting(lists, below)
+
+    def _lists(self, root: int, below: int) -> list[Options] | None:
         problem, weights = self.tables.problem, self.weights
         limit = self.tables.scale * (below - 1) + weights.budget - self.tables.base(weights)
         side = [float(self.tables.subtrees(((root, t),), problem.depth - 1, weights, self.segments)[0]) for t in (0, 1)]
         if side[0] + side[1] > limit or np.isinf(side[0] + side[1]):
-            return below
-        lists = [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
-        return self._join(root, lists, below, limit, offer)
+            return None
+        return [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
 
     # Lists.
 
@@ -174,18 +182,27 @@ class GapCloser:
 
     # Joins.
 
-    def _join(self, root: int, lists: list[Options], below: int, limit: float, offer) -> int:
+    def _fitting(self, lists: list[Options], below: int) -> tuple[Options, Options] | None:
+        """The lists without what fits with nothing of the other side; None if one is empty then."""
         problem = self.tables.problem
         bound = problem.bound - problem.branch_uses.astype(float)
         price = problem.branch_cost
         zero, one = lists
-        for _ in range(2):  # what fits with nothing of the other side
+        for _ in range(2):
             if not (len(zero) and len(one)):
-                return below
+                return None
             zero = zero.take(_fits(zero, one, below - 1 - price, bound))
             one = one.take(_fits(one, zero, below - 1 - price, bound)) if len(zero) else one
-        if not (len(zero) and len(one)):
+        return (zero, one) if len(zero) and len(one) else None
+
+    def _join(self, root: int, lists: list[Options], below: int, offer) -> int:
+        problem = self.tables.problem
+        bound = problem.bound - problem.branch_uses.astype(float)
+        price = problem.branch_cost
+        fitting = self._fitting(lists, below)
+        if fitting is None:
             return below
+        zero, one = fitting
         if problem.n_constraints <= 1 and self._plain:
             return self._join_one(root, zero, one, below, bound, offer)
         zero, one = (part.take(np.argsort(part.vector[:, 0], kind="stable")) for part in (zero, one))

@@ -16,8 +16,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.close_gap import GapCloser
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of, fixed_point, keeps
+from odtc.algorithms.constrained.close_gap import GapCloser, Options
+from odtc.algorithms.constrained.constrained_problem import (
+    ConstrainedProblem,
+    TooLarge,
+    cost_of,
+    fixed_point,
+    keeps,
+    leaves_of,
+)
 from odtc.algorithms.constrained.count_tensors import Counts
 from odtc.algorithms.constrained.lagrangian_pass import Pass, Segments, Weights
 from odtc.algorithms.constrained.multipliers import Cuts
@@ -85,6 +92,15 @@ class Cases:
         self.bound = np.full(len(self.subsets), -np.inf)
         self.multipliers = np.zeros(len(self.subsets), int)
         self.listed = np.zeros(len(self.subsets), bool)
+
+
+@dataclass(frozen=True)
+class LiveCase:
+    """A case that no multipliers exclude: its root test, in the terms of the sorted tests, and the subtrees on either
+    side that could be part of a tree that costs less than the best."""
+
+    root: int
+    sides: tuple[Options, Options]
 
 
 class ConstrainedSearch:
@@ -172,6 +188,33 @@ class ConstrainedSearch:
             for root, cases in self._cases.items()
             for subset, number in zip(cases.subsets, cases.multipliers)
         ]
+
+    def live_cases(self, most: int) -> list[LiveCase] | None:
+        """The cases of a search that has ended which were listed, with the subtrees that could be part of a tree that
+        costs less than the best one; None if these are more than `most`, or a tree must keep what sums and sets do not
+        tell."""
+        if self.problem.accepts is not None:
+            return None
+        found, held = [], 0
+        for root, cases in self._cases.items():
+            for place in np.flatnonzero(cases.listed & (cases.bound < self.upper)).tolist():
+                self.tick()
+                sides = self._closer(root, place).sides(root, self.upper)
+                if sides is not None:
+                    found.append(LiveCase(root, sides))
+                    held += 1 + len(sides[0]) + len(sides[1])
+                if held > most:
+                    return None
+        return found
+
+    def vector_of_best(self) -> np.ndarray:
+        """int64 (1 + constraints,): what the best tree costs and uses."""
+        test, label = self.best
+        problem = self.problem
+        node = leaves_of(problem, test)
+        at, places = label[node], np.unique(node)
+        uses = problem.uses[:, np.arange(len(at)), at].sum(axis=1) + problem.leaf_uses[:, label[places]].sum(axis=1)
+        return np.append(self.upper, uses + problem.branch_uses * int((test >= 0).sum())).astype(np.int64)
 
     def offer(self, test: np.ndarray, label: np.ndarray, cost: int) -> bool:
         """A feasible tree, in the terms of the sorted tests; False if it does not cost less, or is refused."""
@@ -381,10 +424,7 @@ class ConstrainedSearch:
         return
 
     def _close(self, root: int, place: int) -> None:
-        cases = self._cases[root]
-        subset = cases.subsets[place : place + 1]
-        weights, _ = self._weights(self.tried[cases.multipliers[place]] / self.scale)
-        closer = GapCloser(self.tables, weights, self._tests(int(subset[0])), self._of(subset), self.tick)
+        cases, closer = self._cases[root], self._closer(root, place)
 
         def offer(test, label):
             return self.offer(test, label, cost_of(self.problem, test, label))
@@ -395,6 +435,12 @@ class ConstrainedSearch:
             return
         cases.listed[place] = True
         self._tell()
+
+    def _closer(self, root: int, place: int) -> GapCloser:
+        cases = self._cases[root]
+        subset = cases.subsets[place : place + 1]
+        weights, _ = self._weights(self.tried[cases.multipliers[place]] / self.scale)
+        return GapCloser(self.tables, weights, self._tests(int(subset[0])), self._of(subset), self.tick)
 
 
 def search(

@@ -27,7 +27,7 @@ def build(
     """Write the model file, its manifest (STEM.odt.json) and the start files."""
     from odtc.fileformats.model_files import FORMATS
     from odtc.solvers.solver import find_solver
-    from odtc.workflow import artifacts, compiling, messages, posing, solving
+    from odtc.workflow import artifacts, compiling, messages, posing, searching, solving
     from odtc.workflow.run_facts import ModelFacts
 
     FORMATS.get(format)
@@ -49,6 +49,7 @@ def build(
             ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, rounds, say=console.say)
     else:
         ready = compiling.prepare(problem, spec.model.cuts, spec.model.start, say=console.say)
+    searching.expect_feasible(ready)
     if ready.interrupted:
         raise KeyboardInterrupt
     compiled = ready.model
@@ -60,6 +61,8 @@ def build(
     written = artifacts.write_build(compiled, stem, format, gzip, ready.point, dialect, keep)
     written += artifacts.write_pricing(priced, stem, format, gzip) if priced else []
     facts = ModelFacts.of_model(problem, compiled).to_json() | {"files": [str(f) for f in written]}
+    if words := messages.left_out_text(compiled.problem):
+        console.say(words)
     if words := artifacts.cut_words(compiled, dialect):
         console.say(words)
     if as_json:

@@ -14,13 +14,14 @@ odtc.formulations.dpflow.forms:
                            other dominates, with what it uses of the bound, Σ_p a_p t_p ≤ upper; all columns are whole
     paths                  a constraint speaks of the features that nodes test: states remember their paths
     paths_and_resources    both
+    live_cases             of a program under constraints that would be large: what the compiler's own search leaves
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.formulations.dpflow import constrained, threshold_search
+from odtc.formulations.dpflow import constrained, search_before_model, threshold_search
 from odtc.formulations.dpflow.auto_estimate import estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, states
 from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_ranking  # noqa: F401
@@ -85,6 +86,9 @@ class Params:
     proof: bool = parameter(
         False, "only the states that prove the optimum, which the compiler has found: the smallest such file"
     )
+    cases: str = parameter(
+        "", "what a search under constraints leaves of a large program, packed: odtc sets it itself", silent=True
+    )
 
 
 def keeps(problem: Problem) -> tuple[str, ...]:
@@ -127,6 +131,11 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point; of one in intervals, or of a proof, the compiler's, whose cost is what the file proves."""
     return form(problem).decode(problem, point)
+
+
+def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, constrained.Searched | None]:
+    """The problem that is compiled: of a large program under constraints what the search leaves, and what it found."""
+    return search_before_model.limited(problem, start)
 
 
 def searches(problem: Problem) -> bool:

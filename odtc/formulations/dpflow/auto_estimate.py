@@ -41,7 +41,7 @@ def estimate(sizes: Sizes) -> Estimate:
             return Estimate(True, words, sums)
     kept = (*states.ROWS, *resources.kinds())
     on_tests = {name for name in sizes.constraints if CONSTRAINTS.get(name).KNOWS == Knows.TESTS}
-    remembers = bool(on_tests - set(kept))
+    remembers = _remembers(sizes)
     if others := [name for name in sizes.constraints if name not in kept and name not in on_tests]:
         return Estimate(False, f"does not take {others[0]!r}")
     if sizes.encoded is not None and sizes.depth > 1 and not sizes.constraints and interval_model.worth(sizes.encoded):
@@ -52,7 +52,31 @@ def estimate(sizes: Sizes) -> Estimate:
     size = f"at most {columns:,} columns and {rough(sums)} sums at depth {depth} over {n_tests} tests"
     if columns <= most and sums <= size_estimate.MOST_SUMS:
         return Estimate(True, f"is {what} of {size}", sums)
+    sums = constrained.sums(n_tests, depth)
+    if sizes.constraints and n_tests <= constrained.MOST_TESTS and sums <= constrained.MOST_BEFORE:
+        over = f"at depth {depth} over {n_tests} tests"
+        words = f"writes what its search under constraints leaves, with about {rough(sums)} sums a pass {over}"
+        return Estimate(True, words, sums)
     return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
+
+
+def columns_of(sizes: Sizes) -> int:
+    """The most columns of a program that is written whole."""
+    return _columns(sizes, _remembers(sizes))[0]
+
+
+def written_fits(sizes: Sizes) -> bool:
+    """Whether a program that is written whole can be held, and is made in about half a minute."""
+    columns, _, most = _columns(sizes, _remembers(sizes))
+    return columns <= most and size_estimate.sums(sizes.n_tests, sizes.depth) <= size_estimate.MOST_SUMS
+
+
+def _remembers(sizes: Sizes) -> bool:
+    """Whether states must remember their paths."""
+    return any(
+        CONSTRAINTS.get(name).KNOWS == Knows.TESTS and name not in (*states.ROWS, *resources.kinds())
+        for name in sizes.constraints
+    )
 
 
 def _by_intervals(sizes: Sizes) -> Estimate:

@@ -17,6 +17,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_SUMS = 4e11  # of one pass over all roots: some minutes
+MOST_BEFORE = 2e10  # the same before a model: some seconds
+MOST_TESTS = 3000  # before a model: pairs of them are counted
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Searched:
         Whether it is proved that no tree of this objective has fewer leaves.
     certificate : callable or None
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
+    proved : bool
+        Whether the tree is the best one, or there is none.
     """
 
     heap: HeapTree | None
@@ -52,6 +56,7 @@ class Searched:
     interrupted: bool = False
     fewest: bool = False
     certificate: Callable[[], dict] | None = None
+    proved: bool = False
 
 
 class Posed:
@@ -120,4 +125,12 @@ def search(
         from odtc.formulations.dpflow.write_constrained_certificate import certify_found
 
         make = certify_found(problem, engine, heap, posed.unit)
-    return Searched(heap, found.bound * posed.unit, found.infeasible, found.open_cases, found.n_cases, certificate=make)
+    return Searched(
+        heap,
+        found.bound * posed.unit,
+        found.infeasible,
+        found.open_cases,
+        found.n_cases,
+        certificate=make,
+        proved=found.proved,
+    )

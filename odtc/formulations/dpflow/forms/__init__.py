@@ -10,6 +10,7 @@ import numpy as np
 
 from odtc.formulations.dpflow.forms import (
     intervals,
+    live_cases,
     paths,
     paths_and_resources,
     proof,
@@ -61,7 +62,7 @@ class Proves(Form, Protocol):
         ...
 
 
-FORMS: tuple[Form, ...] = (intervals, proof, paths_and_resources, paths, resources, states)
+FORMS: tuple[Form, ...] = (live_cases, intervals, proof, paths_and_resources, paths, resources, states)
 
 
 def form(problem: Problem) -> Form:

@@ -1,0 +1,200 @@
+"""What the constrained search leaves of a program of many columns: its live cases, and subtrees for each of them.
+
+A search that has ended knows the best tree, of cost UB, and for every other tree that costs less a case, a root test f
+with a set C of columns, whose multipliers exclude it, or whose subtrees were listed (close_gap). The model holds the
+tree that is known, and of the cases that no multiplier excludes all subtrees that could be part of a better tree:
+
+    min  c w + Σ_p c_p s_p + Σ_q c_q t_q + Σ_i price y_i     i the live cases, p and q their subtrees on either side
+    w + Σ_i y_i = 1,   Σ_{p of i} s_p = y_i,   Σ_{q of i} t_q = y_i,   Σ uses ≤ bound,    all in {0, 1}
+
+Its optimum is w = 1 unless some pair keeps all bounds and costs less, which a solver then finds. The cases and subtrees
+are the end of a search, so they stand in the parameter `cases` of the problem, and in its manifest.
+"""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.base import packing
+from odtc.errors import TreeError
+from odtc.formulations.dpflow.resources import LARGEST, lay
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.problem import Problem
+from odtc.problem.roles import Role
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+
+@dataclass(frozen=True)
+class Live:
+    """The end of a search, as the model needs it.
+
+    Attributes
+    ----------
+    unit : float
+        One whole unit of cost is so much of the objective.
+    bound : list of int
+    price : list of int
+        What a branch node costs, and what it uses of each bound.
+    known : list of int
+        The code of the best tree (odtc.algorithms.dp.pareto.Points).
+    vector : list of int
+        What it costs, and what it uses.
+    n_cases : int
+        Of all roots and sets of columns.
+    root : list of int
+        The root test of each live case.
+    sides : list of [case, side, code, vector]
+        Subtrees, sorted by case and side.
+    """
+
+    unit: float
+    bound: list
+    price: list
+    known: list
+    vector: list
+    n_cases: int
+    root: list
+    sides: list
+
+    @classmethod
+    def read(cls, text: str) -> "Live":
+        return cls(**json.loads(packing.unpack(text).decode()))
+
+    def packed(self) -> str:
+        """The text that `read` reads."""
+        return packing.pack(json.dumps(vars(self)).encode())
+
+
+class LiveModel:
+    """The model of one problem with `cases`, as arrays."""
+
+    def __init__(self, problem: Problem):
+        self.live = live = Live.read(problem.params.cases)
+        size, r = 2**problem.topology.depth - 1, len(live.bound)
+        self.case = np.array([entry[0] for entry in live.sides], np.int64)
+        self.side = np.array([entry[1] for entry in live.sides], np.int64)
+        self.code = np.array([entry[2] for entry in live.sides], np.int32).reshape(-1, size)
+        self.vector = np.array([entry[3] for entry in live.sides], float).reshape(-1, 1 + r)
+
+    def of(self, side: int) -> np.ndarray:
+        """int (subtrees,): those of one side."""
+        return np.flatnonzero(self.side == side)
+
+
+def build(problem: Problem) -> Model:
+    """The model."""
+    parts = problem.derived(LiveModel)
+    live, whole = parts.live, bool(parts.live.bound)
+    m = ModelBuilder(f"dpflow_d{problem.topology.depth}")
+    vector, price = np.array(live.vector, float), np.array(live.price, float)
+    w = m.columns("w", role=Role.STOP, integer=whole, cost=live.unit * vector[0])
+    one = m.rows("one", lower=1, upper=1)
+    m.add(one[()], w[()])
+    n = len(live.root)
+    uses = [(w, vector[None, 1:])]
+    if n:
+        case = Axis("case", n)
+        y = m.columns("y", case, role=Role.ARC, integer=whole, cost=live.unit * price[0])
+        m.add(one[()], y.all())
+        uses.append((y, np.broadcast_to(price[1:], (n, len(price) - 1))))
+        for side, name in enumerate("st"):
+            mine = parts.of(side)
+            of = parts.case[mine]
+            place = np.arange(len(mine)) - np.searchsorted(of, of)
+            ways = Axis("way", int(place.max()) + 1)
+            cost = live.unit * parts.vector[mine, 0]
+            members = of * ways.size + place
+            block = m.columns(name, case, ways, role=Role.STOP, integer=whole, cost=cost, members=members)
+            rows = m.rows(f"side{side}", case, lower=0, upper=0)
+            m.add(rows[of], block[np.arange(len(mine))])
+            m.add(rows[np.arange(n)], y[np.arange(n)], -1)
+            uses.append((block, parts.vector[mine, 1:]))
+    if whole:
+        largest = np.max([np.abs(use).max(axis=0, initial=0) for _, use in uses], axis=0)
+        scale = 2.0 ** np.ceil(np.log2(np.maximum(1.0, largest / LARGEST)))
+        bound = m.rows("bound", Axis("sum", len(live.bound)), upper=np.array(live.bound) / scale)
+        for block, use in uses:
+            for r in range(len(live.bound)):
+                held = np.flatnonzero(use[:, r])
+                if len(held):
+                    m.add(bound[r], block[held] if block.axes else block[()], use[held, r] / scale[r])
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """A tree as a point. Raises TreeError for one that the model has no columns for."""
+    parts = problem.derived(LiveModel)
+    point = {"w": np.zeros(())}
+    n = len(parts.live.root)
+    if n:
+        point |= {"y": np.zeros(n), "s": np.zeros(len(parts.of(0))), "t": np.zeros(len(parts.of(1)))}
+    if _same(heap, known(problem)):
+        point["w"] = np.ones(())
+        return point
+    for case in np.flatnonzero(np.array(parts.live.root) == heap.test[1]).tolist():
+        places = [_place(problem, parts, case, side, heap) for side in (0, 1)]
+        if None not in places:
+            point["y"][case] = 1
+            for name, place in zip("st", places):
+                point[name][place] = 1
+            return point
+    raise TreeError(
+        "the model has no columns for this tree: a search excludes it, since one that costs no more is known; give the "
+        "tree that a heuristic makes, or set -p fix=false"
+    )
+
+
+def _place(problem: Problem, parts: LiveModel, case: int, side: int, heap: HeapTree) -> int | None:
+    """The place of the subtree on one side of the root among the columns of that side; None if it has none."""
+    mine = parts.of(side)
+    for place in np.flatnonzero(parts.case[mine] == case).tolist():
+        test, label = blank_arrays(problem.topology)
+        test[1] = heap.test[1]
+        lay(parts.code[mine[place]], test, label, 2 + side)
+        other = 3 - side
+        stack = [other]
+        while stack:  # the other side is that of the tree
+            node = stack.pop()
+            test[node], label[node] = heap.test[node], heap.label[node]
+            stack += [2 * node, 2 * node + 1] if heap.test[node] >= 0 else []
+        if _same(settle(test, problem.encoded, label), heap):
+            return place
+    return None
+
+
+def _same(one: HeapTree, other: HeapTree) -> bool:
+    return np.array_equal(one.test, other.test) and np.array_equal(one.label, other.label)
+
+
+def known(problem: Problem) -> HeapTree:
+    """The tree that the search found."""
+    test, label = blank_arrays(problem.topology)
+    lay(np.array(problem.derived(LiveModel).live.known), test, label, 1)
+    return settle(test, problem.encoded, label)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point: the largest of w and y, and on either side of a case the largest column."""
+    parts = problem.derived(LiveModel)
+    chosen = point.get("y", np.zeros(0))
+    if not len(chosen) or float(np.max(point["w"])) >= chosen.max():
+        return known(problem)
+    case = int(chosen.argmax())
+    test, label = blank_arrays(problem.topology)
+    test[1] = parts.live.root[case]
+    for side, name in enumerate("st"):
+        mine = parts.of(side)
+        own = np.flatnonzero(parts.case[mine] == case)
+        lay(parts.code[mine[own[int(point[name][own].argmax())]]], test, label, 2 + side)
+    return settle(test, problem.encoded, label)
+
+
+def left_out(problem: Problem) -> dict:
+    """How many cases are not in the model, and the bound and the tree that exclude them."""
+    live = problem.derived(LiveModel).live
+    paid = live.unit * live.vector[0]
+    n_live = len(live.root)
+    return {"fixed": {"cases": live.n_cases - n_live, "of": live.n_cases, "bound": paid, "incumbent": paid}}

@@ -1,0 +1,113 @@
+"""The search under constraints that comes before a model whose columns would be many: what it leaves is written.
+
+`odtc build` and `odtc fit --solver` ask for it (`limited`). The model is then that of
+odtc.formulations.dpflow.live_cases, and the tree and the bound of the search are known whatever a solver does.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.close_gap import Options
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.base import deadline
+from odtc.formulations.dpflow import constrained
+from odtc.formulations.dpflow.auto_estimate import columns_of, written_fits
+from odtc.formulations.dpflow.constrained import Posed, Searched
+from odtc.formulations.dpflow.live_cases import Live
+from odtc.problem.estimates import Sizes
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+SMALL = 100_000  # columns: a program of fewer is written whole
+MOST_COLUMNS = 300_000  # of the live cases
+SHARE = 0.5  # of the time that is left: what the search may take before the model is made
+
+
+class Before:
+    """Whether the search that comes before the model has run for a problem, and what it found."""
+
+    def __init__(self, problem: Problem):
+        self.found: Searched | None = None
+
+
+def large(problem: Problem) -> bool:
+    """Whether a search takes the problem, and a program of all subtrees would be large."""
+    if problem.encoded.n_tests > constrained.MOST_TESTS or not constrained.searches(problem):
+        return False
+    return columns_of(_sizes(problem)) > SMALL
+
+
+def _sizes(problem: Problem) -> Sizes:
+    names = tuple(given.name for given in problem.constraints)
+    return Sizes(problem.encoded.n_tests, problem.topology.depth, names)
+
+
+def limited(problem: Problem, start: HeapTree | None) -> tuple[Problem, Searched | None]:
+    """(the problem with the live cases that a search leaves, what that search found); the problem as it is and None if
+    its program is written whole.
+
+    The search may take a part of the time that is left; all of it, if no program would be small enough either.
+    """
+    if problem.params.cases or not large(problem):
+        return problem, None
+    before = problem.derived(Before)
+    if before.found is None:
+        before.found = _found(problem, start)
+    found, posed = before.found, problem.derived(Posed)
+    if not found.proved or found.heap is None or not isinstance(posed.search, ConstrainedSearch):
+        return problem, found
+    live = _live(problem, posed.search, posed.problem.unit)
+    if live is None:
+        return problem, found
+    return replace(problem, params=replace(problem.params, cases=live.packed())), found
+
+
+def _found(problem: Problem, start: HeapTree | None) -> Searched:
+    left = deadline.seconds_left()
+    with deadline.within(None if left is None else SHARE * left):
+        found = constrained.search(problem, start)
+    if not found.proved and left is not None and not written_fits(_sizes(problem)):
+        found = constrained.search(problem, found.heap, floor=found.bound)
+    return found
+
+
+def _live(problem: Problem, search: ConstrainedSearch, unit: float) -> Live | None:
+    """What a search that has ended leaves; None if that is too much, or no sums and sets tell all constraints."""
+    cases = search.live_cases(MOST_COLUMNS)
+    if cases is None:
+        return None
+    arrays = search.original
+    test, label = search.found.test, search.found.label
+    known = _code(test, label, 1, 2 ** (problem.topology.depth + 1) - 1)
+    sides = [
+        [place, side, code, vector]
+        for place, case in enumerate(cases)
+        for side, options in enumerate(case.sides)
+        for code, vector in zip(_named(options, search).tolist(), options.vector.astype(np.int64).tolist())
+    ]
+    return Live(
+        unit=unit,
+        bound=arrays.bound.tolist(),
+        price=[int(arrays.branch_cost), *arrays.branch_uses.tolist()],
+        known=known,
+        vector=search.vector_of_best().tolist(),
+        n_cases=search.found.n_cases,
+        root=[int(search.order[case.root]) for case in cases],
+        sides=sides,
+    )
+
+
+def _named(options: Options, search: ConstrainedSearch) -> np.ndarray:
+    """The codes of subtrees in the terms of the problem's tests."""
+    return np.where(options.code >= 0, search.order[np.maximum(options.code, 0)], options.code)
+
+
+def _code(test: np.ndarray, label: np.ndarray, node: int, size: int) -> list[int]:
+    """The code of a tree on a heap; below a label it is repeated."""
+    code = np.empty(size, int)
+    for place in range(size):
+        above = code[(place - 1) // 2] if place else 0
+        at = place + 1
+        code[place] = above if above < 0 else test[at] if test[at] >= 0 else -1 - label[at]
+    return code.tolist()

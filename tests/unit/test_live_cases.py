@@ -1,0 +1,154 @@
+"""The model of what a search under constraints leaves: it holds every better tree, and its optimum is the best one."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.errors import ChoiceError, NoSolutionError
+from odtc.formulations.dpflow import constrained, search_before_model
+from odtc.formulations.dpflow.constrained import Posed
+from odtc.formulations.dpflow.search_before_model import _live
+from odtc.problem.constraints.constraint import broken, built, complete, posed
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
+from tests import command_line
+from tests.arrays import assert_point_of, optimum
+from tests.command_line import MONKS
+from tests.laws.problems import KINDS, least_of_every_tree, problems
+
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+SUMS = (
+    "recall",
+    "precision",
+    "statistical_parity",
+    "equal_opportunity",
+    "accuracy",
+    "group_accuracy",
+    "cost",
+    "leaves",
+)
+
+
+@st.composite
+def searched(draw):
+    """A small problem with one or two sums to keep, after its search, and what the best tree costs."""
+    problem = draw(problems(("dpflow", draw(st.sampled_from([{}, {"lambda": 0.25}]))), depths=(2,), aside=True))
+    assume(problem.encoded.n_tests <= 5)
+    names = draw(st.lists(st.sampled_from(SUMS), min_size=1, max_size=2))
+    try:
+        problem = posed(problem, [draw(st.sampled_from(KINDS[name].tries(problem.encoded))) for name in names])
+    except ChoiceError:
+        assume(False)
+    assume(problem.module.searches(problem))
+    found = constrained.search(problem)
+    assume(found.proved and found.heap is not None)
+    return problem, least_of_every_tree(problem)
+
+
+@given(case=searched())
+@settings(max_examples=40, **SLOW)
+def test_the_optimum_of_the_model_is_that_of_trying_every_tree(case):
+    problem, least = case
+    engine = problem.derived(Posed)
+    text = _live(problem, engine.search, engine.problem.unit).packed()
+    limited = replace(problem, params=replace(problem.params, cases=text))
+    _expect(limited, least)
+
+
+@given(case=searched())
+@settings(max_examples=40, **SLOW)
+def test_it_holds_every_tree_that_is_better_than_the_known_one(case):
+    """Where the known tree is one leaf, the model has the best tree among its cases."""
+    problem, least = case
+    posed_ = problem.derived(Posed)
+    search = posed_.search
+    leaf = next(
+        (
+            (np.full(2 ** (problem.topology.depth + 1), -1, np.int32), label)
+            for label in np.argsort(problem.encoded.loss.sum(axis=0)).tolist()
+        ),
+        None,
+    )
+    test, label = leaf[0], np.full(len(leaf[0]), -1, np.int32)
+    label[1] = leaf[1]
+    heap = posed_.problem.tree(test, label)
+    assume(not broken(problem, heap))
+    search.upper, search.best = posed_.problem.cost(heap), (test, label)
+    for cases in search._cases.values():
+        cases.listed[:] = True
+    text = _live(problem, search, posed_.problem.unit).packed()
+    _expect(replace(problem, params=replace(problem.params, cases=text)), least)
+
+
+def _expect(problem, least):
+    model = built(problem)
+    value, point = optimum(model)
+    assert value == pytest.approx(least, abs=1e-6)
+    heap = problem.module.decode(problem, point)
+    assert not broken(problem, heap)
+    assert problem.module.objective(problem, heap) == pytest.approx(least, abs=1e-6)
+    assert_point_of(problem, model, heap, complete(problem, model, heap))
+
+
+CONSTRAINED = {"constraints": ("recall[1] >= 0.8", "features <= 2"), "encoding": "onehot"}
+
+
+def test_fit_with_a_solver_begins_with_the_search(monkeypatch):
+    """The tree and the bound of the search are known before the solver begins."""
+    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    fitted = odtc.fit(MONKS / "monks-1.csv", "dpflow", 2, solver="highs", **CONSTRAINED)
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["verified"]
+    monkeypatch.undo()
+    assert fitted.facts["objective"] == odtc.fit(MONKS / "monks-1.csv", "dpflow", 2, **CONSTRAINED).facts["objective"]
+
+
+def test_its_tree_and_bound_are_the_result_if_no_model_is_made_in_time(monkeypatch):
+    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    monkeypatch.setattr(search_before_model, "_live", lambda *of: None)
+    fitted = odtc.fit(MONKS / "monks-1.csv", "dpflow", 2, solver="highs", time_limit=30, **CONSTRAINED)
+    assert fitted.facts["termination"] == "optimal" and fitted.facts["objective"] == fitted.facts["bound"]
+    assert "so no solver ran" in fitted.decoded.solution.message
+
+
+def test_what_cannot_be_kept_is_explained_also_with_a_solver(monkeypatch):
+    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    with pytest.raises(NoSolutionError, match="proved: "):
+        odtc.fit(
+            MONKS / "monks-1.csv", "dpflow", 1, solver="highs", constraints=("recall[1] >= 0.9", "precision[1] >= 0.95")
+        )
+
+
+def test_the_manifest_holds_what_the_search_left(monkeypatch, tmp_path):
+    """Decoding needs no search: the subtrees stand in the manifest."""
+    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    model = pipeline.build(MONKS / "monks-1.csv", "dpflow", 2, **CONSTRAINED)
+    path = write_manifest(model.problem, model, tmp_path / "m.odt.json")
+    monkeypatch.setattr(search_before_model, "limited", None)
+    manifest = read_manifest(path)
+    left_out = manifest.facts["model"]["fixed"]
+    assert 0 <= left_out["cases"] <= left_out["of"] and left_out["bound"] == left_out["incumbent"]
+    again = built(manifest.problem)
+    assert again.columns == model.columns and (again.A != model.A).nnz == 0
+    value, point = optimum(again)
+    assert manifest.problem.module.objective(
+        manifest.problem, manifest.problem.module.decode(manifest.problem, point)
+    ) == pytest.approx(value)
+
+
+def test_all_columns_are_written_on_request(monkeypatch):
+    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 2, params={"fix": "false"}, **CONSTRAINED)
+    assert not pipeline.compile_model(problem).problem.params.cases
+
+
+def test_build_says_what_is_left_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(search_before_model, "SMALL", 0)
+    words = ["build", str(MONKS / "monks-1.csv"), "--model", "dpflow", "--depth", "2", "--encoding", "onehot"]
+    said = command_line.odtc(*words, "--constraint", "recall[1] >= 0.8", "-o", str(tmp_path / "m"))
+    assert said.code == 0
+    assert re.search(r"cases are left out, .* -p fix=false writes", " ".join(said.err.split()))
