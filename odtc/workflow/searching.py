@@ -103,7 +103,7 @@ def raised(ready: Prepared, solution: Solution) -> Solution:
     if ready.bound is None or solution.objective is None or (solution.bound or -np.inf) >= ready.bound:
         return solution
     bound, paid = min(ready.bound, solution.objective), solution.objective
-    ended = Termination.OPTIMAL if bound >= paid - 1e-9 * max(1.0, abs(paid)) else solution.termination
+    ended = Termination.OPTIMAL if is_proved(paid, bound) else solution.termination
     return replace(solution, bound=bound, termination=ended)
 
 
