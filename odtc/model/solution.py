@@ -1,6 +1,6 @@
 """What goes into a solver and what comes out: why it stopped, apart from whether it left a point."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from odtc.model.options import Options
 
 __all__ = [
+    "EDITED",
     "NO_POINT",
     "Options",
     "Progress",
@@ -35,6 +36,8 @@ class Termination(StrEnum):
     ERROR = "error"
 
 
+EDITED = "the edited model"  # a scope: of a model file that was edited since it was built
+
 # After these a point is no answer, whatever it is.
 NO_POINT = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
 
@@ -56,14 +59,16 @@ class Round:
     bound: float | None
     seconds: float
     what: str = "rows"
+    chosen: float | None = None  # no tree over the tests that were chosen costs less; `bound` is of all trees
 
     def __str__(self) -> str:
         more = "broken" if self.what == "rows" else "added"
         bound = "-" if self.bound is None else f"{round(self.bound, 6) + 0.0:.6g}"  # no -0
+        chosen = "" if self.chosen is None else f" ({self.chosen:.6g} over the chosen tests)"
         tree = "" if self.incumbent is None else f"best tree {self.incumbent:.6g}, "
         return (
             f"round {self.number:>2} ({self.phase}): {self.rows:,} {self.what}, {self.added:,} more {more}, "
-            f"bound {bound}, {tree}{self.seconds:.1f} s"
+            f"bound {bound}{chosen}, {tree}{self.seconds:.1f} s"
         )
 
 
@@ -143,6 +148,7 @@ class Solution:
     model: str = ""  # the identity of the model that was solved (Model.identity), "" if it is not known
     content: str = ""  # the content of the model file that was solved (Model.content), "" if it was none
     scope: str = ""  # what the bound is of, if it is not of the problem as stated: "the edited model"
+    overall: float | None = None  # what nothing costs less than in the problem as stated, if that is known beside it
 
     @property
     def has_solution(self) -> bool:
@@ -151,6 +157,18 @@ class Solution:
     @property
     def gap(self) -> float | None:
         return gap(self.objective, self.bound)
+
+    @property
+    def of_all(self) -> "Solution":
+        """What is claimed of the problem as stated: with a scope `overall`, and optimal only if that proves it."""
+        if not self.scope:
+            return self
+        ended = Termination.UNKNOWN if self.termination == Termination.OPTIMAL else self.termination
+        if self.scope == EDITED:
+            ended = Termination.UNKNOWN
+        elif is_proved(self.objective, self.overall):
+            ended = Termination.OPTIMAL
+        return replace(self, scope="", termination=ended, bound=self.overall, overall=None)
 
 
 def gap(objective: float | None, bound: float | None) -> float | None:

@@ -149,6 +149,11 @@ class Compiled(Protocol):
         """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
         return 1.0, 0.0
 
+    def scope(self, problem: Problem) -> str:
+        """The trees that the model's bound holds for, if these are not all trees over the encoding: in words, as "trees
+        over the 51 of 15131 tests that were chosen"; ""."""
+        return ""
+
     def trimmed(self, problem: Problem, heap: HeapTree) -> HeapTree:
         """A HeapTree that the model represents, made of a heuristic's; the same if it represents every tree."""
         return heap

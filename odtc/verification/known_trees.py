@@ -12,16 +12,17 @@ from odtc.trees.heap_tree import HeapTree
 
 
 def against_known(
-    problem: Problem, model: Model, bound: float, trees: Sequence[tuple[str, HeapTree]]
+    problem: Problem, model: Model | None, bound: float, trees: Sequence[tuple[str, HeapTree]]
 ) -> tuple[bool, str]:
     """(whether a feasible tree costs less than a bound, words on what the trees cost).
 
     Parameters
     ----------
     problem : Problem
-    model : Model
+    model : Model or None
         The model of the problem; with `edited`, the bound is of the edited model, and only trees whose point satisfies
-        its rows count.
+        its rows count. With None the bound is of all trees that keep the problem's constraints, not of those alone
+        that the model has.
     bound : float
         What is claimed that no tree costs less than, in the model's objective.
     trees : sequence of (str, HeapTree)
@@ -38,7 +39,7 @@ def against_known(
     return False, words
 
 
-def _cost(problem: Problem, model: Model, heap: HeapTree, bound: float) -> float | None:
+def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -> float | None:
     """What a tree costs, None for one that is not feasible. A tree that costs no less than the bound is not made a
     point, which takes time: it contradicts nothing."""
     try:
@@ -47,6 +48,8 @@ def _cost(problem: Problem, model: Model, heap: HeapTree, bound: float) -> float
             return paid
         if broken(problem, heap) or heap.fewest_rows(problem.encoded) < problem.module.least_rows(problem):
             return None
+        if model is None:
+            return paid
         point = complete(problem, model, arrange_tree(problem, model, heap))
     except (TreeError, ModelError):
         return None

@@ -16,7 +16,7 @@ from odtc.data.encoding import Encoded
 from odtc.errors import TreeError
 from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
-from odtc.model.solution import NO_POINT, Solution, Termination
+from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
 from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.problem import Problem
@@ -87,16 +87,22 @@ def verify_point(
             )
         )
     if solution.bound is not None:
-        beyond = solution.bound > paid and not is_close(solution.bound, paid)
         contradiction, others = against_known(problem, model, solution.bound, known)
-        checks.append(
-            Check(
-                "bound",
-                not beyond and not contradiction,
-                f"no tree below {solution.bound:.10g} is claimed, this one costs {paid:.10g}{others}",
-            )
-        )
+        checks.append(_against_bound("bound", solution.bound, paid, contradiction, others))
+    if solution.overall is not None:
+        contradiction, others = against_known(problem, None, solution.overall, known)
+        checks.append(_against_bound("bound of all trees", solution.overall, paid, contradiction, others))
     return checks
+
+
+def _against_bound(name: str, bound: float, paid: float, contradiction: bool, others: str) -> Check:
+    """Whether a claimed bound is above a tree that costs `paid`, or contradicted by others."""
+    beyond = bound > paid and not is_close(bound, paid)
+    return Check(
+        name,
+        not beyond and not contradiction,
+        f"no tree below {bound:.10g} is claimed, this one costs {paid:.10g}{others}",
+    )
 
 
 def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset | None = None) -> list[Check]:
@@ -241,6 +247,8 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
     least = (
         objective_floor(problem) if solution.objective is None else min(objective_floor(problem), solution.objective)
     )
+    if solution.scope and solution.scope != EDITED:
+        solution = replace(solution, overall=max(least, solution.overall or 0.0))
     return solution if solution.bound is not None and solution.bound >= least else replace(solution, bound=least)
 
 

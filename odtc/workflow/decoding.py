@@ -81,6 +81,8 @@ def decode(
         )
     if not solution.has_solution:
         raise no_solution(Unsolved(problem, model, solution))
+    if not solution.scope and solution.overall is None:
+        solution = replace(solution, scope=problem.module.scope(problem))
     heap = problem.module.decode(problem, model.split(solution.x))
     smaller = simplified(problem, heap) if simplify else heap
     dataset = _read_anew(problem, dataset)
@@ -91,7 +93,9 @@ def decode(
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
-        solution = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, scope="")
+        solution = replace(
+            solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, scope="", overall=None
+        )
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 

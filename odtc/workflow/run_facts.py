@@ -1,13 +1,13 @@
 """The facts of a run under the keys that `--json` prints (docs/background/command-line.md), each from one record."""
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset
 from odtc.model.milp import Model
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import EDITED, Solution
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -116,15 +116,22 @@ class SolveFacts(Facts):
     race: list[dict] | None = field(default=None, metadata=ONLY_IF_KNOWN)
     # What is proved of an edited model, and of nothing else: termination, bound and gap.
     edited: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    # What is proved of some trees only: which (scope), termination, bound and gap; those above are of all trees.
+    restricted: dict | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
     def of(cls, solution: Solution) -> "SolveFacts":
-        edited = None
+        edited = restricted = None
         if solution.scope:
-            edited = {"termination": str(solution.termination), "bound": solution.bound, "gap": solution.gap}
-            solution = replace(solution, termination=Termination.UNKNOWN, bound=None)
+            proved = {"termination": str(solution.termination), "bound": solution.bound, "gap": solution.gap}
+            if solution.scope == EDITED:
+                edited = proved
+            else:
+                restricted = {"scope": solution.scope} | proved
+            solution = solution.of_all
         return cls(
             edited=edited,
+            restricted=restricted,
             solver=solution.solver,
             termination=str(solution.termination),
             has_solution=solution.has_solution,

@@ -39,6 +39,8 @@ SHAPE = {
     "objective": MAYBE,
     "claimed": MAYBE,
     "bound": MAYBE,
+    "overall?": MAYBE,
+    "scope?": TEXT,
     "nodes": MAYBE,
     "seconds": MAYBE,
     "start": TEXT,
@@ -94,6 +96,8 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
         "message": solution.message,
         "history": solution.history,
     }
+    if solution.overall is not None:
+        facts |= {"scope": solution.scope, "overall": solution.overall}
     if solution.race:
         facts["race"] = [racer.to_json() for racer in solution.race]
     write_text(path, json.dumps(facts, indent=1) + "\n")
@@ -147,6 +151,8 @@ def read_run(solution_path) -> Solution | None:
                 race=tuple(Racer.from_json(entry) for entry in facts.get("race", ())),
                 model=facts.get("model") or "",
                 content=facts.get("content") or "",
+                scope=facts.get("scope", ""),
+                overall=facts.get("overall"),
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):
             continue  # a record that cannot be read is no record

@@ -15,6 +15,7 @@ import odtc
 from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, SolverError
 from odtc.formulations import cg
+from odtc.formulations.cg import initial_columns, over_all_tests
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked
 from odtc.formulations.cg.initial_columns import columns_of, paths_of, splits_of, tail_of
@@ -496,11 +497,61 @@ def test_the_tree_is_the_best_over_the_sampled_splits(splits):
 
     assert solution.objective == solution.bound == least(1, np.arange(encoded.n_rows))
     whole = {len(asked[t]) for t in (1, 2, 3)} == {encoded.n_tests}
-    assert (
-        whole
-        or ("tests that were chosen" if splits == "pooled" else "over the tests chosen for each node")
-        in solution.message
-    )
+    assert whole or ("tests that were chosen" if splits == "pooled" else "chosen for each node") in solution.scope
+    assert solution.overall <= exhaustive_cost(problem) <= solution.objective
+
+
+OVER_SOME = [
+    {"splits": "sampled", "q": 1},
+    {"splits": "pooled", "reward": 0.25},
+    {"splits": "pooled", "n_min": 2},
+    {"splits": "auto"},
+]
+
+
+@pytest.mark.parametrize("looks", [0, 3, None])
+@pytest.mark.parametrize("params", OVER_SOME, ids=str)
+@given(data=st.data())
+@settings(max_examples=5, **SLOW)
+def test_over_some_tests_the_bound_of_all_trees_is_never_above_the_optimum(params, looks, data):
+    """Also if the search over all tests ends early: then nothing is called optimal but what is."""
+    problem = data.draw(problems(("cg", params), depths=(2, 3), most_rows=10))
+    with pytest.MonkeyPatch.context() as patch:
+        if looks is not None:
+            patch.setattr(over_all_tests, "MOST", looks)
+        patch.setattr(initial_columns, "WHOLE", 0)  # so that "auto" takes some tests
+        problem = cg.prepared(replace(problem, params=replace(problem.params, columns="start")))
+        model, solution = fitted(problem)
+    best = exhaustive_cost(problem)
+    assert solution.overall <= best + 1e-9 and solution.objective >= best - 1e-9
+    stated = solution.of_all
+    assert stated.termination != "optimal" or stated.objective == pytest.approx(best, abs=1e-9)
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified, decoded.checks
+
+
+def test_what_is_proved_over_some_columns_is_not_said_of_all_trees(tmp_path):
+    """Column generation over chosen tests called 23 errors optimal, and 22 are possible."""
+    from sklearn.datasets import load_breast_cancer
+
+    load_breast_cancer(as_frame=True).frame.to_csv(tmp_path / "a.csv", index=False)
+    assert not run("build", "a.csv", "--model", "cg", "--depth", 2, "-o", "a", folder=tmp_path).code
+    run("solve", "a.mps", folder=tmp_path)
+    said = run("decode", "a.sol", folder=tmp_path)
+    facts = run("decode", "a.sol", "--json", folder=tmp_path).facts
+    assert "columns of the model; of all trees not proved: objective 23" in said.out
+    assert (facts["termination"], facts["restricted"]["termination"]) == ("unknown", "optimal")
+    assert facts["bound"] <= 22 and facts["restricted"]["bound"] == facts["objective"] == 23
+    facts = run("fit", "a.csv", "--model", "cg", "--depth", 2, "--json", folder=tmp_path).facts
+    assert (facts["termination"], facts["objective"], facts["bound"]) == ("optimal", 22, 22)
+    assert run("decode", "a_cg_d2.sol", "--json", folder=tmp_path).facts["termination"] == "optimal"
+
+
+def test_a_bound_of_all_trees_above_one_of_them_fails_its_check():
+    problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 2, fitting=True, splits="pooled")
+    model, solution = fitted(problem)
+    lie = replace(solution, overall=solution.objective + 1)
+    assert [check.name for check in pipeline.decode(model, lie).checks if not check.passed] == ["bound of all trees"]
 
 
 @pytest.mark.parametrize("tail", ["0", "1", "2"])

@@ -26,9 +26,10 @@ import numpy as np
 from odtc.base import deadline
 from odtc.errors import SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
-from odtc.formulations.cg.column_pool import ColumnPool, Columns, columns_asked, follow_tree
+from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.initial_columns import Held, columns_of, prepared, searched_tree, tail_of
+from odtc.formulations.cg.initial_columns import Held, columns_of, paths_of, prepared, searched_tree, tail_of
+from odtc.formulations.cg.over_all_tests import OverAllTests
 from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
@@ -51,6 +52,7 @@ PAPER = (
 )
 ANY_COST = True
 TIMED = True  # `fit` is told the seconds that are left
+ALMOST = 0.9  # of the time that is left, for a search that comes last
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
 __all__ = ["prepared"]  # of odtc.formulations.cg.initial_columns, for the contract
@@ -246,57 +248,126 @@ def pricing(problem: Problem, leaf: int) -> Model:
     return pricing_model(columns.paths, RestrictedMaster(columns).solve().duals, leaf >> columns.paths.tail)
 
 
+def scope(problem: Problem) -> str:
+    """Trees over the chosen tests, or over the columns that there are, if others are left out."""
+    columns = columns_of(problem)
+    if not problem.params.columns.startswith(MARK) and not _some_tests(problem, columns.paths):
+        return ""
+    return f"trees over the {len(columns)} columns of the model"
+
+
+def _some_tests(problem: Problem, paths: Paths) -> str:
+    """The tests that the nodes may ask, in words; "" if these are all."""
+    asked, F = [len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()], problem.encoded.n_tests
+    if min(asked, default=F) == F:
+        return ""
+    if min(asked) < len(paths.tests):
+        return f"the tests that were chosen for each node, {len(paths.tests)} of {F}"
+    return f"the {len(paths.tests)} of {F} tests that were chosen"
+
+
 def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, Solution]:
     """Generates columns from those of `base` on; the last master, and the best tree as a point of it. `left()` are the
     seconds of the time limit that are left. Ctrl-C keeps the best tree."""
     problem, began, history = base.problem, time.monotonic(), []
-    columns = columns_of(problem)
-    paths, unit, reward = columns.paths, columns.paths.unit, problem.params.reward
+    columns, reward, left = columns_of(problem), problem.params.reward, left or (lambda: None)
+    over = _over_all(problem, columns.paths)
 
     def say(state) -> None:
-        seconds = time.monotonic() - began
-        cost, bound = state.incumbent * unit - reward, state.bound * unit - reward
+        seconds, unit = time.monotonic() - began, search.paths.unit
+        cost, found = state.incumbent * unit - reward, state.bound * unit - reward
+        bound, chosen = (found, None) if over is None else (min(over.bound, cost), found)
         history.append((round(seconds, 3), cost, bound))
         if tell:
-            tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns"))
+            tell(Round(len(history), state.phase, state.columns, state.added, cost, bound, seconds, "columns", chosen))
 
-    search = BranchAndPrice(paths, columns, problem.params.exact, say, left)
+    search = BranchAndPrice(columns.paths, columns, problem.params.exact, None, left)
+    search.tell = say
     termination, message = None, ""
     try:
-        with contextlib.suppress(TimeLimitReached), deadline.within(left() if left is not None else None):
-            search.take(searched_tree(problem, paths))
-        search.run()
+        while True:
+            with contextlib.suppress(TimeLimitReached), deadline.within(left()):
+                search.take(searched_tree(problem, search.paths))
+            if over is None or not over.proved or problem.params.splits != "auto":
+                search.run()
+            better = _better(over, search, left())
+            if better is None:
+                break
+            columns = _with_tests_of(problem, columns, better)
+            search = BranchAndPrice(columns.paths, columns, problem.params.exact, say, left)
     except SolverError as failed:
         termination, message = Termination.UNKNOWN, str(failed)
     except KeyboardInterrupt:
         termination = Termination.INTERRUPTED
-        columns = Columns(paths, columns.to_pool())  # whole, whatever was going on
+        columns = Columns(search.paths, search.columns.to_pool())  # whole, whatever was going on
         columns.add_tree(search.best)
-    heap = _heap(problem, paths, search.best)
+    heap = _heap(problem, search.paths, search.best)
     problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
     problem.derived(Held).columns = columns
     model = replace(build(problem), problem=problem)
     x = complete(problem, model, heap)
     if problem.params.mip and termination is None:
         x, heap = _solved(problem, model, x, heap, solve)
-    bound = min(search.bound * unit - reward, model.objective(x))
+    paid = model.objective(x)
+    bound = min(search.bound * search.paths.unit - reward, paid)
+    overall = bound if over is None else min(over.bound, paid)
     if search.proven:
         termination = Termination.OPTIMAL
     elif termination is None:
         termination = Termination.UNKNOWN if search.finished else Termination.TIME_LIMIT
+    some = _some_tests(problem, search.paths)
     found = Solution(
         x,
         termination,
-        model.objective(x),
-        bound,
+        paid,
+        max(bound, overall),
         time.monotonic() - began,
         "HiGHS (column generation)",
         search.nodes,
         start="accepted" if start is not None else "none",
         history=tuple(history),
-        message=message or _words(problem, search),
+        message=message or _words(search, some),
+        scope=some and f"trees over {some} (-p splits=…)",
+        overall=overall,
     )
     return model, found
+
+
+def _over_all(problem: Problem, paths: Paths) -> OverAllTests | None:
+    """The search over all tests, if the nodes may ask only some."""
+    if not _some_tests(problem, paths):
+        return None
+    held = problem.derived(Held)
+    if held.over_all is None:
+        held.over_all = OverAllTests(problem)
+    return held.over_all
+
+
+def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | None) -> HeapTree | None:
+    """A tree over all tests that costs less than the best one over the chosen, in the time that is left; None if none
+    is found."""
+    if over is None or over.proved:
+        return None
+    with deadline.within(seconds):
+        found = over.run(ALMOST)
+    least = search.upper * search.paths.unit - over.problem.params.reward
+    return found if objective(over.problem, found) < least - 1e-9 * max(1.0, abs(least)) else None
+
+
+def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
+    """Columns over paths whose nodes may also ask the tests of a tree, with those of the tree."""
+    pool, every = columns.to_pool(), heap.test[heap.test >= 0]
+    splits = tuple(
+        np.union1d(
+            tests, every if len(tests) == len(columns.paths.tests) else heap.test[[node]][heap.test[[node]] >= 0]
+        ).astype(np.int32)
+        if len(tests)
+        else tests
+        for node, tests in enumerate(pool.splits)
+    )
+    wider = Columns(paths_of(problem, splits), replace(pool, splits=splits))
+    wider.add_tree(columns_asked(wider.paths, heap.test))
+    return wider
 
 
 def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:
@@ -306,19 +377,11 @@ def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve
     return (complete(problem, model, tree), tree) if objective(problem, tree) < objective(problem, heap) else (x, heap)
 
 
-def _words(problem: Problem, search: BranchAndPrice) -> str:
-    """Over which splits the bound holds, and what is left."""
-    paths, F = search.paths, problem.encoded.n_tests
-    asked = [paths.splits[t] for t in problem.topology.branch_nodes.tolist()]
-    whole = all(len(some) == F for some in asked)
-    splits = f"all {F} tests" if whole else f"the {len(paths.tests)} of {F} tests that were chosen (-p splits=…)"
-    if any(len(some) < len(paths.tests) for some in asked):
-        splits = "the tests chosen for each node (-p splits=…)"
-    if search.proven:
-        return "" if whole else f"the bound holds for trees over {splits}"
-    if search.finished and not problem.params.exact:
-        return f"no column over {splits} is worth it, and a gap is left: -p exact=true closes it"
-    return "" if whole else f"the bound holds for trees over {splits}"
+def _words(search: BranchAndPrice, some: str) -> str:
+    """What the search over the tests that the nodes may ask has left."""
+    if search.proven or not search.finished or search.exact:
+        return ""
+    return f"no column over {some or 'all tests'} is worth it, and a gap is left: -p exact=true closes it"
 
 
 def beside(problem: Problem) -> dict[str, str]:

@@ -13,6 +13,7 @@ import numpy as np
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, read_pool
 from odtc.formulations.cg.decision_paths import Paths
+from odtc.formulations.cg.over_all_tests import OverAllTests
 from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.problem import Problem
@@ -36,7 +37,11 @@ def prepared(problem: Problem) -> Problem:
     params, given = problem.params, problem.params.columns
     if given.startswith(MARK) or given == "all" or (given == "auto" and is_small(problem)):
         return problem
+    first = None
     if given in ("auto", "start"):
+        if given == "start" and _kind(problem) != "all":
+            first = problem.derived(Held).over_all = OverAllTests(problem)
+            problem.derived(Held).first = first.run()
         paths = paths_of(problem, splits_of(problem))
         columns = Columns(paths)
         columns.add_tree(columns_asked(paths, first_tree(problem).test))
@@ -51,16 +56,17 @@ def prepared(problem: Problem) -> Problem:
         columns.settle()
         pool = columns.to_pool()
     problem = replace(problem, params=replace(params, columns=pool.to_text()))
-    problem.derived(Held).columns = columns
+    problem.derived(Held).columns, problem.derived(Held).over_all = columns, first
     return problem
 
 
 class Held:
-    """The columns of one problem, and the tree that the paper starts from, once they are made."""
+    """The columns of one problem, the tree that they start from, and the search over all tests, once they are made."""
 
     def __init__(self, problem: Problem):
         self.columns: Columns | None = None
         self.first: HeapTree | None = None
+        self.over_all: OverAllTests | None = None
 
 
 def columns_of(problem: Problem) -> Columns:
@@ -90,13 +96,11 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     """Per node of the heap the tests that it may ask."""
     params, encoded, topology = problem.params, problem.encoded, problem.topology
     n, F = 2 ** (topology.depth + 1), encoded.n_tests
-    height, tail = topology.depth - tail_of(problem), tail_of(problem)
+    height = topology.depth - tail_of(problem)
     asks = np.arange(n) // 2**topology.depth == 0
     asks[0] = False
     none = np.zeros(0, np.int32)
-    kind = params.splits
-    if kind == "auto":
-        kind = "all" if (2 * F) ** height * max(1, F / 100) ** tail <= WHOLE else "pooled"
+    kind = _kind(problem)
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
     if kind == "sampled":
@@ -107,8 +111,16 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     return tuple(pool if ask else none for ask in asks)
 
 
+def _kind(problem: Problem) -> str:
+    """Which tests the nodes may ask: "all", "sampled" or "pooled"."""
+    if problem.params.splits != "auto":
+        return problem.params.splits
+    F, tail = problem.encoded.n_tests, tail_of(problem)
+    return "all" if (2 * F) ** (problem.topology.depth - tail) * max(1, F / 100) ** tail <= WHOLE else "pooled"
+
+
 def first_tree(problem: Problem) -> HeapTree:
-    """CART's tree, which the paper starts from."""
+    """The tree of the search over all tests, if that ran, else CART's, which the paper starts from."""
     held = problem.derived(Held)
     if held.first is None:
         held.first = HEURISTICS.get("cart").tree(

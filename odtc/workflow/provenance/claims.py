@@ -18,11 +18,10 @@ from odtc.fileformats.solution_files import RawPoint
 from odtc.model.milp import Model
 from odtc.model.name_spans import Words
 from odtc.model.points import name_list
-from odtc.model.solution import Solution, Termination
+from odtc.model.solution import EDITED, Solution, Termination
 from odtc.workflow.manifest import SUFFIX, Manifest
 
 ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
-EDITED = "the edited model"
 
 
 def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Path) -> tuple[Model, Solution]:

@@ -1,0 +1,58 @@
+"""A search over all tests beside column generation over some: its tree, and a bound of all trees.
+
+Columns are generated over some of the tests (odtc.formulations.cg.initial_columns), and what they prove holds for trees
+over these. What no tree over any tests costs less than comes from here: min loss + reward · (leaves - 1), by best-first
+search over intervals (odtc.algorithms.thresholds.rank_search). Evaluations are counted and not timed, so that the same
+data has the same columns, as long as the time limit does not end the search.
+"""
+
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.base import deadline
+from odtc.errors import TimeLimitReached
+from odtc.formulations.shared.ranked_tests import RankedTests
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+
+PART = 0.5  # of the time that is left, for one run
+MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a minute
+
+
+class OverAllTests:
+    """The search over all tests of a problem of column generation; it goes on where it stopped.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem):
+        self.problem, self._room = problem, 0.0
+        self.tests = RankedTests(problem.encoded, problem.params.reward, max(1, problem.params.n_min))
+        self.search = RankSearch(self.tests.ranked, self._check)
+
+    @property
+    def bound(self) -> float:
+        """No tree over any tests has a lower objective."""
+        return self.tests.ranked.cost(self.search.known(self.problem.topology.depth).lower)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the best tree that was found is the best of all."""
+        return self.search.known(self.problem.topology.depth).exact
+
+    def run(self, part: float = PART) -> HeapTree:
+        """The best tree so far after a part of the time that is left, or MOST more evaluations."""
+        depth, self._room = self.problem.topology.depth, self._room + MOST
+        try:
+            with deadline.within(deadline.time_share(float("inf"), part)):
+                self.search.dive(depth)
+                for height in range(min(2, depth), depth + 1):
+                    self.search.solve(height)
+        except TimeLimitReached:
+            pass
+        return self.tests.tree(self.search, self.problem.topology)
+
+    def _check(self) -> None:
+        deadline.check()
+        if self.search.evaluated * self.tests.ranked.rank.size > self._room:
+            raise TimeLimitReached("enough trees were looked at")
