@@ -194,8 +194,8 @@ def tables(lines: list[dict]) -> str:
         f"of {os.cpu_count()} cores with a load of up to "
         f"{load:g} when cells began. The limit holds for the search; encoding and threshold sampling come before it. "
         f"The paper's figures: {PAPER}, who allow 600 s.\n",
-        "`proved`: `all` if no tree over all tests has fewer errors, `chosen` if none over the chosen ones has; `gap` is "
-        "to the bound of all tests, in errors. Seconds are those of the whole fit.\n",
+        "`proved`: `all` if no tree over all tests has fewer errors, `chosen` if none over the chosen ones has; "
+        "`gap` is to the bound of all tests, in errors. Seconds are those of the whole fit.\n",
     ]
     small = {(line["set"], line["depth"]): line for line in lines if line["part"] == "small"}
     if small:

@@ -79,13 +79,9 @@ def _print_tree(done) -> None:
         bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
         if done.verified:
             proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
-    if (
-        (chosen := proof.restricted) is not None
-        and chosen["termination"] == "optimal"
-        and proof.termination != "optimal"
-    ):
-        if done.verified:
-            proved = f"{_optimal(chosen['gap'])} for {chosen['scope']}; of all trees {proved}"
+    chosen = proof.restricted or {}
+    if done.verified and chosen.get("termination") == "optimal" != proof.termination:
+        proved = f"{_optimal(proof.objective, chosen['bound'])} for {chosen['scope']}; of all trees {proved}"
     seconds = f", {proof.seconds:.2f} s" if proof.seconds is not None else ""
     nodes = f", {proof.nodes} nodes" if proof.nodes is not None else ""
     print(f"{proved}: objective {proof.objective:.10g}{bound}{nodes}{seconds}, {proof.solver}")

@@ -163,7 +163,7 @@ class Solution:
         """What is claimed of the problem as stated: with a scope `overall`, and optimal only if that proves it."""
         if not self.scope:
             return self
-        ended = Termination.UNKNOWN if self.termination == Termination.OPTIMAL else self.termination
+        ended: Termination = Termination.UNKNOWN if self.termination == Termination.OPTIMAL else self.termination
         if self.scope == EDITED:
             ended = Termination.UNKNOWN
         elif is_proved(self.objective, self.overall):
