@@ -245,6 +245,11 @@ class SearchesItself(Protocol):
         """
         ...
 
+    def frontier(self, problem: Problem, varied: list[Constraint]) -> list[Any] | None:
+        """The same for each of some constraints beside those of the problem, the loosest first; None if there is no
+        search for all of them together."""
+        return None
+
 
 class Estimates(Protocol):
     """A formulation that can say how large a problem is for it (odtc.formulations.auto)."""

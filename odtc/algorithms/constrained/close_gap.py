@@ -83,18 +83,26 @@ class GapCloser:
         lists = self._lists(root, below)
         return below if lists is None else self._join(root, lists, below, offer)
 
+    def listed(self, root: int, limit: float) -> list[Options] | None:
+        """All subtrees of either side of trees whose weighted cost is at most `limit`; None if there is none."""
+        problem, weights = self.tables.problem, self.weights
+        limit -= self.tables.base(weights)
+        side = [float(self.tables.subtrees(((root, t),), problem.depth - 1, weights, self.segments)[0]) for t in (0, 1)]
+        if side[0] + side[1] > limit or np.isinf(side[0] + side[1]):
+            return None
+        return [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
+
+    def join(self, root: int, lists: list[Options], below: int, offer: Callable[[np.ndarray, np.ndarray], bool]) -> int:
+        """Offers every tree of two lists that would cost less than any before; what `close` returns."""
+        return self._join(root, lists, below, offer)
+
     def sides(self, root: int, below: int) -> tuple[Options, Options] | None:
         """The subtrees of either side that could be part of a tree that costs less than `below`; None if none could."""
         lists = self._lists(root, below)
         return None if lists is None else self._fitting(lists, below)
 
     def _lists(self, root: int, below: int) -> list[Options] | None:
-        problem, weights = self.tables.problem, self.weights
-        limit = self.tables.scale * (below - 1) + weights.budget - self.tables.base(weights)
-        side = [float(self.tables.subtrees(((root, t),), problem.depth - 1, weights, self.segments)[0]) for t in (0, 1)]
-        if side[0] + side[1] > limit or np.isinf(side[0] + side[1]):
-            return None
-        return [self.options(((root, t),), problem.depth - 1, limit - side[1 - t]) for t in (0, 1)]
+        return self.listed(root, self.tables.scale * (below - 1) + self.weights.budget)
 
     # Lists.
 

@@ -94,7 +94,8 @@ class ConstrainedProblem:
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
-        if (self.allowed[2:] & ~self.allowed[1:-1]).any():
+        counted = (self.measures == 1).all(axis=1) & (self.least >= 1).all(axis=1)
+        if (self.allowed[2:] & ~self.allowed[1:-1]).any() and not counted.any():  # once, also if made of such a problem
             # Else a test that parts no rows would move a test below it to a level at which it may be asked.
             object.__setattr__(self, "measures", np.concatenate([self.measures, np.ones((1, n), np.int64)]))
             object.__setattr__(self, "least", np.concatenate([self.least, np.ones((1, K))]))

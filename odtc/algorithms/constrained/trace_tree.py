@@ -123,8 +123,41 @@ def labelled(tables: Pass, structure: Structure, labels) -> Labelled:
     return Labelled(structure.test, label, int(cost), np.rint(uses).astype(np.int64))
 
 
+@dataclass(frozen=True)
+class Labellings:
+    """Labels of one tree: cost float64 (labellings,), uses float64 (labellings, constraints), choice int (labellings,
+    leaves)."""
+
+    cost: np.ndarray
+    uses: np.ndarray
+    choice: np.ndarray
+
+
 def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | None:
     """The cheapest labels that keep the constraints, if the tree then costs less than `below`; None if none do.
+
+    Raises
+    ------
+    TooLarge
+        If there are too many labellings that use different amounts.
+    """
+    problem, found = tables.problem, labellings(tables, structure, below)
+    for place in np.argsort(found.cost, kind="stable"):
+        tree = labelled(tables, structure, found.choice[place])
+        if problem.accepts is None or problem.accepts(tree.test, tree.label):
+            return tree
+    return None
+
+
+def cheapest(found: Labellings, bound: np.ndarray, below: float) -> int | None:
+    """The place of the cheapest labels that use at most `bound` and cost less than `below`; None if none do."""
+    places = np.flatnonzero((found.uses <= bound).all(axis=1) & (found.cost < below))
+    return int(places[found.cost[places].argmin()]) if len(places) else None
+
+
+def labellings(tables: Pass, structure: Structure, below: float) -> Labellings:
+    """All labels that keep the constraints with which the tree costs less than `below`; of many that use the same the
+    cheapest.
 
     Raises
     ------
@@ -163,8 +196,4 @@ def feasible(tables: Pass, structure: Structure, below: float) -> Labelled | Non
         if len(kept) > MOST_LABELLINGS:
             raise TooLarge("too many labellings of one tree")
         total, used, choice = total[kept], used[kept], choice[kept]
-    for place in np.argsort(total, kind="stable"):
-        found = labelled(tables, structure, choice[place])
-        if problem.accepts is None or problem.accepts(found.test, found.label):
-            return found
-    return None
+    return Labellings(total, used, choice)

@@ -151,6 +151,11 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
     return replace(found, bound=max(found.bound, floor))
 
 
+def frontier(problem: Problem, varied) -> list[constrained.Searched] | None:
+    """What one search finds for each of some constraints, the loosest first; None if it takes more than one."""
+    return constrained.frontier(problem, varied)
+
+
 def notes(problem: Problem) -> dict:
     """Columns that were left out because no better tree has them: how many, and the bound and the tree that prove
     it."""

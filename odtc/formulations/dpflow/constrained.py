@@ -5,13 +5,17 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
+import numpy as np
+
 from odtc.algorithms.constrained.all_thresholds import ThresholdSearch, takes
-from odtc.algorithms.constrained.constrained_problem import TooLarge
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.base import deadline
+from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import SearchProblem, search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -133,4 +137,65 @@ def search(
         found.n_cases,
         certificate=make,
         proved=found.proved,
+    )
+
+
+def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:
+    """What one search finds for each of some constraints, the loosest first, until the deadline of this context.
+
+    Returns
+    -------
+    list of Searched, or None
+        None if the constraints differ by more than the bounds of their sums, or another search takes them.
+    """
+    posed = [replace(problem, constraints=(*problem.constraints, given)) for given in varied]
+    if not all(map(searches, posed[:1])):
+        return None
+    try:
+        each = [search_problem(one) for one in posed]
+    except TooLarge:
+        return None
+    first = each[0].arrays
+    bounds = np.array([one.arrays.bound for one in each])
+    if first.accepts is not None or takes(first, each[0].scale) or (np.diff(bounds, axis=0) > 0).any():
+        return None
+    if not all(_alike(first, one.arrays) and one.unit == each[0].unit for one in each[1:]):
+        return None
+    left = deadline.seconds_left()
+    end = None if left is None else time.monotonic() + left
+    try:
+        engine = FrontierSearch(first, bounds, lambda: end is not None and time.monotonic() > end)
+    except TooLarge:
+        return None
+    unit = each[0].unit
+    return [
+        Searched(
+            None if found.test is None else one.tree(found.test, found.label),
+            found.bound * unit,
+            found.infeasible,
+            found.open_cases,
+            found.n_cases,
+            proved=found.proved,
+        )
+        for one, found in zip(each, engine.run())
+    ]
+
+
+def _alike(one: ConstrainedProblem, other: ConstrainedProblem) -> bool:
+    """Whether two problems differ by their bounds alone."""
+    keys = (
+        "X",
+        "cost",
+        "uses",
+        "branch_uses",
+        "leaf_uses",
+        "measures",
+        "least",
+        "column",
+        "allowed",
+        "below",
+        "subsets",
+    )
+    return one.accepts is other.accepts is None and all(
+        np.array_equal(getattr(one, key), getattr(other, key)) for key in keys
     )

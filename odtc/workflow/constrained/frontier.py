@@ -1,8 +1,8 @@
-"""What a constraint costs: the best tree for each number of it, with few searches for many numbers.
+"""What a constraint costs: the best tree for each number of it, by one search for all numbers if there is one.
 
-A tighter number can only cost more. So the loosest and the tightest number are searched, and numbers between two of
-the same cost, or between two without a tree, need no search of their own; the others are halved. The tree of a tighter
-number is a start for a looser one, whose cost is a bound for all tighter ones.
+Else by few searches: a tighter number can only cost more, so the loosest and the tightest number are searched, and
+numbers between two of the same cost, or between two without a tree, need no search of their own; the others are halved.
+The tree of a tighter number is a start for a looser one, whose cost is a bound for all tighter ones.
 """
 
 import re
@@ -91,6 +91,12 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
     loose_first = given if given[0].op == ">=" else given[::-1]
     points: dict[int, Point] = {}
 
+    with deadline.within(time_limit):
+        together = problem.module.frontier(problem, loose_first)
+    if together is not None:
+        points = dict(enumerate(_told(problem, loose_first, together)))
+        return [points[loose_first.index(one)] for one in given]
+
     def search(place: int, floor: float, start: HeapTree | None) -> Point:
         posed = replace(problem, constraints=(*problem.constraints, loose_first[place]))
         if not posed.module.searches(posed):
@@ -126,6 +132,19 @@ def frontier(problem: Problem, texts: list[str], time_limit: float | None = None
         search(0, 0.0, points[last].heap)
     between(0, last)
     return [points[loose_first.index(one)] for one in given]
+
+
+def _told(problem: Problem, given: list[Constraint], together: list) -> list[Point]:
+    """The points of one search; a number whose neighbours have trees of the same cost is told by them."""
+    points = []
+    for one, found in zip(given, together):
+        paid = None if found.heap is None else problem.module.objective(problem, found.heap)
+        points.append(Point(one, found.heap, paid, None if found.infeasible else found.bound, True))
+    same = [(point.ended, point.objective) for point in points]
+    return [
+        replace(point, searched=not (0 < place < len(points) - 1 and same[place - 1] == same[place] == same[place + 1]))
+        for place, point in enumerate(points)
+    ]
 
 
 def frontier_facts(problem: Problem, points: list[Point]) -> list[dict]:

@@ -1,5 +1,7 @@
 """The constrained search: equal to trying every tree, valid whenever it is stopped."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,12 @@ def test_numbers_that_no_fixed_point_holds_are_refused():
     huge = ConstrainedProblem(X=problem.X, cost=problem.cost * 2**50, depth=2)
     with pytest.raises(TooLarge):
         ConstrainedSearch(huge)
+
+
+def test_a_problem_that_is_made_of_another_has_the_same_conditions():
+    """A test that may be asked lower but not higher asks for leaves that hold rows, once."""
+    problem, _ = random_problem(1)
+    allowed = np.array([[True, True], [False, True], [True, True]])
+    first = ConstrainedProblem(X=problem.X[:, :2], cost=problem.cost, depth=3, allowed=allowed)
+    again = replace(replace(first, cost=first.cost * 2), branch_cost=1)
+    assert len(first.measures) == 1 and len(again.measures) == 1 and len(again.least) == 1

@@ -1,0 +1,51 @@
+"""One search for many bounds: for each of them the optimum of trying every tree, valid whenever it is stopped."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.constrained.constrained_problem import cost_of, keeps
+from odtc.algorithms.constrained.frontier_search import FrontierSearch
+from tests.unit.algorithms.every_tree import cheapest_feasible, random_problem
+
+SEEDS = range(0, 400, 10)  # a tenth of the proof; ODTC_ALL_CELLS=1 tries them all
+
+
+def seeds():
+    return range(400) if os.environ.get("ODTC_ALL_CELLS") else SEEDS
+
+
+def targets(seed: int):
+    """A random problem, and bounds of its sums from loose to tight: all move, or some of them."""
+    problem, _ = random_problem(seed)
+    problem, rng = replace(problem, accepts=None), np.random.default_rng(seed)
+    moving = rng.random(problem.n_constraints) < 0.8
+    steps = rng.integers(0, 3, (5, problem.n_constraints)) * moving
+    return problem, problem.bound + 2 * moving - np.cumsum(steps, axis=0)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_every_optimum_is_that_of_trying_every_tree(seed):
+    problem, bounds = targets(seed)
+    for bound, found in zip(bounds, FrontierSearch(problem, bounds).run()):
+        one = replace(problem, bound=bound)
+        want = cheapest_feasible(one)
+        assert found.cost == want and found.proved and found.infeasible == (want is None)
+        if want is not None:
+            assert found.bound == want == cost_of(one, found.test, found.label)
+            assert keeps(one, found.test, found.label)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_a_search_that_is_stopped_anywhere_has_valid_bounds(seed):
+    problem, bounds = targets(seed)
+    want = [cheapest_feasible(replace(problem, bound=bound)) for bound in bounds]
+    for moments in (1, 3, 8, 20):
+        ticks = iter([False] * moments)
+        found = FrontierSearch(problem, bounds, lambda ticks=ticks: next(ticks, True)).run()
+        for one, least in zip(found, want):
+            assert one.bound <= (problem.most_cost + 1 if least is None else least)
+            assert one.cost is None or (least is not None and one.cost >= least)
+            assert not one.infeasible or least is None
