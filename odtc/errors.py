@@ -17,11 +17,18 @@
 Data and choices are also ValueErrors, as scikit-learn and its users expect of `fit`.
 """
 
+LONGEST, END = 3000, 500  # signs of a message, and of its end, which says what to do
+
 
 class OdtcError(Exception):
     """Base of all; the command line prints its text and exits with `exit_code`."""
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        """The sentence; what it quotes of a file may be of any length, so its middle goes."""
+        text = super().__str__()
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - END]} … {text[-END:]}"
 
 
 class DataError(OdtcError, ValueError):

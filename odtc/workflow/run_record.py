@@ -5,6 +5,7 @@ It names the solution file by its SHA-256, so it is never taken for the record o
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -128,6 +129,15 @@ def rename_run(stem) -> None:
 
 def read_run(solution_path) -> Solution | None:
     """The record of exactly this solution file, without its point; None if there is none."""
+    return next((run for _, run in _records(solution_path)), None)
+
+
+def record_of(solution_path) -> dict | None:
+    """The record of exactly this solution file as its JSON; None if there is none."""
+    return next((facts for facts, _ in _records(solution_path)), None)
+
+
+def _records(solution_path) -> Iterator[tuple[dict, Solution]]:
     path = Path(solution_path)
     settle(path)
     for record in sorted(path.parent.glob("*.run.json")):
@@ -136,7 +146,7 @@ def read_run(solution_path) -> Solution | None:
             validate(facts, SHAPE)
             if facts["schema"] != SCHEMA or facts["solution_file"] != path.name or facts["sha256"] != _digest(path):
                 continue
-            return Solution(
+            run = Solution(
                 None,
                 Termination(facts["termination"]),
                 facts["objective"],
@@ -156,7 +166,7 @@ def read_run(solution_path) -> Solution | None:
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError):
             continue  # a record that cannot be read is no record
-    return None
+        yield facts, run
 
 
 def read_solving(stem) -> tuple[SolvingSpec, str]:

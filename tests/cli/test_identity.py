@@ -223,3 +223,53 @@ def test_a_tree_that_is_the_start_of_its_own_stem_stays(tmp_path):
     assert said.code == 0, said.err
     build(tmp_path, "--class-weight", "0=0.2,1=1", "--start", "m.tree.json", depth=2)
     assert (tmp_path / "m.tree.json").exists() and not (tmp_path / "m.sol").exists()
+
+
+def checks(folder, *words):
+    """{check: passed} of `odtc verify`."""
+    facts = odtc("verify", "m.sol", *words, "--json", folder=folder).facts
+    return {check["check"]: check["passed"] for check in facts["checks"]}
+
+
+@pytest.mark.parametrize("format", ["mps", "lp", "fixed-mps"])
+def test_verify_reads_the_model_file_again(format, tmp_path):
+    build(tmp_path, "--format", format)
+    assert odtc("solve", f"m.{format[-3:].lstrip('-')}", folder=tmp_path).code == 0
+    found = checks(tmp_path, "--confirm", "highs", "--time-limit", "60")
+    files = {"file bounds", "file rows", "file integrality", "file objective", "file and point"}
+    assert all(found.values()) and files | {"run record", "confirm highs"} <= set(found)
+    (tmp_path / f"m.{format[-3:].lstrip('-')}").unlink()
+    without = odtc("verify", "m.sol", folder=tmp_path)
+    assert without.code == 0 and "file rows" not in without.out and "the model file is not there" in without.err
+
+
+def test_an_edited_file_is_held_against_the_point_that_solved_it(edited):
+    solve(edited, "m", "--start", "none")
+    found = checks(edited)
+    assert found["file and point"] and "file rows" not in found
+
+
+def test_a_false_optimum_is_refused_by_a_solver_that_is_asked(tmp_path):
+    """A leaf alone, called optimal with its cost as the bound, where CART is the same: nothing else contradicts it."""
+    build(tmp_path)
+    opened = artifacts.read_manifest(tmp_path / "m.odt.json")
+    problem = opened.problem
+    test, label = blank_arrays(problem.topology)
+    test[1], label[2:4] = 7, [0, 1]
+    heap = HeapTree(test, label)
+    model = artifacts.read_model(tmp_path / "m.mps")
+    built = problem.module.build(problem)
+    point = complete(problem, built, heap)
+    paid = problem.module.objective(problem, heap)
+    solution = Solution(
+        point, "optimal", paid, paid, 1.0, "X", model=opened.identity, content=opened.content, claimed=paid
+    )
+    artifacts.write_solution(model, solution, Options(), tmp_path / "m.sol")
+    for old in (tmp_path / "m.start.sol", tmp_path / "m.mst"):
+        old.unlink()
+    found = checks(tmp_path, "--confirm", "highs")
+    assert not found.pop("confirm highs")
+    refused = odtc("verify", "m.sol", "--confirm", "highs", folder=tmp_path)
+    assert refused.code == 1 and "is claimed" in refused.err
+    unknown = odtc("verify", "m.sol", "--confirm", "nosuch", folder=tmp_path)
+    assert unknown.code == 1 and "nosuch" in unknown.err and "Traceback" not in unknown.err

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtc.base.text import show_number
+from odtc.data.cost_matrix import cost_matrix
 from odtc.data.reading import READERS, from_frame, read, read_rows
 from odtc.errors import ChoiceError, DataError, OdtcError
 
@@ -454,8 +455,11 @@ def test_skin_reads_in_a_second(shared_data):
 
 
 def test_a_cell_of_any_length_makes_no_long_message(tmp_path):
-    """Found by fuzzing: the parser of ARFF says the cell that it refuses, however long it is."""
+    """Found by fuzzing: the parser of ARFF says the cell that it refuses, a cost file its unknown class."""
     text = f"@relation r\n@attribute a {{1,2}}\n@attribute y {{p,q}}\n@data\n1,p\n{'9' * 50_000},q\n"
     with pytest.raises(DataError, match="expected ARFF") as refused:
         read(written(tmp_path, text, "data.arff"))
-    assert len(str(refused.value)) < 1000
+    assert len(str(refused.value)) < 4000 and str(refused.value).endswith("save the data as CSV")
+    with pytest.raises(ChoiceError, match="unknown class") as refused:
+        cost_matrix(("a", "b"), np.ones(2), cost={("9" * 50_000, "b"): 1})
+    assert len(str(refused.value)) < 4000

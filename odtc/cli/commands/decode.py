@@ -69,14 +69,19 @@ def verify(
         Path | None,
         typer.Option("--certificate", metavar="FILE", help="Check a certificate of `odtc certify` instead."),
     ] = None,
+    confirm: Annotated[
+        str | None,
+        typer.Option("--confirm", metavar="A,B", help="Have these solvers solve the model file, too, and compare."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", min=0.0, help="Seconds for each solver of --confirm.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute everything anew: point against model, tree against data. Exit 1 if anything disagrees."""
-    from dataclasses import replace
-
-    from odtc.verification.encoding_again import check_encoding
+    """Compute everything anew: point against model, tree against data and model file. Exit 1 if anything disagrees."""
     from odtc.workflow import artifacts
     from odtc.workflow.decoding import finish
+    from odtc.workflow.provenance.rechecking import recheck
 
     if (solution_file is None) == (certificate is None):
         raise ChoiceError(
@@ -91,9 +96,8 @@ def verify(
     dataset, note = artifacts.original_data(opened, data)
     known = artifacts.known_trees(model, solution_file, opened)
     done = finish(model, solution, dataset=dataset, known=known)
-    if dataset is not None:
-        again = check_encoding(model.problem.encoded, dataset)
-        done = replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, again]))
+    solvers = tuple(filter(None, (confirm or "").split(",")))
+    done, remark = recheck(done, dataset, opened, solution_file, solution, solvers, time_limit)
     decoded = done.decoded
     if as_json:
         console.print_json(
@@ -108,8 +112,8 @@ def verify(
         )
     else:
         console.print_checks(decoded.checks)
-    if note:
-        console.say(note)
+    for words in filter(None, (note, remark)):
+        console.say(words)
     console.refuse_failed(decoded)
 
 

@@ -11,7 +11,6 @@ from odtc.errors import DataError
 NAME = "arff"
 SUFFIXES = (".arff", ".arff.gz")
 SUMMARY = "ARFF (Weka), dense or sparse; nominal attributes are categorical"
-LONGEST = 300  # signs of what the parser says, which may hold a cell of any length
 
 
 def read(path) -> pl.DataFrame:
@@ -54,7 +53,7 @@ def _loads(path, text: str) -> dict:
         except (TypeError, ValueError):  # it fills the line into a text with %, which the line may hold itself
             said = type(problem).__name__
         raise DataError(
-            f"expected ARFF in {str(path)!r}, got text that is not ({' '.join(said.split())[:LONGEST].rstrip('.')}); "
+            f"expected ARFF in {str(path)!r}, got text that is not ({' '.join(said.split()).rstrip('.')}); "
             "correct the line, or save the data as CSV"
         ) from None
 

@@ -1,0 +1,152 @@
+"""A point against a model file, in exact rationals: rows, bounds, whole numbers and objective as the file says them.
+
+The sums of rows are first made in float64, with a bound of what rounding may have done; sums of whole numbers below
+2^53 have none. Only rows that this does not decide are added again in rationals.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from odtc.model.feasibility import Check
+from odtc.verification.file_as_written import Written
+
+EXACT = 2.0**53  # whole numbers below it are exact in float64
+EPS = np.finfo(float).eps
+ROUNDING = Fraction(1, 10**9)  # of the numbers in a sum, if they are no whole numbers: the point itself is in float64
+
+
+def check_against_file(
+    written: Written, names: Sequence[bytes], x: np.ndarray, counted: float | None, tolerance: Fraction = ROUNDING
+) -> list[Check]:
+    """The checks "file columns", "file bounds", "file rows", "file integrality" and "file objective" of a point.
+
+    Parameters
+    ----------
+    written : Written
+    names : sequence of bytes
+        The columns of the point, as the file calls them.
+    x : float64 (columns,)
+        Each value is taken as exactly the number that it is.
+    counted : float or None
+        What the objective has to be; None if it is not compared.
+    tolerance : Fraction
+        Of the numbers in a row, and 1 at least: what a row of numbers that are no whole numbers may be broken by.
+
+    Returns
+    -------
+    list of Check
+        The first alone if the file has other columns.
+    """
+    place = [written.columns.get(name, -1) for name in names]
+    if len(place) != len(written.columns) or sorted(place) != list(range(len(place))):
+        return [
+            Check(
+                "file columns", False, f"the file has {len(written.columns)} columns, the point {len(place)} of others"
+            )
+        ]
+    values = np.empty(len(x))
+    values[place] = x
+    of_file = list(written.columns)
+    checks = [_bounds(written, of_file, values, tolerance), _rows(written, values, tolerance)]
+    checks.append(_whole(written, of_file, values, tolerance))
+    if counted is not None:
+        checks.append(_objective(written, values, counted))
+    return checks
+
+
+def _bounds(written: Written, names: list[bytes], values: np.ndarray, tolerance: Fraction) -> Check:
+    worst, where = Fraction(0), b""
+    for at, value in enumerate(values.tolist()):
+        low, high = written.bounds(at)
+        # A double is below a bound if and only if its exact number is, but for the rounding of the bound itself.
+        beyond = max(
+            Fraction(value) - high if high is not None and value >= float(high) else Fraction(0),
+            low - Fraction(value) if low is not None and value <= float(low) else Fraction(0),
+        )
+        if beyond > worst:
+            worst, where = beyond, names[at]
+    return _told("file bounds", len(values), worst, where, tolerance * max(1, abs(int(np.abs(values).max(initial=0)))))
+
+
+def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
+    """Sums in float64, those near a side again in rationals."""
+    rows, columns, data = written.arrays()
+    size = len(written.sides)
+    numbers = np.array([float(number) for number in written.numbers])
+    is_whole = np.array([number.denominator == 1 and abs(number) < EXACT for number in written.numbers], bool)
+    terms = numbers[data] * values[columns] if len(data) else np.zeros(0)
+    total = np.bincount(rows, terms, size)
+    reach = np.bincount(rows, np.abs(terms), size)
+    odd = ~(is_whole[data] & (values[columns] == np.rint(values[columns]))) if len(data) else np.zeros(0, bool)
+    rounded = (np.bincount(rows, odd, size) > 0) | (reach >= EXACT)
+    off = np.where(rounded, (np.bincount(rows, minlength=size) + 4) * EPS * reach, 0.0)
+    low = np.array([-np.inf if side is None else float(side) for side, _ in written.sides])
+    high = np.array([np.inf if side is None else float(side) for _, side in written.sides])
+    near = np.maximum(np.abs(np.where(np.isfinite(low), low, 0)), np.abs(np.where(np.isfinite(high), high, 0))) * EPS
+    clear = (total - off - near > low) & (total + off + near < high)
+    # Whole numbers that meet a side which is a whole number, too: there is nothing to round.
+    even = ~rounded & (total >= low) & (total <= high)
+    even &= (np.isinf(low) | (low == np.rint(low))) & (np.isinf(high) | (high == np.rint(high)))
+    left = np.flatnonzero(~(clear | even))
+    worst, where, allowed, failed = Fraction(0), b"", tolerance, None
+    if len(left):
+        names = list(written.rows)
+        order = np.argsort(rows, kind="stable")
+        starts = np.searchsorted(rows[order], np.arange(size + 1))
+        for row in left.tolist():
+            of = order[starts[row] : starts[row + 1]]
+            parts = [
+                written.numbers[number] * Fraction(value)
+                for number, value in zip(data[of].tolist(), values[columns[of]].tolist())
+            ]
+            activity, (below, above) = sum(parts, Fraction(0)), written.sides[row]
+            beyond = max(
+                Fraction(0),
+                below - activity if below is not None else Fraction(0),
+                activity - above if above is not None else Fraction(0),
+            )
+            may = tolerance * max(Fraction(1), sum(map(abs, parts), Fraction(0)))
+            if beyond > may and (failed is None or beyond > failed):
+                failed = worst = beyond
+                where, allowed = names[row], may
+            elif failed is None and beyond > worst:
+                worst, where, allowed = beyond, names[row], may
+    return _told("file rows", size, worst, where, allowed, f", {len(left)} of them added in rationals")
+
+
+def _whole(written: Written, names: list[bytes], values: np.ndarray, tolerance: Fraction) -> Check:
+    worst, where = Fraction(0), b""
+    for at in written.whole:
+        beyond = abs(Fraction(values[at]) - round(Fraction(values[at])))
+        if beyond > worst:
+            worst, where = beyond, names[at]
+    return _told("file integrality", len(written.whole), worst, where, tolerance)
+
+
+def _objective(written: Written, values: np.ndarray, counted: float) -> Check:
+    total = written.offset + sum(
+        (price * Fraction(values[at]) for at, price in written.cost.items() if values[at]), Fraction(0)
+    )
+    off = abs(total - Fraction(counted))
+    return Check(
+        "file objective",
+        off <= ROUNDING * max(1, abs(total)),
+        f"c·x of the file is {_words(total)}, counted on the rows {counted:.10g}",
+    )
+
+
+def _words(value: Fraction) -> str:
+    """A rational as a number, with its fraction where that is short."""
+    text = str(value)
+    return text if len(text) <= 16 else f"{float(value):.17g}"
+
+
+def _told(name: str, count: int, worst: Fraction, where: bytes, allowed: Fraction, more: str = "") -> Check:
+    if not worst:
+        return Check(name, True, f"{count} kept exactly{more}")
+    at = where.decode("ascii", "backslashreplace")
+    if worst <= allowed:
+        return Check(name, True, f"{count} kept within {float(worst):.2g} (most at {at}){more}")
+    return Check(name, False, f"broken by {float(worst):.6g} at {at}, more than {float(allowed):.2g}")

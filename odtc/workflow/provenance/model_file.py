@@ -1,0 +1,151 @@
+"""The model file that was solved, found again and held against the tree: by a second reader, and by other solvers."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.atomic_write import stem_of
+from odtc.base.unpack import gunzip
+from odtc.errors import ModelError, OdtcError, TreeError
+from odtc.fileformats.model_files import FORMATS, read_model
+from odtc.model.feasibility import TOLERANCE, Check, is_close
+from odtc.model.milp import Model
+from odtc.model.points import name_list
+from odtc.model.solution import NO_POINT, Solution, Termination
+from odtc.problem.constraints.constraint import complete
+from odtc.problem.cuts.cut import arrange_tree
+from odtc.trees.heap_tree import HeapTree
+from odtc.verification.against_file import check_against_file
+from odtc.verification.file_as_written import Written, read_written
+from odtc.workflow.manifest import SUFFIX, Manifest
+from odtc.workflow.solving import solve
+
+PACKED = b"\x1f\x8b"  # what gzip begins with
+ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
+
+
+def model_file(manifest: Manifest, content: str, path) -> tuple[Path, bytes] | None:
+    """The model file of this content beside a solution or its manifest, and its bytes, unpacked; None if none is there.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    content : str
+        The SHA-256 of its bytes.
+    path : path
+        The solution file.
+    """
+    stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
+    for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
+        try:
+            data = place.read_bytes() if place.is_file() else b""
+            data = gunzip(data) if data[:2] == PACKED else data
+        except (OSError, OdtcError):
+            continue
+        if data and hashlib.sha256(data).hexdigest() == content:
+            return place, data
+    return None
+
+
+def file_checks(model: Model, solution: Solution, heap: HeapTree, found: tuple[Path, bytes]) -> tuple[list[Check], str]:
+    """(checks of the tree and of the solver's point against the model file, why there are none).
+
+    The tree's own point is exact; the solver's may be off by what solvers promise. Of a file that was edited it is the
+    solver's point alone that has to satisfy its rows.
+    """
+    place, data = found
+    try:
+        written = read_written(data)
+    except ModelError as problem:
+        return [], f"{place.name} is not checked number by number: {problem}"
+    names = _names(model, written)
+    checks = []
+    if model.edited is None:
+        try:
+            kept = arrange_tree(model.problem, model, heap)
+            point, counted = complete(model.problem, model, kept), model.problem.module.objective(model.problem, kept)
+        except TreeError as refused:
+            return [Check("file rows", False, f"the tree is no point of the model: {refused}")], ""
+        checks = check_against_file(written, names, point, counted)
+    if solution.x is not None:
+        checks.append(_point_check(written, names, solution.x))
+    return checks, ""
+
+
+def _point_check(written: Written, names: Sequence[bytes], x: np.ndarray) -> Check:
+    """The check of a solver's point, within the tolerance of solvers."""
+    if not np.isfinite(x).all():
+        return Check("file and point", False, "the solver's point has values that are not finite")
+    checks = check_against_file(written, names, x, None, Fraction(TOLERANCE))
+    wrong = [check for check in checks if not check.passed]
+    told = "; ".join(f"{check.name.removeprefix('file ')} {check.text}" for check in wrong or checks)
+    return Check("file and point", not wrong, f"the solver's point, tolerance {TOLERANCE:g}: {told}")
+
+
+def _names(model: Model, written: Written) -> list[bytes]:
+    """What the file calls the columns of the model: fixed MPS has names of its own."""
+    names = [name.encode() for name in name_list(model.columns)]
+    if names and names[0] not in written.columns:
+        renamed = FORMATS.get("fixed-mps").renamed(model)
+        names = [name.encode() for name in name_list(renamed.columns)]
+    return names
+
+
+def confirm(
+    model: Model,
+    solution: Solution,
+    paid: float,
+    solvers: Sequence[str],
+    found: tuple[Path, bytes] | None,
+    time_limit: float | None,
+) -> list[Check]:
+    """One check for each solver that is asked anew: "confirm NAME", failed if it contradicts the tree or the bound.
+
+    Parameters
+    ----------
+    model : Model
+        Solved anew if the file is not at hand.
+    solution : Solution
+        With the bound that is claimed, None for none.
+    paid : float
+        What the tree costs.
+    solvers : sequence of str
+    found : (path, bytes) or None
+        The model file.
+    time_limit : float or None
+        Seconds for each solver.
+
+    Raises
+    ------
+    ChoiceError, SolverError
+        If there is no such solver.
+    """
+    asked = read_model(found[0]) if found is not None else replace(model, problem=None)
+    return [_confirmed(solution, paid, name, solve(asked, name, time_limit=time_limit)) for name in solvers]
+
+
+def _confirmed(solution: Solution, paid: float, name: str, said: Solution) -> Check:
+    who = said.solver or name
+    optimal = said.termination == Termination.OPTIMAL
+    bound = said.bound if said.bound is not None else said.objective if optimal else None
+    told = [
+        f"{what} {value:.10g}" for what, value in (("objective", said.objective), ("bound", bound)) if value is not None
+    ]
+    words = f"{who} ended as {str(said.termination).replace('_', ' ')} with {', '.join(told) or 'nothing'}"
+    wrong = []
+    if said.termination in NO_POINT:
+        wrong.append("but the tree is a point of the model")
+    if bound is not None and bound > paid and not is_close(bound, paid):
+        wrong.append(f"but the tree costs {paid:.10g}")
+    claimed = solution.bound
+    if None not in (claimed, said.objective) and said.objective < claimed and not is_close(said.objective, claimed):
+        wrong.append(f"but no tree below {claimed:.10g} is claimed")
+    if wrong:
+        return Check(f"confirm {name}", False, f"{words}, {' and '.join(wrong)}")
+    if optimal and claimed is not None and is_close(claimed, paid):
+        return Check(f"confirm {name}", True, f"{words}: it agrees that the tree is optimal")
+    return Check(f"confirm {name}", True, f"{words}: nothing in that contradicts the tree or its bound")

@@ -1,0 +1,103 @@
+"""What `odtc verify` adds to the checks of a decoded solution: the encoding derived again, the model file number by
+number, the run record, and other solvers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from odtc.data.dataset import Dataset
+from odtc.model.feasibility import Check, is_close
+from odtc.model.solution import Solution, gap
+from odtc.verification.encoding_again import check_encoding
+from odtc.workflow.manifest import Manifest
+from odtc.workflow.provenance.model_file import confirm, file_checks, model_file
+from odtc.workflow.results import Fit, tree_cost
+from odtc.workflow.run_record import record_of
+
+LOGGED = 1e-4  # relative: what the digits of a log may hide
+
+
+def recheck(
+    done: Fit,
+    dataset: Dataset | None,
+    manifest: Manifest,
+    path: Path,
+    solution: Solution,
+    solvers: tuple[str, ...] = (),
+    time_limit: float | None = None,
+) -> tuple[Fit, str]:
+    """(the run with more checks, what could not be checked and why).
+
+    Parameters
+    ----------
+    done : Fit
+    dataset : Dataset or None
+        The data file, read anew, if it is at hand.
+    manifest : Manifest
+    path : path
+        The solution file.
+    solution : Solution
+        As its file and its record state it.
+    solvers : tuple of str
+        Who is to solve the model file, too; `time_limit` seconds each.
+
+    Raises
+    ------
+    ChoiceError, SolverError
+        If there is no such solver.
+    """
+    checks, model = [], done.model
+    if dataset is not None:
+        checks.append(check_encoding(model.problem.encoded, dataset))
+    found = model_file(manifest, solution.content or manifest.content, path)
+    told, remark = [], ""
+    if found is not None:
+        told, remark = file_checks(model, solution, done.decoded.point_heap or done.decoded.heap, found)
+    elif manifest.content:
+        remark = "the model file is not there: the rows are checked as the manifest builds them, not against the file"
+    checks += told
+    paid = tree_cost(model.problem, done.decoded.heap)
+    record = record_of(path)
+    if record is not None:
+        checks.append(check_record(record, solution.objective))
+    if solvers and paid is not None:
+        checks += confirm(model, solution, paid, solvers, found, time_limit)
+    return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark
+
+
+def check_record(facts: dict, objective: float | None) -> Check:
+    """The check "run record": what follows from other figures is computed again, and no figure contradicts another.
+
+    Parameters
+    ----------
+    facts : dict
+        The record of a solution file, as its JSON.
+    objective : float or None
+        What the point of that file costs.
+    """
+    wrong, bound = [], facts["bound"]
+    if None not in (facts["objective"], objective) and not is_close(facts["objective"], objective):
+        wrong.append(f"its objective is {facts['objective']:.10g}, the point costs {objective:.10g}")
+    stated, again = facts.get("gap"), gap(facts["objective"], bound)
+    if (stated is None) != (again is None) or (stated is not None and not abs(stated - again) <= 1e-9 * max(1, again)):
+        wrong.append(f"its gap is {stated}, its objective and bound have {again}")
+    for name in ("nodes", "seconds"):
+        if facts[name] is not None and not facts[name] >= 0:
+            wrong.append(f"its {name} are {facts[name]}")
+    before = 0.0
+    for seconds, _, lower in facts["history"]:
+        if seconds is None or seconds < before:
+            wrong.append("the times of its history do not rise")
+            break
+        before = seconds
+        # Logs print some digits only.
+        if None not in (lower, objective) and lower > objective and not is_close(lower, objective, LOGGED):
+            wrong.append(f"its history has the bound {lower:.10g}, the point costs {objective:.10g}")
+            break
+    solver = facts["solver"] or "the solver"
+    return Check(
+        "run record",
+        not wrong,
+        "; ".join(wrong)
+        or f"objective and gap are computed again; nodes and seconds are the word of {solver}"
+        + (", and so is the bound, which no check contradicts" if bound is not None else ""),
+    )
