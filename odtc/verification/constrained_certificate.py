@@ -5,11 +5,13 @@
      "tree": {...}, "multiplier_scale": M, "passes": [[m, ...], ...],
      "cases": [{"root": f, "columns": [...], "multipliers": [m, ...]}, ...], "of": {...}}
 
-Numbers are those of odtc.verification.certificate; a multiplier is m / M. The check needs the data file and nothing of
-the compiler. It reads the constraints anew (odtc.verification.stated_constraints), counts the tree's cost and what it
-satisfies row by row, and then that no tree that satisfies them costs less: at the multipliers of each pass it bounds
-every case, which is a root test with a set of columns; each case that no pass excludes must stand under "cases", and
-its trees are bounded, and listed if need be, at its own multipliers (odtc.verification.multiplier_bound, listed_cases).
+Numbers are those of odtc.verification.certificate; a multiplier is m / M. A claim of null, with the tree null, says
+that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where every tree costs 0. The
+check needs the data file and nothing of the compiler. It reads the constraints anew
+(odtc.verification.stated_constraints), counts the tree's cost and what it satisfies row by row, and then that no tree
+that satisfies them costs less: at the multipliers of each pass it bounds every case, which is a root test with a set
+of columns; each case that no pass excludes must stand under "cases", and its trees are bounded, and listed if need
+be, at its own multipliers (odtc.verification.multiplier_bound, listed_cases).
 """
 
 import math
@@ -58,6 +60,11 @@ class ConstrainedProof:
         return True
 
     @property
+    def infeasible(self) -> bool:
+        """Whether it proves that no tree satisfies the constraints."""
+        return math.isinf(self.objective)
+
+    @property
     def steps(self) -> dict[str, int]:
         """How many numbers were checked."""
         return {"n_cases": self.n_cases, "n_listed": self.n_listed}
@@ -83,9 +90,9 @@ SHAPE = {
     "loss": [[WHOLE]],
     "price": WHOLE,
     "scale": WHOLE,
-    "claim": WHOLE,
+    "claim": (WHOLE, None),
     "tests": [_test_shape],
-    "tree": {"root": _node_shape},
+    "tree": (None, {"root": _node_shape}),
     "multiplier_scale": WHOLE,
     "passes": [[WHOLE]],
     "cases": [{"root": WHOLE, "columns": [TEXT], "multipliers": [WHOLE]}],
@@ -142,7 +149,9 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
     loss = _loss(facts["loss"], len(dataset.classes))[dataset.y] * weight[:, None]
     if not 0 <= loss.astype(float).sum() < EXACT:
         raise ValueError("its numbers are too large to be added exactly")
-    stated = stated_constraints(facts["constraints"], dataset, weight)
+    stated = stated_constraints(facts["constraints"], dataset, weight, loss, scale - price)
+    if facts["claim"] is None:
+        loss, price = np.zeros_like(loss), 0
     left = np.stack([_left(test, dataset) for test in facts["tests"]])
     names = {name: place for place, name in enumerate(dict.fromkeys(test["feature"] for test in facts["tests"]))}
     column = np.array([names[test["feature"]] for test in facts["tests"]])
@@ -167,16 +176,20 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         most_columns=stated.most_columns,
         least_rows=stated.least_rows,
         depth=depth,
+        roots=None if stated.first is None else np.array([test["feature"] in stated.first for test in facts["tests"]]),
     )
     return Read(problem, loss, stated, left)
 
 
 def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     found = read_problem(facts, dataset)
-    problem, claim, scale = found.problem, facts["claim"], facts["multiplier_scale"]
+    infeasible = facts["claim"] is None
+    problem, claim, scale = found.problem, 1 if infeasible else facts["claim"], facts["multiplier_scale"]
+    if infeasible != (facts["tree"] is None):
+        raise CertificateError("the certificate has a tree without a claim, or a claim without a tree")
     if not 0 <= claim < EXACT or not 1 <= scale < EXACT:
         raise ValueError("its claim or the scale of its multipliers is no number that can be")
-    cost = tree_cost(facts["tree"], dataset, found)
+    cost = claim if infeasible else tree_cost(facts["tree"], dataset, found)
     if cost != claim:
         raise CertificateError(
             f"the tree of the certificate costs {cost / facts['scale']:.10g} on the data, the certificate claims "
@@ -185,7 +198,8 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     for k in range(problem.cost.shape[1]):
         keeps = all(found.stated.uses[r, :, k].sum() <= bound for r, bound in enumerate(problem.bound))
         if keeps and found.loss[:, k].sum() < claim and dataset.n_rows >= problem.least_rows:
-            raise CertificateError(f"a leaf of the class {dataset.classes[k]!r} alone satisfies all and costs less")
+            less = "" if infeasible else " and costs less"
+            raise CertificateError(f"a leaf of the class {dataset.classes[k]!r} alone satisfies all{less}")
     n_listed = 0
     if problem.most_columns != 0:
         n_listed = _check_cases(facts, problem, claim, scale)
@@ -195,7 +209,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     of_column = np.bincount(problem.column)
     n_cases = 0 if problem.most_columns == 0 else int(of_column[problem.column_sets].sum())
     return ConstrainedProof(
-        claim / facts["scale"],
+        math.inf if infeasible else claim / facts["scale"],
         problem.depth,
         len(facts["tests"]),
         dataset.n_rows,
@@ -253,6 +267,10 @@ def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
             raise CertificateError(f"the tree of the certificate is deeper than {problem.depth}")
         asked.add(node["split"]["feature"])
         uses = uses + np.array(stated.branch_uses, object)
+        if left == problem.depth and stated.first is not None and node["split"]["feature"] not in stated.first:
+            raise CertificateError(
+                f"the root of the tree of the certificate tests {node['split']['feature']!r}, which its constraints bar"
+            )
         goes = _left(node["split"], dataset)[rows]
         sides = ((node["left"], rows[goes]), (node["right"], rows[~goes]))
         return problem.price + sum(cost(side, here, left - 1) for side, here in sides)

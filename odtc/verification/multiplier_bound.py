@@ -42,6 +42,8 @@ class Problem:
     most_columns : int or None
     least_rows : int
     depth : int
+    roots : bool (tests,) or None
+        The tests that may be at the root; None for all.
     """
 
     X: np.ndarray
@@ -55,6 +57,7 @@ class Problem:
     most_columns: int | None
     least_rows: int
     depth: int
+    roots: np.ndarray | None = None
 
     @property
     def column_sets(self) -> np.ndarray:
@@ -189,6 +192,8 @@ def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int)
     """bool (roots, sets of columns): the cases that the multipliers of no pass exclude."""
     sets, whole = problem.column_sets, pairs_of_all(problem)
     alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2)
+    if problem.roots is not None:
+        alive &= problem.roots[:, None]
     tried = [Weighted(problem, scale, multipliers) for multipliers in passes]
     for root in np.flatnonzero(alive.any(axis=1)).tolist():
         sides = both_sides(problem, root, whole)

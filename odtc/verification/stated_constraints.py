@@ -3,7 +3,7 @@
 Nothing of the compiler's constraints is used. A text "NAME[ARGUMENTS] OP NUMBER" becomes
 
     sums       Σ over rows of what they use by their prediction, and of what branch nodes use  ≤  a whole bound
-    columns    the number of columns of the data that a tree may test
+    columns    the number of columns of the data that a tree may test, and those that its root may
     leaf rows  the number of rows that every leaf holds
 
 Weights are whole (the certificate's scale), and numbers are the decimals that stand in the text: a share of at least ρ
@@ -42,6 +42,8 @@ class Stated:
     most_columns : int or None
     least_rows : int
         Rows of the data in every leaf; 0 for no such constraint.
+    first : frozenset of str or None
+        The columns that the root may test; None for all.
     """
 
     uses: np.ndarray
@@ -49,6 +51,7 @@ class Stated:
     branch_uses: list[int]
     most_columns: int | None
     least_rows: int
+    first: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,11 @@ class _Text:
 
 
 class _Rows:
-    """The rows that constraints speak of: weight int64 (rows,), classes, groups."""
+    """The rows that constraints speak of: weight int64 (rows,), classes, groups; `paid` int64 (rows, classes) is what
+    predictions cost, in units of which `unit` are 1."""
 
-    def __init__(self, dataset: Dataset, weight: np.ndarray):
-        self.dataset, self.weight = dataset, weight
+    def __init__(self, dataset: Dataset, weight: np.ndarray, paid: np.ndarray, unit: int):
+        self.dataset, self.weight, self.paid, self.unit = dataset, weight, paid, unit
         self.right = dataset.y[:, None] == np.arange(len(dataset.classes))
 
     def of_class(self, name: str) -> tuple[int, np.ndarray]:
@@ -136,6 +140,34 @@ def _precision(rows: _Rows, given: _Text):
     return [(rows.predicted(rows.weight * (p - q * inside.astype(np.int64)), k), 0)]
 
 
+def _f1(rows: _Rows, given: _Text):
+    """2 right / (predicted + of the class) ≥ p / q, with the right ones of the class."""
+    k, inside = rows.of_class(given.args[0])
+    p, q = given.bound.numerator, given.bound.denominator
+    _expect_exact((abs(p) + 2 * q) * int(rows.weight.sum()), given)
+    line = rows.predicted(rows.weight * (p - 2 * q * inside.astype(np.int64)), k)
+    return [(line, -p * int(rows.weight[inside].sum()))]
+
+
+def _balanced_accuracy(rows: _Rows, given: _Text):
+    """The mean over the classes with rows of the shares that are right: Σ_k right_k L / W_k ≥ ρ L classes."""
+    if given.args:
+        raise CertificateError(f"the certificate states {given.text!r}, which takes no arguments")
+    total = [int(rows.weight[rows.dataset.y == k].sum()) for k in range(rows.right.shape[1])]
+    whole = math.lcm(*(weight for weight in total if weight))
+    _expect_exact(whole * len(total), given)
+    each = np.array([whole // weight if weight else 0 for weight in total], np.int64)
+    return _at_least(
+        rows.right * (rows.weight * each[rows.dataset.y])[:, None], given.bound, whole * sum(map(bool, total))
+    )
+
+
+def _cost(rows: _Rows, given: _Text):
+    if given.args:
+        raise CertificateError(f"the certificate states {given.text!r}, which takes no arguments")
+    return [(rows.paid, math.floor(given.bound * rows.unit))]
+
+
 def _group_accuracy(rows: _Rows, given: _Text):
     found = []
     for group in rows.groups(_keyed(given, "group")[0]):
@@ -184,6 +216,9 @@ SUMS: dict[tuple[str, str], Callable] = {
     ("false_negative_rate", "<="): _false_negatives,
     ("false_positive_rate", "<="): _false_positives,
     ("precision", ">="): _precision,
+    ("f1", ">="): _f1,
+    ("balanced_accuracy", ">="): _balanced_accuracy,
+    ("cost", "<="): _cost,
     ("group_accuracy", ">="): _group_accuracy,
     ("statistical_parity", "<="): _gaps(None),
     ("equal_opportunity", "<="): _gaps(True),
@@ -191,15 +226,17 @@ SUMS: dict[tuple[str, str], Callable] = {
     ("equalised_odds", "<="): _gaps(True, False),
 }
 COUNTS = {("features", "<="), ("leaf_rows", ">="), ("branch_nodes", "<="), ("leaves", "<=")}
+ROOTS = {("forbid_root", None), ("require_root", None)}
+KNOWN = SUMS.keys() | COUNTS | ROOTS
 
 
 def readable(text: str) -> bool:
     """Whether a certificate can hold a constraint of this kind."""
     found = WORDS.fullmatch(text)
-    return found is not None and (found["name"], found["op"]) in SUMS.keys() | COUNTS
+    return found is not None and (found["name"], found["op"]) in KNOWN
 
 
-def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray) -> Stated:
+def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, paid: np.ndarray, unit: int) -> Stated:
     """All constraints of a certificate.
 
     Parameters
@@ -208,19 +245,25 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray) -
     dataset : Dataset
         The rows as they were read.
     weight : int64 (rows,)
+    paid : int64 (rows, classes)
+        What predictions cost.
+    unit : int
+        So many units of `paid` are a cost of 1.
 
     Raises
     ------
     CertificateError
         For a text that is not read here, or speaks of what the data has not.
     """
-    rows, lines, branch = _Rows(dataset, weight), [], []
-    most_columns, least_rows = None, 0
+    rows, lines, branch = _Rows(dataset, weight, paid, unit), [], []
+    most_columns, least_rows, first = None, 0, None
     for given in map(_parsed, texts):
         if (given.name, given.op) in SUMS:
             found = SUMS[given.name, given.op](rows, given)
             lines += found
             branch += [0] * len(found)
+        elif (given.name, None) in ROOTS:
+            first = _roots(rows, given) & (_roots(rows, given) if first is None else first)
         elif given.name == "features":
             most_columns = min(_count(given), _count(given) if most_columns is None else most_columns)
         elif given.name == "leaf_rows":
@@ -229,20 +272,28 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray) -
             lines.append((np.zeros(rows.right.shape, np.int64), _count(given) - (given.name == "leaves")))
             branch.append(1)
     uses = np.array([line for line, _ in lines], np.int64).reshape(len(lines), *rows.right.shape)
-    return Stated(uses, [int(bound) for _, bound in lines], branch, most_columns, least_rows)
+    return Stated(uses, [int(bound) for _, bound in lines], branch, most_columns, least_rows, first)
 
 
 def _parsed(text: str) -> _Text:
     found = WORDS.fullmatch(text)
     if not found or (found["op"] and not NUMBER.fullmatch(found["bound"])):
         raise CertificateError(f"the certificate states {text!r}, which is no constraint NAME OP NUMBER")
-    if (found["name"], found["op"]) not in SUMS.keys() | COUNTS:
+    if (found["name"], found["op"]) not in KNOWN:
         raise CertificateError(
-            f"a certificate can hold the constraints {', '.join(sorted({name for name, _ in SUMS.keys() | COUNTS}))}, "
+            f"a certificate can hold the constraints {', '.join(sorted({name for name, _ in KNOWN}))}, "
             f"got {text!r}; `odtc fit` proves its tree without one"
         )
     args = next(csv.reader([found["args"]], skipinitialspace=True), []) if found["args"] else []
-    return _Text(found["name"], [arg.strip() for arg in args], found["op"], Fraction(found["bound"]), text)
+    return _Text(found["name"], [arg.strip() for arg in args], found["op"], Fraction(found["bound"] or 0), text)
+
+
+def _roots(rows: _Rows, given: _Text) -> frozenset[str]:
+    """The columns that the root of a tree may test."""
+    names, named = {feature.name for feature in rows.dataset.features}, set(given.args)
+    if not named or not named <= names:
+        raise CertificateError(f"the certificate states {given.text!r}, which names what is no column of the data")
+    return frozenset(named if given.name == "require_root" else names - named)
 
 
 def _count(given: _Text) -> int:

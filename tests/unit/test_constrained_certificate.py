@@ -29,6 +29,17 @@ SETS = (
     ("false_negative_rate[yes] <= 0.3", "false_positive_rate[yes] <= 0.4", "features <= 1"),
     ("equal_opportunity[group=f0,positive=yes] <= 0.2", "predictive_equality[group=side:p|q,positive=yes] <= 0.4"),
     ("features <= 0",),
+    ("f1[yes] >= 0.7", "features <= 2"),
+    ("balanced_accuracy >= 0.7", "branch_nodes <= 2"),
+    ("cost <= 4.5", "recall[yes] >= 0.5"),
+    ("forbid_root[f0,f2]", "recall[yes] >= 0.7"),
+    ("require_root[f1]", "precision[yes] >= 0.6", "features <= 2"),
+)
+UNSATISFIED = (
+    ("recall[yes] >= 0.95", "precision[yes] >= 0.99", "branch_nodes <= 1"),
+    ("accuracy >= 0.99", "features <= 1"),
+    ("cost <= 0.25", "leaf_rows >= 5"),
+    ("f1[yes] >= 0.99", "require_root[f2]", "branch_nodes <= 1"),
 )
 
 
@@ -58,9 +69,9 @@ def posed(seed: int, depth: int, constraints, **words):
 )
 def test_the_claim_is_the_optimum_of_trying_every_tree(depth, words, constraints):
     problem = posed(hash_of(constraints), depth, constraints, **words)
-    try:
-        facts, heap = certify_constrained(problem)
-    except NoSolutionError:
+    facts, heap = certify_constrained(problem)
+    if heap is None:
+        assert check_constrained(json.loads(json.dumps(facts)), problem.encoded.dataset).infeasible
         if depth < 3:
             assert least_of_every_tree(problem) == np.inf
         return
@@ -82,13 +93,10 @@ def test_a_thousand_corruptions_are_refused_or_still_true():
     """One value of a certificate is changed; what is accepted then holds by trying every tree. A tenth is tried;
     ODTC_ALL_CELLS=1 tries all."""
     made = []
-    for seed, (constraints, depth) in enumerate([(SETS[0], 2), (SETS[1], 2), (SETS[2], 2), (SETS[5], 2), (SETS[3], 1)]):
+    each = [(SETS[0], 2), (SETS[1], 2), (SETS[2], 2), (SETS[5], 2), (SETS[3], 1)]
+    for seed, (constraints, depth) in enumerate([*each, *((texts, 2) for texts in (*SETS[8:], *UNSATISFIED))]):
         problem = posed(hash_of(constraints) + seed, depth, constraints)
-        try:
-            made.append((certify_constrained(problem)[0], problem.encoded.dataset))
-        except NoSolutionError:
-            continue
-    assert len(made) >= 3
+        made.append((certify_constrained(problem)[0], problem.encoded.dataset))
     draw, seen = random.Random(5), 0
     for _ in range(CORRUPTIONS):
         facts, dataset = draw.choice(made)
@@ -99,7 +107,7 @@ def test_a_thousand_corruptions_are_refused_or_still_true():
             seen += 1
             continue
         arrays = _arrays(read_problem(corrupt, dataset), np.ones(len(corrupt["tests"]), bool))
-        assert corrupt["claim"] == cheapest_feasible(arrays)
+        assert cheapest_feasible(arrays) == corrupt["claim"]
     assert seen > CORRUPTIONS // 4
 
 
@@ -164,6 +172,16 @@ def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved():
         (lambda facts: facts["cases"].clear() or facts["passes"].clear(), "neither excluded by multipliers nor listed"),
         (lambda facts: facts["constraints"].append("monotone[f0] <= 1"), "can hold the constraints"),
         (lambda facts: facts["constraints"].append("recall[maybe] >= 0.1"), "which the data has not"),
+        (lambda facts: facts["constraints"].append("f1[yes] >= 1.0"), "does not satisfy its constraints"),
+        (lambda facts: facts["constraints"].append("balanced_accuracy >= 1.0"), "does not satisfy its constraints"),
+        (lambda facts: facts["constraints"].append("balanced_accuracy[yes] >= 0.1"), "takes no arguments"),
+        (lambda facts: facts["constraints"].append("cost <= 0.1"), "does not satisfy its constraints"),
+        (lambda facts: facts["constraints"].append("cost[yes] <= 9"), "takes no arguments"),
+        (lambda facts: facts["constraints"].append("forbid_root[f0,f1,f2]"), "which its constraints bar"),
+        (lambda facts: facts["constraints"].append("require_root[f9]"), "no column of the data"),
+        (lambda facts: facts.update(claim=None), "a tree without a claim"),
+        (lambda facts: facts.update(tree=None), "a tree without a claim"),
+        (lambda facts: facts.update(tree=None, claim=None), "neither excluded|and costs less|satisfies"),
     ],
 )
 def test_what_is_refused_is_told(change, said):
@@ -172,6 +190,27 @@ def test_what_is_refused_is_told(change, said):
     change(facts)
     with pytest.raises(CertificateError, match=said):
         check_constrained(facts, problem.encoded.dataset)
+
+
+@pytest.mark.parametrize("constraints", UNSATISFIED, ids=" and ".join)
+def test_that_no_tree_satisfies_them_is_certified(constraints):
+    problem = posed(hash_of(constraints), 2, constraints)
+    facts, heap = certify_constrained(problem)
+    proof = check_constrained(json.loads(json.dumps(facts)), problem.encoded.dataset)
+    assert heap is None and proof.infeasible and least_of_every_tree(problem) == np.inf
+    facts["constraints"] = facts["of"]["constraints"] = [constraints[0].replace("0.9", "0.0").replace("0.25", "99")]
+    with pytest.raises(CertificateError, match="satisfies"):
+        check_constrained(facts, problem.encoded.dataset)
+
+
+def test_command_line_of_what_no_tree_satisfies(tmp_path):
+    file = tmp_path / "m.certificate.json"
+    words = ["--depth", 1, "--encoding", "onehot", "--constraint", "accuracy >= 0.99", "-o", file]
+    made = odtc_run("certify", MONKS / "monks-2.csv", *words)
+    assert made.code == 0 and "proved: no tree of depth 1" in made.out, made.err
+    checked = odtc_run("verify", "--certificate", file, "--json")
+    assert checked.facts["infeasible"] and checked.facts["verified"] and not checked.facts["optimal"]
+    assert "satisfies the constraints on" in odtc_run("verify", "--certificate", file).out
 
 
 def test_a_constraint_that_no_certificate_holds_is_refused_before_the_search():

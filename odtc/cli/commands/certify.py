@@ -56,10 +56,20 @@ def certify(
     with deadline.within(time_limit):
         facts = problem.module.certificate(problem)
     proof = _checks()[facts["schema"]](facts, problem.encoded.dataset)
+    facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
+    if facts["tree"] is None:
+        write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+        if as_json:
+            console.print_json({"infeasible": True} | _scope(proof) | {"certificate": str(path), "files": [str(path)]})
+            return
+        print(f"proved: {_none(proof)}; {words(proof.n_splits, proof.left_out)}")
+        print(
+            f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}; check it with `odtc verify --certificate {path}`"
+        )
+        return
     heap = HeapTree.from_tree(Tree.from_json(facts["tree"]), problem.encoded, problem.topology)
     done = proved(problem, heap, proof.bound, time.monotonic() - began)
     console.refuse_failed(done.decoded)
-    facts["data"]["path"] = os.path.relpath(data.resolve(), path.resolve().parent)
     with together(stem_of(path)):
         write_text(tree, json.dumps(done.tree.to_json(), ensure_ascii=False, indent=1) + "\n")
         write_text(path, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
@@ -119,16 +129,21 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
             f"the data file {str(file)!r} is not the one that the certificate was made of (its SHA-256 differs); it "
             f"proves its tree here too"
         )
+    none = getattr(proof, "infeasible", False)
     if as_json:
-        head = {"verified": True, "optimal": proof.optimal, "objective": proof.objective, "bound": proof.bound}
+        paid = {"infeasible": True} if none else {"objective": proof.objective, "bound": proof.bound}
+        head = {"verified": True, "optimal": proof.optimal and not none} | paid
         sizes = {"depth": proof.depth, "n_rows": proof.n_rows}
         console.print_json(head | sizes | _scope(proof) | {"of": proof.of})
         return
-    print(
-        f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests{_satisfying(proof)} costs less than "
-        f"{proof.bound:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
-        "checked in whole numbers"
-    )
+    if none:
+        print(f"proved: {_none(proof)} on {proof.n_rows} rows; {_steps(proof)} checked in whole numbers")
+    else:
+        print(
+            f"proved: no tree of depth {proof.depth} over {proof.n_tests} tests{_satisfying(proof)} costs less than "
+            f"{proof.bound:.10g} on {proof.n_rows} rows{f' ({proof.terms})' if proof.terms else ''}; {_steps(proof)} "
+            "checked in whole numbers"
+        )
     if not proof.optimal:
         print(f"bound     the tree of the certificate costs {proof.objective:.10g}: the bound is proved, not the tree")
     print(f"tests     {words(proof.n_splits, proof.left_out)}")
@@ -156,6 +171,10 @@ def _scope(proof) -> dict:
         "n_splits": proof.n_splits,
         "left_out": {name: list(of) for name, of in proof.left_out.items()},
     }
+
+
+def _none(proof) -> str:
+    return f"no tree of depth {proof.depth} over these {proof.n_tests} tests satisfies the constraints"
 
 
 def _steps(proof) -> str:

@@ -11,7 +11,7 @@ from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, 
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.base import deadline
 from odtc.data.splits import Oblique
-from odtc.errors import CertificateError, ChoiceError, NoSolutionError
+from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.write_certificate import head
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
@@ -21,21 +21,21 @@ from odtc.verification.constrained_certificate import MOST_DEPTH, SCHEMA, Read, 
 from odtc.verification.coverage import count_uncovered
 from odtc.verification.listed_cases import excluded
 from odtc.verification.multiplier_bound import MOST_TESTS, surviving
+from odtc.verification.multiplier_bound import Problem as CheckedProblem
 from odtc.verification.stated_constraints import readable
 
 LEAST = 3
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
 
 
-def certify_constrained(problem: Problem) -> tuple[dict, HeapTree]:
-    """(the certificate as a JSON object, the best tree) of a problem of the model "dpflow" with constraints.
+def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
+    """(the certificate as a JSON object, the best tree) of a problem of the model "dpflow" with constraints; the tree
+    is None if it certifies that none satisfies them.
 
     Raises
     ------
     ChoiceError
         For a constraint, a depth or an encoding that a certificate does not hold, and if the search did not end.
-    NoSolutionError
-        If no tree satisfies the constraints.
     """
     encoded = problem.encoded
     if any(isinstance(test, Oblique) for test in encoded.tests):
@@ -44,7 +44,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree]:
             "another --encoding"
         )
     order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
-    facts = _head(problem, order)
+    facts = _head(problem, order) | {"claim": 0}
     try:
         read = read_problem(facts, encoded.dataset)
     except CertificateError as refused:
@@ -57,7 +57,7 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree]:
     except TooLarge as refused:
         raise ChoiceError(f"no certificate can be made: {refused}") from None
     if found.infeasible:
-        raise NoSolutionError("no tree of this depth over these tests satisfies the constraints, so none is certified")
+        return _infeasible(problem, facts), None
     if not found.proved:
         raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
     test = np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
@@ -68,6 +68,21 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree]:
     facts |= {"multiplier_scale": int(search.scale)} | cases
     facts["of"] = _terms(problem, facts)
     return facts, heap
+
+
+def _infeasible(problem: Problem, facts: dict) -> dict:
+    """The certificate that no tree satisfies the constraints: where all trees cost 0, none costs less than 1."""
+    facts |= {"tree": None, "claim": None}
+    order = np.argsort([test.features[0] for test in problem.encoded.tests], kind="stable")
+    read = read_problem(facts, problem.encoded.dataset)
+    arrays = _arrays(read, problem.encoded.ones_left[order])
+    search = ConstrainedSearch(arrays)
+    if not search.run().infeasible:
+        raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
+    evidence = {(root, subset): tuple(map(int, m)) for root, subset, m in search.evidence()}
+    facts |= {"multiplier_scale": int(search.scale)} | _cases(facts, read, arrays, evidence, search.scale, 1)
+    facts["of"] = _terms(problem, facts)
+    return facts
 
 
 def certify_found(
@@ -94,7 +109,7 @@ def certify_found(
 
     def make() -> dict:
         order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
-        facts = _head(problem, order)
+        facts = _head(problem, order) | {"claim": 0}
         try:
             read = read_problem(facts, encoded.dataset)
             arrays = _arrays(read, encoded.ones_left[order])
@@ -173,7 +188,17 @@ def _arrays(read: Read, ones_left: np.ndarray) -> ConstrainedProblem:
         least=np.full((1, K), float(mine.least_rows)) if held else None,
         column=mine.column,
         subsets=subsets,
+        allowed=_allowed(mine),
     )
+
+
+def _allowed(mine: CheckedProblem) -> np.ndarray | None:
+    """bool (depth, tests): which tests may be asked at each level; None for all."""
+    if mine.roots is None:
+        return None
+    allowed = np.ones((mine.depth, len(mine.roots)), bool)
+    allowed[0] = mine.roots
+    return allowed
 
 
 def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, scale: int, claim: int) -> dict:
