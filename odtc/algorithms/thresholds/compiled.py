@@ -13,11 +13,13 @@ import types
 from functools import cache
 from types import SimpleNamespace
 
+from odtc.algorithms.near_optimal import pair_counts, pair_counts_numpy
 from odtc.algorithms.thresholds import binary_pairs, depth_two, depth_two_numpy
 from odtc.base import deadline
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
+COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
 VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -63,7 +65,8 @@ def on_disk() -> bool:
 @cache
 def plain() -> SimpleNamespace:
     """The kernels in numpy."""
-    return SimpleNamespace(compiled=False, **{name: getattr(depth_two_numpy, name) for name in NAMES})
+    counting = {name: getattr(pair_counts_numpy, name) for name in COUNTING}
+    return SimpleNamespace(compiled=False, **{name: getattr(depth_two_numpy, name) for name in NAMES}, **counting)
 
 
 _loaded: list[bool] = []  # whether the compiled kernels were loaded in this process, so that they cost nothing more
@@ -74,17 +77,17 @@ def compiled() -> SimpleNamespace:
     """The kernels compiled by numba. Raises ImportError if it is not installed."""
     among = _dispatchers()
     _loaded.append(True)
-    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY})
+    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY + COUNTING})
 
 
 @cache
 def _dispatchers() -> dict:
-    """The functions of `depth_two` and `binary_pairs` as numba's, which are compiled or loaded when they are called."""
+    """The functions of `depth_two`, `binary_pairs` and `pair_counts` as numba's, which are compiled or loaded when they are called."""
     import numba
 
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
-    among = vars(binary_pairs) | vars(depth_two)
+    among = vars(pair_counts) | vars(binary_pairs) | vars(depth_two)
     for name, function in list(among.items()):
         if isinstance(function, types.FunctionType):
             own = types.FunctionType(function.__code__, among, name, function.__defaults__)

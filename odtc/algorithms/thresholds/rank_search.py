@@ -64,6 +64,16 @@ class Known:
             self.upper, self.test, self.below = upper, test, below
 
 
+class _Every(Known):
+    """In place of the best tree, all tests whose sides were searched to the end, as (column, rank, left, right)."""
+
+    __slots__ = ()
+
+    def improve(self, upper: int, test, *below: Known) -> None:
+        """Takes a test with which a tree may begin that costs little enough."""
+        self.test.append((*test, *(side.lower for side in below)))
+
+
 class End:
     """A cut that was evaluated, or an end of a column: the weight left of it, and bounds of the trees on both sides;
     `grown` bounds those left of any later cut, and `grown_right` those right of any earlier one; `paid`, the trees on
@@ -300,6 +310,32 @@ class RankSearch:
                 heap.append((bound, -node.weight - (place > 0), self._number(), column, a, z, low, high, place))
         heapify(heap)
         return heap
+
+    def tests_below(self, node, height: int, limit: int):
+        """Every test with which a tree of this height begins on a node that costs less than `limit`.
+
+        Parameters
+        ----------
+        node : of `nodes`
+        height : int, 3 or more
+        limit : int
+
+        Yields
+        ------
+        (column, rank, left, right) : the test, and what trees of the height below cost on its sides at least
+        """
+        every = _Every(0, NONE)
+        every.test = []
+        heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
+        while heap:
+            self.check()
+            for half in self._halve(node, height, limit, every, heappop(heap)):
+                heappush(heap, half)
+            for column, rank, left, right in every.test:
+                if left + right + self.ranked.price < limit:
+                    yield column, rank, left, right
+            every.test.clear()
+            every.points.clear()
 
     def _number(self):
         self.serial += 1

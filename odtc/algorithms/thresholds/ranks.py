@@ -116,6 +116,7 @@ def rank_rows(
     price: float = 0.0,
     least: int = 1,
     scale: int = 1,
+    keep: bool = False,
 ) -> RankedRows:
     """The data of a search: columns without copies, rows of equal ranks as one, losses as whole numbers.
 
@@ -128,6 +129,8 @@ def rank_rows(
     least : int, rows of the data that each leaf must have
     scale : int, costs are multiplied by it and a branch node costs 1 more, so that of equal costs the
         tree with fewer branch nodes is cheaper; 1 for costs as they are
+    keep : bool, whether rows stay that cost the same whatever they are predicted, which count as rows that a test
+        separates
 
     Returns
     -------
@@ -145,11 +148,11 @@ def rank_rows(
     dense = dense[first]
     if loss.shape[1] == 2 and least <= 1:
         gain = whole[:, 0] - whole[:, 1]
-        kept = np.flatnonzero(gain)
+        kept = np.arange(len(gain)) if keep else np.flatnonzero(gain)
         entry, label, gain, most, stride = kept, np.zeros(len(kept), np.int32), gain[kept], np.abs(gain[kept]), 1
         rows = rows[kept]
     else:
-        entry, label, gain, most, rows = _entries(whole, rows, least)
+        entry, label, gain, most, rows = _entries(whole, rows, keep or least > 1)
         stride = loss.shape[1]
     small = int(most.sum()) + price < SMALL
     return RankedRows(
@@ -236,12 +239,12 @@ def _in_units(loss, price):
     return np.rint(loss / unit).astype(np.int64), round(price / unit), unit
 
 
-def _entries(whole, rows, least):
+def _entries(whole, rows, keep):
     """(row, label, gain, most, count) of the entries of rows with any labels: one for each label that saves some."""
     most = whole.max(axis=1)
     gain = most[:, None] - whole
     needed = gain > 0
-    if least > 1:
+    if keep:
         needed[most == 0, 0] = True  # rows without a cost still count
     entry, label = np.nonzero(needed)
     head = np.ones(len(entry), bool)  # the first entry of a row carries what it can cost, and its count

@@ -1,0 +1,186 @@
+"""How many trees of height 2 a set of rows has, by branch nodes and cost.
+
+A plain function of arrays, which numba compiles (odtc.algorithms.thresholds.compiled);
+odtc.algorithms.near_optimal.pair_counts_numpy gives the same answers. The first threshold of a column moves over the
+rows; the sums of both sides by block of every column move with it, so that one sweep over the blocks has all second
+thresholds. If the cheapest tree with a threshold costs t above the budget, the next ones cost too much, too, until rows
+that can cost t have changed the side: they are not swept.
+"""
+
+import numpy as np
+
+UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST = range(9)  # places in `units`
+
+
+def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut):
+    """Adds the trees of height 1 and 2 of a node to a table.
+
+    Parameters
+    ----------
+    order : int32 (columns, n), rows of the node by rising rank
+    rank : int32 (columns, all rows)
+    loss : int64 (all rows, labels), in units
+    count : int64 (all rows,)
+    columns, firsts : int64, those that may be tested, and by the first test
+    units : int64 (9,), what a unit of loss and a branch node cost; units of loss that a branch node is counted as in
+        the table; the budget; the least rows of a leaf; the units of the table's first cell; cells between the budget
+        and the cheapest tree at most; the branch nodes and the units of the trees that `per_cut` is about, or -1
+    table : int64 (4, cells), [b, x] trees with b branch nodes and x units more than the first cell
+    per_cut : int64 (columns, n), the trees that begin with a threshold, behind the rows left of it
+    """
+    unit, price, skew, budget, least, low = units[0], units[1], units[2], units[3], units[4], units[5]
+    span, want, want_x = units[6], units[7], units[8] - units[5]
+    F, n = order.shape
+    K = loss.shape[1]
+    first = np.zeros(F + 1, np.int64)
+    local = np.zeros(rank.shape, np.int32)
+    block_rank = np.zeros(F * n, np.int64)
+    for g in columns:
+        at, last = first[g] - 1, np.int64(-1)
+        for i in range(n):
+            row = order[g, i]
+            if rank[g, row] != last:
+                at += 1
+                last = rank[g, row]
+                block_rank[at] = last
+            local[g, row] = at
+        for h in range(g + 1, F + 1):
+            first[h] = at + 1
+    blocks = first[F]
+    whole, rows = np.zeros((blocks, K), np.int64), np.zeros(blocks, np.int64)
+    total, n_rows = np.zeros(K, np.int64), np.int64(0)
+    for i in range(n):
+        row = order[columns[0], i]
+        n_rows += count[row]
+        for k in range(K):
+            total[k] += loss[row, k]
+        for g in columns:
+            rows[local[g, row]] += count[row]
+            for k in range(K):
+                whole[local[g, row], k] += loss[row, k]
+    leaf = total.min()
+    part, there = np.zeros((2, blocks, K), np.int64), np.zeros((2, blocks), np.int64)
+    sums, sizes, acc = np.zeros((2, K), np.int64), np.zeros(2, np.int64), np.zeros(K, np.int64)
+    cost, times = np.zeros((2, blocks), np.int64), np.zeros((2, blocks), np.int64)
+    stumps, leaves, cheap, free = (
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+    )
+    hist, floor = np.zeros((2, span), np.int64), np.zeros(2, np.int64)
+    for f in firsts:
+        part[0, :, :], part[1, :, :], there[0, :], there[1, :] = 0, whole, 0, rows
+        sums[0, :], sums[1, :], sizes[0], sizes[1] = 0, total, 0, n_rows
+        ahead, i = np.int64(0), 0
+        while i < n:
+            here = local[f, order[f, i]]
+            moved = np.int64(0)
+            while i < n and local[f, order[f, i]] == here:
+                row = order[f, i]
+                i += 1
+                most = np.int64(0)
+                for k in range(K):
+                    v = loss[row, k]
+                    most = max(most, v)
+                    sums[0, k] += v
+                    sums[1, k] -= v
+                moved += most * unit
+                sizes[0] += count[row]
+                sizes[1] -= count[row]
+                for g in columns:
+                    at = local[g, row]
+                    there[0, at] += count[row]
+                    there[1, at] -= count[row]
+                    for k in range(K):
+                        part[0, at, k] += loss[row, k]
+                        part[1, at, k] -= loss[row, k]
+            if i == n:
+                break
+            ahead -= moved
+            if ahead > 0 or sizes[0] < least or sizes[1] < least:
+                continue
+            for s in range(2):
+                stumps[s], leaves[s] = 0, sums[s].min()
+                cheap[s] = free[s] = leaves[s] * unit
+                for g in columns:
+                    acc[:] = 0
+                    size, before = np.int64(0), -1
+                    for at in range(first[g], first[g + 1]):
+                        if there[s, at] == 0:
+                            continue
+                        if before >= 0:
+                            one, two = acc[0], sums[s, 0] - acc[0]
+                            for k in range(1, K):
+                                one, two = min(one, acc[k]), min(two, sums[s, k] - acc[k])
+                            paid = one + two
+                            if paid < leaves[s]:
+                                free[s] = min(free[s], paid * unit + price)
+                                if size >= least and sizes[s] - size >= least:
+                                    cheap[s] = min(cheap[s], paid * unit + price)
+                                    cost[s, stumps[s]] = paid
+                                    times[s, stumps[s]] = block_rank[at] - block_rank[before]
+                                    stumps[s] += 1
+                        size += there[s, at]
+                        for k in range(K):
+                            acc[k] += part[s, at, k]
+                        before = at
+            ahead = free[0] + free[1] + price - budget
+            room = budget - cheap[0] - cheap[1] - price
+            if room < 0:
+                continue
+            begun = np.int64(0)
+            mult = block_rank[here + 1] - block_rank[here]
+            if leaves[0] + leaves[1] < leaf and (leaves[0] + leaves[1]) * unit + price <= budget:
+                x = leaves[0] + leaves[1] + skew - low
+                table[1, x] += mult
+                if want == 1 and x == want_x:
+                    begun += 1
+            for s in range(2):
+                floor[s] = 0
+                if stumps[s]:
+                    floor[s] = cost[s, : stumps[s]].min()
+                hist[s, :] = 0
+                limit = budget - cheap[1 - s] - 2 * price
+                for j in range(stumps[s]):
+                    if cost[s, j] * unit <= limit:
+                        hist[s, cost[s, j] - floor[s]] += times[s, j]
+                top = budget - 2 * price - leaves[1 - s] * unit
+                for a in range(span):
+                    if hist[s, a] and (floor[s] + a) * unit <= top:
+                        x = floor[s] + a + leaves[1 - s] + 2 * skew - low
+                        table[2, x] += mult * hist[s, a]
+                        if want == 2 and x == want_x:
+                            begun += hist[s, a]
+            for a in range(span):
+                if hist[0, a]:
+                    for b in range(span):
+                        paid = floor[0] + a + floor[1] + b
+                        if paid * unit + 3 * price > budget:
+                            break
+                        if hist[1, b]:
+                            x = paid + 3 * skew - low
+                            table[3, x] += mult * hist[0, a] * hist[1, b]
+                            if want == 3 and x == want_x:
+                                begun += hist[0, a] * hist[1, b]
+            per_cut[f, i] = begun
+
+
+def add_products(left, right, out, shift, caps, times):
+    """Adds the products of two tables to a third: out[b + c + 1, x + y + shift] += times · left[b, x] · right[c, y].
+
+    Parameters
+    ----------
+    left, right, out : int64 (branch nodes, cells)
+    shift : int, may be below 0
+    caps : int64 (branch nodes of `out`,), the last cell within the budget, -1 for none
+    times : int
+    """
+    for b in range(left.shape[0]):
+        for c in range(right.shape[0]):
+            cap = caps[b + c + 1]
+            for x in range(left.shape[1]):
+                v = left[b, x] * times
+                if v:
+                    for y in range(max(0, -shift - x), min(right.shape[1], cap - shift - x + 1)):
+                        out[b + c + 1, x + y + shift] += v * right[c, y]

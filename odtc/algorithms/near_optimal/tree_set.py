@@ -1,0 +1,343 @@
+"""The trees within a budget as an AND/OR graph over sets of rows: their exact number, by branch nodes and cost.
+
+A node of the graph is a set of rows with the height that is left. It may end as a leaf, or test something (OR); a test
+needs a tree on either side (AND). So the trees of a node by cost are
+
+    T(S, h) = leaf(S) + Σ_tests  price · T(left, h - 1) · T(right, h - 1)          (products of polynomials in the cost)
+
+less the pairs of leaves that could predict the same. Each node has a budget: what its context, with the least that
+the other sides cost, leaves of that of the root. Tests whose sides cost more are not looked at: bounds are those of the
+search for the best tree (odtc.algorithms.thresholds.rank_search). The two lowest levels are one kernel (pair_counts).
+
+Two trees are different if somewhere they test something different, as the tests are written, or one ends. A leaf
+predicts what costs least, so ties of labels make no further trees. A test has rows on both sides. Two sibling leaves
+have no class that is the cheapest on both: as one leaf they would cost the same.
+
+The graph is that of Xin, Zhong, Chen, Takagi, Seltzer & Rudin (2022), "Exploring the Whole Rashomon Set of Sparse
+Decision Trees".
+"""
+
+import random
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from odtc.algorithms.near_optimal.pair_counts_numpy import Blocks
+from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base import deadline
+from odtc.base.memory import available, require_memory
+from odtc.errors import TimeLimitReached
+
+LARGE = 5_000_000  # cells of a kernel's call, beyond which it is made column by column
+PART = 0.5  # of the free memory, for tables
+
+
+class OutOfMemory(Exception):
+    """The tables have no room in half of the memory that there was."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A set of rows: their numbers, the same as bytes, what they cost as one leaf, in units of loss."""
+
+    rows: np.ndarray
+    key: bytes
+    leaf: int
+
+
+@dataclass(frozen=True)
+class Arc:
+    """The tests of ranks low to high - 1 of a column, which separate a set of rows alike, and what it is then:
+    `bounds`, what trees cost on each side at least; `twins`, as leaves both sides cost what one leaf costs."""
+
+    column: int
+    low: int
+    high: int
+    sides: tuple[Part, Part]
+    bounds: tuple[int, int]
+    twins: bool
+
+
+class TreeRows:
+    """The rows of the data as the kernels take them; those of equal answers are one.
+
+    Parameters
+    ----------
+    ranked : RankedRows, made with `keep`
+    """
+
+    def __init__(self, ranked: RankedRows):
+        head, n = np.flatnonzero(np.diff(ranked.row, prepend=-1)), int(ranked.row.max(initial=-1)) + 1
+        labels = max(2, ranked.stride)
+        gain = np.zeros((n, labels), np.int64)
+        if ranked.stride == 1:
+            gain[:, 0], gain[:, 1] = np.maximum(-ranked.gain, 0), np.maximum(ranked.gain, 0)
+        else:
+            gain[ranked.row, ranked.label] = ranked.gain
+        loss = ranked.most[head][:, None] - gain
+        divisor = gcd(*np.unique(loss).tolist(), 0) or max(1, ranked.price)
+        self.units = Units(divisor, ranked.price)
+        self.loss, self.count = loss // divisor, ranked.count[head]
+        self.rank = np.ascontiguousarray(ranked.rank[head].T.astype(np.int32))
+        self.order = np.argsort(self.rank, axis=1, kind="stable").astype(np.int32)
+        self.entry, self.least, self.n = ranked.row, ranked.least, n
+
+    def part(self, rows: np.ndarray) -> Part:
+        """The set of these rows, rising numbers."""
+        inside = np.zeros(self.n, bool)
+        inside[rows] = True
+        return Part(rows, np.packbits(inside).tobytes(), int(self.loss[rows].sum(axis=0).min()))
+
+    def ordered(self, part: Part) -> np.ndarray:
+        """int32 (columns, n), the rows of a set by rising rank."""
+        if len(part.rows) == self.n:
+            return self.order
+        inside = np.zeros(self.n, bool)
+        inside[part.rows] = True
+        return self.order[inside[self.order]].reshape(len(self.order), len(part.rows))
+
+
+@dataclass
+class _Known:
+    """The table of a node up to a budget, and its arcs, if the kernel did not count it."""
+
+    table: TreeTable
+    arcs: list
+
+
+class TreeSet:
+    """All trees of a depth that cost at most a budget.
+
+    Parameters
+    ----------
+    rows : TreeRows
+    search : RankSearch, over the same rows, with what it knows of the best trees
+    depth : int
+    budget : int, in the units of the search
+    columns : the columns that may be tested, None for all
+
+    `complete` says whether all trees are counted; if the deadline, the memory or Ctrl-C ended it, there are as many at
+    least, and `stopped` says which.
+    """
+
+    def __init__(self, rows: TreeRows, search: RankSearch, depth: int, budget: int, columns=None):
+        self.rows, self.search, self.depth, self.budget = rows, search, depth, budget
+        allowed = range(len(rows.rank)) if columns is None else sorted(set(columns))
+        self.columns = np.array([f for f in allowed if rows.rank[f].max(initial=0) > 0], np.int64)
+        self._may = np.isin(np.arange(len(rows.rank)), self.columns)
+        self._known: dict[tuple[int, bytes], _Known] = {}
+        self._bytes = 0
+        self._room = available()
+        self.root = rows.part(np.arange(rows.n))
+        self.complete, self.stopped = False, ""
+        self.table = TreeTable(rows.units, depth, self._least(), budget)
+
+    def _least(self):
+        return min(self.budget + 1, self.search.known(self.depth).lower)
+
+    def restricted(self, columns) -> "TreeSet":
+        """The trees of the set that test these columns only; not counted yet."""
+        return TreeSet(self.rows, self.search, self.depth, self.budget, columns)
+
+    def count(self) -> int:
+        """The number of trees, which `table` has by branch nodes and cost; of those that were found if `complete` is
+        false. Raises KeyboardInterrupt and the like never: `stopped` says so."""
+        try:
+            require_memory(self.table.counts.nbytes * 4.0, "the table of the trees by cost")
+            self._fill(self.table, self.root, self.depth, self._known_of(self.root, self.depth, self.table))
+            self.complete = True
+        except TimeLimitReached:
+            self.stopped = "the time limit"
+        except (OutOfMemory, MemoryError):
+            self.stopped = "the memory"
+        except KeyboardInterrupt:
+            self.stopped = "an interruption"
+        return self.table.total
+
+    def _known_of(self, part, height, table):
+        known = self._known[height, part.key] = _Known(table, [])
+        return known
+
+    def _get(self, part: Part, height: int, budget: int, lower: int) -> _Known:
+        """What is known of a node, whose table has all trees up to a budget."""
+        known = self._known.get((height, part.key))
+        if known is None or known.table.budget < budget:
+            if known is not None:  # so that a node that is met with ever greater budgets is counted few times
+                budget = max(budget, min(lower + self.budget - self._least(), 2 * budget - known.table.budget))
+            table = TreeTable(self.rows.units, height, lower, budget)
+            self._hold(table.counts.nbytes + len(part.key) + 8 * len(part.rows) + 500)
+            known = _Known(table, [])
+            self._fill(table, part, height, known)
+            self._known[height, part.key] = known
+        return known
+
+    def _hold(self, size):
+        self._bytes += size
+        if self._room is not None and self._bytes > PART * self._room:
+            raise OutOfMemory
+
+    def _fill(self, table: TreeTable, part: Part, height: int, known: _Known) -> None:
+        deadline.check()
+        table.add(0, part.leaf, 1)
+        if not height or not len(self.columns) or len(part.rows) < 2:
+            return
+        if height == 1:
+            for arc in self.stumps(part):
+                if not arc.twins:
+                    table.add(1, sum(side.leaf for side in arc.sides) + self.rows.units.skew, arc.high - arc.low)
+        elif height == 2:
+            self._pairs(part, table)
+        else:
+            for arc in self._arcs(part, height, table.budget):
+                self._add_arc(table, arc, height)
+                known.arcs.append(arc)
+
+    def _add_arc(self, table, arc, height):
+        units, (left, right) = self.rows.units, arc.sides
+        one = self._get(left, height - 1, table.budget - units.price - arc.bounds[1], arc.bounds[0]).table
+        if not one.total:
+            return
+        b, x, _ = one.cells()[0]
+        two = self._get(right, height - 1, table.budget - units.price - units.cost(b, x), arc.bounds[1]).table
+        if two.total:
+            table.add_products(one, two, arc.high - arc.low, self.search.kernels.add_products)
+            if arc.twins:
+                table.add(1, left.leaf + right.leaf + units.skew, arc.low - arc.high)
+
+    def _arcs(self, part: Part, height: int, budget: int):
+        """The arcs of a node of height 3 or more with trees within a budget."""
+        inside = np.zeros(self.rows.n, bool)
+        inside[part.rows] = True
+        node = self.search.node_of(inside[self.rows.entry])
+        for column, rank, *bounds in self.search.tests_below(node, height, budget + 1):
+            if self._may[column]:
+                yield self._arc(part, column, rank, bounds)
+
+    def _arc(self, part, column, rank, bounds):
+        ranks = self.rows.rank[column, part.rows]
+        left = ranks <= rank
+        sides = self.rows.part(part.rows[left]), self.rows.part(part.rows[~left])
+        low, high = int(ranks[left].max()), int(ranks[~left].min())
+        return Arc(column, low, high, sides, tuple(bounds), sides[0].leaf + sides[1].leaf >= part.leaf)
+
+    def stumps(self, part: Part) -> list[Arc]:
+        """The arcs of a node of height 1."""
+        blocks = Blocks(part.rows, self.rows.rank, self.columns)
+        sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
+        before, after, cost, few = blocks.stumps(*sums)
+        found = []
+        for at in np.flatnonzero((few >= self.rows.least) & (cost < part.leaf)).tolist():
+            column, rank = int(blocks.column[before[at]]), int(blocks.rank[before[at]])
+            found.append(self._arc(part, column, rank, (0, 0)))
+        return found
+
+    def _pairs(self, part: Part, table: TreeTable, cell: tuple[int, int] = (-1, 0)) -> np.ndarray:
+        """Counts the trees of a node of height 2; how many of one cell begin with each cut, int64 (columns, n)."""
+        rows, units, F = self.rows, self.rows.units, len(self.rows.rank)
+        span = max(1, table.counts.shape[1] + 1)
+        given = np.array(
+            [units.unit, units.price, units.skew, table.budget, rows.least, table.low, span, *cell], np.int64
+        )
+        per_cut = np.zeros((F, len(part.rows)), np.int64)
+        order, kernel = rows.ordered(part), self.search.kernels.pair_counts
+        work = len(part.rows) * len(self.columns) ** 2
+        for firsts in [self.columns] if work < LARGE else self.columns[:, None]:
+            deadline.check()
+            kernel(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
+        table.settle()
+        return per_cut
+
+    # Trees one by one.
+
+    def options(self, part: Part, height: int, b: int, x: int):
+        """How trees with b branch nodes in a cell x begin on a node of height 1 or more.
+
+        Yields
+        ------
+        (trees, arc, left, right) : the number of trees, an Arc, and the cells (b, x) of its sides
+        """
+        units = self.rows.units
+        if height == 2:
+            least = self._known[2, part.key].table.lower
+            per_cut = self._pairs(part, TreeTable(units, 2, least, units.cost(b, x)), (b, x))
+            arcs = [self._arc(part, int(f), self._rank(part, f, at), (0, 0)) for f, at in zip(*np.nonzero(per_cut))]
+        elif height == 1:
+            arcs = self.stumps(part)
+        else:
+            arcs = self._known[height, part.key].arcs
+        for arc in arcs:
+            tables = [self._side(side, height - 1, units.cost(b, x)) for side in arc.sides]
+            for c, y, one in tables[0].cells():
+                d, z = b - 1 - c, x - units.skew - y
+                two = tables[1].at(d, z)
+                if two and not (arc.twins and c == d == 0):
+                    yield one * two * (arc.high - arc.low), arc, (c, y), (d, z)
+
+    def _side(self, part, height, cost):
+        known = self._get(part, height, cost, 0) if height < 2 else self._known[height, part.key]
+        return known.table
+
+    def _rank(self, part, column, at):
+        """The rank of the last row left of a cut that has so many rows left."""
+        ranks = np.sort(self.rows.rank[column, part.rows])
+        return int(ranks[at - 1])
+
+    def sample(self, number: int, seed: int = 0) -> list:
+        """Trees drawn at random, each as likely as any other; some may be equal.
+
+        Parameters
+        ----------
+        number : int
+        seed : int
+
+        Returns
+        -------
+        list of (cost, tree), a tree as nested (column, rank, left, right) with None for a leaf
+        """
+        chance, cells = random.Random(seed), self.table.cells()
+        found = []
+        for _ in range(number if cells else 0):
+            deadline.check()
+            at = _pick(chance, [trees for _, _, trees in cells])
+            b, x, _ = cells[at]
+            found.append((self.rows.units.cost(b, x), self._drawn(chance, self.root, self.depth, b, x)))
+        return found
+
+    def _drawn(self, chance, part, height, b, x):
+        if not b:
+            return None
+        options = list(self.options(part, height, b, x))
+        _, arc, left, right = options[_pick(chance, [option[0] for option in options])]
+        rank = chance.randrange(arc.low, arc.high)
+        below = [self._drawn(chance, side, height - 1, *cell) for side, cell in zip(arc.sides, (left, right))]
+        return arc.column, rank, *below
+
+    def trees(self):
+        """Yields (cost, tree) of all trees, the cheapest first; of equal cost those with fewer leaves first."""
+        for b, x, _ in self.table.cells():
+            for tree in self._each(self.root, self.depth, b, x):
+                yield self.rows.units.cost(b, x), tree
+
+    def _each(self, part, height, b, x):
+        deadline.check()
+        if not b:
+            yield None
+            return
+        for _, arc, left, right in self.options(part, height, b, x):
+            for one in self._each(arc.sides[0], height - 1, *left):
+                for two in self._each(arc.sides[1], height - 1, *right):
+                    for rank in range(arc.low, arc.high):
+                        yield arc.column, rank, one, two
+
+
+def _pick(chance: random.Random, weights: list[int]) -> int:
+    """A place, by whole weights."""
+    left = chance.randrange(sum(weights))
+    for at, weight in enumerate(weights):
+        left -= weight
+        if left < 0:
+            break
+    return at

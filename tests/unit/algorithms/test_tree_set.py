@@ -1,0 +1,108 @@
+"""The trees within a budget are as many as an enumeration finds, and each is drawn, listed and constrained rightly."""
+
+import itertools
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
+from odtc.algorithms.near_optimal.tree_table import TreeTable, Units, _product
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import rank_rows
+
+
+def every_tree(rank, loss, rows, depth, price, least):
+    """(cost, branch nodes, tree) of all trees whose sibling leaves have no cheapest class in common."""
+    whole = loss[rows].sum(axis=0)
+    yield int(whole.min()), 0, None
+    if not depth:
+        return
+    for f in range(rank.shape[1]):
+        for r in range(int(rank[:, f].max())):
+            left = rank[rows, f] <= r
+            if min(left.sum(), (~left).sum()) < max(1, least):
+                continue
+            below = [list(every_tree(rank, loss, rows[side], depth - 1, price, least)) for side in (left, ~left)]
+            for (a, m, one), (b, n, two) in itertools.product(*below):
+                if one is None and two is None and a + b == whole.min():
+                    continue
+                yield a + b + price, m + n + 1, (f, r, one, two)
+
+
+@st.composite
+def tables(draw):
+    """(rank of dense columns, whole losses, price, least rows of a leaf, depth)."""
+    depth = draw(st.integers(1, 3))
+    n = draw(st.integers(2, 12 if depth < 3 else 8))
+    columns, highest = draw(st.sampled_from([(1, 5), (2, 3), (3, 1), (4, 1)] if depth < 3 else [(2, 2), (3, 1)]))
+    chance = np.random.default_rng(draw(st.integers(0, 10**6)))
+    rank = np.stack([np.unique(chance.integers(0, highest + 1, n), return_inverse=True)[1] for _ in range(columns)], 1)
+    labels = draw(st.integers(2, 3))
+    loss = chance.integers(1, draw(st.sampled_from([1, 4])) + 1, (n, 1)) * (
+        chance.integers(0, labels, (n, 1)) != np.arange(labels)
+    )
+    if draw(st.booleans()):
+        loss = chance.integers(0, 4, (n, labels))
+    return rank, loss, draw(st.sampled_from([0, 0, 1, 2, 5])), draw(st.sampled_from([1, 1, 2])), depth
+
+
+def tree_set(rank, loss, price, least, depth, slack=None, columns=None):
+    """The TreeSet of such a table, with a budget so much above the best, in the given units."""
+    ranked = rank_rows(rank, loss.astype(float), None, price, least, keep=True)
+    search = RankSearch(ranked)
+    best = search.solve(depth).upper
+    most = 1 << 40 if slack is None else int(best + round(slack / ranked.unit))
+    if slack is None:
+        most = int(ranked.most.sum()) + 8 * ranked.price
+    return ranked, TreeSet(TreeRows(ranked), search, depth, most, columns)
+
+
+@pytest.fixture(params=["never", "always"])
+def kernels(request, monkeypatch):
+    """In numpy, and compiled."""
+    if request.param == "always":
+        pytest.importorskip("numba")
+    monkeypatch.setenv("ODTC_COMPILED", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("compiled", ["never", "always"])
+@given(table=tables(), slack=st.sampled_from([0, 1, 2, 4, None]))
+@settings(max_examples=60, deadline=None)
+def test_as_many_trees_as_an_enumeration_finds(compiled, table, slack):
+    if compiled == "always":
+        pytest.importorskip("numba")
+    os.environ["ODTC_COMPILED"] = compiled
+    try:
+        rank, loss, price, least, depth = table
+        truth = list(every_tree(rank, loss, np.arange(len(rank)), depth, price, least))
+        best = min(cost for cost, _, _ in truth)
+        if slack is not None:
+            truth = [entry for entry in truth if entry[0] <= best + slack]
+        ranked, found = tree_set(*table, slack)
+        assume(len(ranked.columns) == rank.shape[1])  # an encoding has no two equal columns
+        assert found.count() == len(truth) and found.complete
+        counted = Counter()
+        for b, x, trees in found.table.cells():
+            counted[round(ranked.cost(found.rows.units.cost(b, x)), 9), b] += trees
+        assert counted == Counter((cost, b) for cost, b, _ in truth)
+        listed = list(itertools.islice(found.trees(), 3000))
+        assert len(set(listed)) == min(3000, len(truth))
+        assert [round(ranked.cost(cost), 9) for cost, _ in listed] == sorted(cost for cost, _, _ in truth)[:3000]
+        if len(truth) <= 3000:
+            assert {tree for _, tree in listed} == {tree for _, _, tree in truth}
+        assert {tree for _, tree in found.sample(5)} <= {tree for _, _, tree in truth}
+        for column in range(rank.shape[1]):
+            without = found.restricted(set(range(rank.shape[1])) - {column})
+            assert without.count() == sum(column not in columns_of(tree) for _, _, tree in truth)
+    finally:
+        del os.environ["ODTC_COMPILED"]
+
+
+def columns_of(tree):
+    """The columns that a tree tests."""
+    return set() if tree is None else {tree[0]} | columns_of(tree[2]) | columns_of(tree[3])
