@@ -1,15 +1,16 @@
 """How many trees of height 2 a set of rows has, by branch nodes and cost.
 
-A plain function of arrays, which numba compiles (odtc.algorithms.thresholds.compiled);
+Plain functions of arrays, which numba compiles (odtc.algorithms.thresholds.compiled);
 odtc.algorithms.near_optimal.pair_counts_numpy gives the same answers. The first threshold of a column moves over the
-rows; the sums of both sides by block of every column move with it, so that one sweep over the blocks has all second
-thresholds. If the cheapest tree with a threshold costs t above the budget, the next ones cost too much, too, until rows
-that can cost t have changed the side: they are not swept.
+rows; the sums of the left side by block of every column move with it, so that one sweep over the blocks of a column
+has all its second thresholds. Most sweeps are left out: the left side grows, so that a tree with one test costs no less
+there than it did; the right side shrinks, so that it costs less by no more than the rows that went can cost. A column
+whose bound is beyond the budget together with the bound of the other side is not swept.
 """
 
 import numpy as np
 
-UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST = range(9)  # places in `units`
+UNIT, PRICE, SKEW, BUDGET, LEAST, LOW, SPAN, BRANCHES, COST, TWINS = range(10)  # places in `units`
 
 
 def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut):
@@ -22,14 +23,15 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
     loss : int64 (all rows, labels), in units
     count : int64 (all rows,)
     columns, firsts : int64, those that may be tested, and by the first test
-    units : int64 (9,), what a unit of loss and a branch node cost; units of loss that a branch node is counted as in
+    units : int64 (10,), what a unit of loss and a branch node cost; units of loss that a branch node is counted as in
         the table; the budget; the least rows of a leaf; the units of the table's first cell; cells between the budget
-        and the cheapest tree at most; the branch nodes and the units of the trees that `per_cut` is about, or -1
+        and the cheapest tree at most; the branch nodes and the units of the trees that `per_cut` is about, or -1;
+        1 to count trees with twin leaves, too
     table : int64 (4, cells), [b, x] trees with b branch nodes and x units more than the first cell
     per_cut : int64 (columns, n), the trees that begin with a threshold, behind the rows left of it
     """
     unit, price, skew, budget, least, low = units[0], units[1], units[2], units[3], units[4], units[5]
-    span, want, want_x = units[6], units[7], units[8] - units[5]
+    span, want, want_x, twins = units[6], units[7], units[8] - units[5], units[9]
     F, n = order.shape
     K = loss.shape[1]
     first = np.zeros(F + 1, np.int64)
@@ -59,10 +61,11 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
             for k in range(K):
                 whole[local[g, row], k] += loss[row, k]
     leaf = total.min()
-    part, there = np.zeros((2, blocks, K), np.int64), np.zeros((2, blocks), np.int64)
+    part, there = np.zeros((blocks, K), np.int64), np.zeros(blocks, np.int64)  # of the rows on the left
     sums, sizes, acc = np.zeros((2, K), np.int64), np.zeros(2, np.int64), np.zeros(K, np.int64)
     cost, times = np.zeros((2, blocks), np.int64), np.zeros((2, blocks), np.int64)
-    stumps, leaves, cheap, free = (
+    bound = np.zeros((2, F), np.int64)  # trees of one test cost at least that on a side, by column
+    stumps, leaves, cheap, lowest = (
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
         np.zeros(2, np.int64),
@@ -70,9 +73,10 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
     )
     hist, floor = np.zeros((2, span), np.int64), np.zeros(2, np.int64)
     for f in firsts:
-        part[0, :, :], part[1, :, :], there[0, :], there[1, :] = 0, whole, 0, rows
+        part[:, :], there[:] = 0, 0
         sums[0, :], sums[1, :], sizes[0], sizes[1] = 0, total, 0, n_rows
-        ahead, i = np.int64(0), 0
+        bound[:, :] = 0
+        i = 0
         while i < n:
             here = local[f, order[f, i]]
             moved = np.int64(0)
@@ -90,48 +94,58 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
                 sizes[1] -= count[row]
                 for g in columns:
                     at = local[g, row]
-                    there[0, at] += count[row]
-                    there[1, at] -= count[row]
+                    there[at] += count[row]
                     for k in range(K):
-                        part[0, at, k] += loss[row, k]
-                        part[1, at, k] -= loss[row, k]
+                        part[at, k] += loss[row, k]
             if i == n:
                 break
-            ahead -= moved
-            if ahead > 0 or sizes[0] < least or sizes[1] < least:
+            for g in columns:
+                bound[1, g] -= moved
+            if sizes[0] < least or sizes[1] < least:
                 continue
             for s in range(2):
                 stumps[s], leaves[s] = 0, sums[s].min()
-                cheap[s] = free[s] = leaves[s] * unit
+                cheap[s] = lowest[s] = leaves[s] * unit
                 for g in columns:
+                    lowest[s] = min(lowest[s], bound[s, g])
+            for s in range(2):
+                if lowest[0] + lowest[1] + price > budget:
+                    break
+                low_side = leaves[s] * unit
+                for g in columns:
+                    if bound[s, g] + lowest[1 - s] + price > budget:
+                        low_side = min(low_side, bound[s, g])
+                        continue
                     acc[:] = 0
-                    size, before = np.int64(0), -1
+                    size, before, best = np.int64(0), -1, leaves[s]
                     for at in range(first[g], first[g + 1]):
-                        if there[s, at] == 0:
+                        here_rows = rows[at] - there[at] if s else there[at]
+                        if here_rows == 0:
                             continue
                         if before >= 0:
                             one, two = acc[0], sums[s, 0] - acc[0]
                             for k in range(1, K):
                                 one, two = min(one, acc[k]), min(two, sums[s, k] - acc[k])
                             paid = one + two
-                            if paid < leaves[s]:
-                                free[s] = min(free[s], paid * unit + price)
+                            if paid < leaves[s] + twins:
+                                best = min(best, paid)
                                 if size >= least and sizes[s] - size >= least:
                                     cheap[s] = min(cheap[s], paid * unit + price)
                                     cost[s, stumps[s]] = paid
                                     times[s, stumps[s]] = block_rank[at] - block_rank[before]
                                     stumps[s] += 1
-                        size += there[s, at]
+                        size += here_rows
                         for k in range(K):
-                            acc[k] += part[s, at, k]
+                            acc[k] += whole[at, k] - part[at, k] if s else part[at, k]
                         before = at
-            ahead = free[0] + free[1] + price - budget
-            room = budget - cheap[0] - cheap[1] - price
-            if room < 0:
+                    bound[s, g] = best * unit + price
+                    low_side = min(low_side, bound[s, g])
+                lowest[s] = low_side
+            if lowest[0] + lowest[1] + price > budget or cheap[0] + cheap[1] + price > budget:
                 continue
             begun = np.int64(0)
             mult = block_rank[here + 1] - block_rank[here]
-            if leaves[0] + leaves[1] < leaf and (leaves[0] + leaves[1]) * unit + price <= budget:
+            if leaves[0] + leaves[1] < leaf + twins and (leaves[0] + leaves[1]) * unit + price <= budget:
                 x = leaves[0] + leaves[1] + skew - low
                 table[1, x] += mult
                 if want == 1 and x == want_x:

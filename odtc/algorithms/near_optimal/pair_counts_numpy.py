@@ -11,6 +11,7 @@ from odtc.algorithms.near_optimal.pair_counts import (
     PRICE,
     SKEW,
     SPAN,
+    TWINS,
     UNIT,
 )
 
@@ -63,7 +64,7 @@ def _added(at, values, wide):
 def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut):
     """As odtc.algorithms.near_optimal.pair_counts.pair_counts."""
     unit, price, skew, budget, least, low = (int(units[at]) for at in (UNIT, PRICE, SKEW, BUDGET, LEAST, LOW))
-    span, want, want_x = int(units[SPAN]), int(units[BRANCHES]), int(units[COST]) - int(units[LOW])
+    span, want, want_x, twins = *(int(units[at]) for at in (SPAN, BRANCHES)), int(units[COST]) - low, int(units[TWINS])
     blocks = Blocks(np.sort(order[columns[0]]), rank, columns)
     leaf = int(loss[blocks.rows].sum(axis=0).min())
     everywhere = np.ones(len(blocks.rows), bool)
@@ -79,10 +80,8 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
             if min(sizes) < least:
                 continue
             leaves = [int(side[0][mine].sum(axis=0).min()) for side in sides]
-            found = [_worth(blocks, side, leaf_cost, least) for side, leaf_cost in zip(sides, leaves)]
-            cheap = [
-                min([stop * unit, *(cost[:1] * unit + price).tolist()]) for stop, (cost, _) in zip(leaves, found)
-            ]
+            found = [_worth(blocks, side, stop + twins, least) for side, stop in zip(sides, leaves)]
+            cheap = [min([stop * unit, *(cost[:1] * unit + price).tolist()]) for stop, (cost, _) in zip(leaves, found)]
             if cheap[0] + cheap[1] + price > budget:
                 continue
             mult, begun = int(blocks.rank[after] - blocks.rank[here]), 0
@@ -91,7 +90,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
                 np.add.at(table[b], x, mult * times)
                 return int(times[x == want_x].sum()) if b == want else 0
 
-            if sum(leaves) < leaf and sum(leaves) * unit + price <= budget:
+            if sum(leaves) < leaf + twins and sum(leaves) * unit + price <= budget:
                 begun += add(1, np.array([sum(leaves) + skew - low]), np.ones(1, np.int64))
             hists = []
             for s in range(2):
@@ -112,10 +111,10 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
             per_cut[f, int(inside.sum())] = begun
 
 
-def _worth(blocks, side, leaf, least):
-    """(cost, tests) of the thresholds whose leaves together cost less than one leaf, the cheapest first."""
+def _worth(blocks, side, limit, least):
+    """(cost, tests) of the thresholds whose leaves together cost less than a limit, the cheapest first."""
     before, after, cost, few = blocks.stumps(*side)
-    kept = np.flatnonzero((cost < leaf) & (few >= least))
+    kept = np.flatnonzero((cost < limit) & (few >= least))
     kept = kept[np.argsort(cost[kept], kind="stable")]
     return cost[kept], (blocks.rank[after] - blocks.rank[before])[kept]
 

@@ -118,12 +118,14 @@ class TreeSet:
     depth : int
     budget : int, in the units of the search
     columns : the columns that may be tested, None for all
+    twins : bool, whether trees with twin leaves are counted, too, as other programs do
 
     `complete` says whether all trees are counted; if the deadline, the memory or Ctrl-C ended it, there are as many at
     least, and `stopped` says which.
     """
 
-    def __init__(self, rows: TreeRows, search: RankSearch, depth: int, budget: int, columns=None):
+    def __init__(self, rows: TreeRows, search: RankSearch, depth: int, budget: int, columns=None, twins=False):
+        self.twins = twins
         self.rows, self.search, self.depth, self.budget = rows, search, depth, budget
         allowed = range(len(rows.rank)) if columns is None else sorted(set(columns))
         self.columns = np.array([f for f in allowed if rows.rank[f].max(initial=0) > 0], np.int64)
@@ -140,7 +142,7 @@ class TreeSet:
 
     def restricted(self, columns) -> "TreeSet":
         """The trees of the set that test these columns only; not counted yet."""
-        return TreeSet(self.rows, self.search, self.depth, self.budget, columns)
+        return TreeSet(self.rows, self.search, self.depth, self.budget, columns, self.twins)
 
     def count(self) -> int:
         """The number of trees, which `table` has by branch nodes and cost; of those that were found if `complete` is
@@ -221,7 +223,8 @@ class TreeSet:
         left = ranks <= rank
         sides = self.rows.part(part.rows[left]), self.rows.part(part.rows[~left])
         low, high = int(ranks[left].max()), int(ranks[~left].min())
-        return Arc(column, low, high, sides, tuple(bounds), sides[0].leaf + sides[1].leaf >= part.leaf)
+        twins = not self.twins and sides[0].leaf + sides[1].leaf == part.leaf
+        return Arc(column, low, high, sides, tuple(bounds), twins)
 
     def stumps(self, part: Part) -> list[Arc]:
         """The arcs of a node of height 1."""
@@ -229,7 +232,7 @@ class TreeSet:
         sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
         before, after, cost, few = blocks.stumps(*sums)
         found = []
-        for at in np.flatnonzero((few >= self.rows.least) & (cost < part.leaf)).tolist():
+        for at in np.flatnonzero((few >= self.rows.least) & (cost < part.leaf + self.twins)).tolist():
             column, rank = int(blocks.column[before[at]]), int(blocks.rank[before[at]])
             found.append(self._arc(part, column, rank, (0, 0)))
         return found
@@ -239,7 +242,8 @@ class TreeSet:
         rows, units, F = self.rows, self.rows.units, len(self.rows.rank)
         span = max(1, table.counts.shape[1] + 1)
         given = np.array(
-            [units.unit, units.price, units.skew, table.budget, rows.least, table.low, span, *cell], np.int64
+            [units.unit, units.price, units.skew, table.budget, rows.least, table.low, span, *cell, self.twins],
+            np.int64,
         )
         per_cut = np.zeros((F, len(part.rows)), np.int64)
         order, kernel = rows.ordered(part), self.search.kernels.pair_counts

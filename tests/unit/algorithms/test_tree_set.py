@@ -72,7 +72,7 @@ def kernels(request, monkeypatch):
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @given(table=tables(), slack=st.sampled_from([0, 1, 2, 4, None]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=int(os.environ.get("EX","25")), deadline=None)
 def test_as_many_trees_as_an_enumeration_finds(compiled, table, slack):
     if compiled == "always":
         pytest.importorskip("numba")
