@@ -22,6 +22,7 @@ _HOMES = {
     "decode": "odtc.workflow.pipeline",
     "fit": "odtc.workflow.pipeline",
     "start": "odtc.workflow.pipeline",
+    "near_optimal": "odtc.workflow.pipeline",
     "read_tree": "odtc.trees.tree",
     "import_tree": "odtc.trees.importing",
     "write_model": "odtc.fileformats.model_files",

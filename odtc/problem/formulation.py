@@ -286,6 +286,41 @@ class NearOptimal(Protocol):
         ...
 
 
+class NearOptimalTrees(Protocol):
+    """All trees of a problem near the best, counted. (No names of a module: what CountsNearOptimal makes.)"""
+
+    count: int  # trees that were found
+    complete: bool  # whether these are all
+    stopped: str  # what came first, if not
+    proved: bool  # whether `best` is proved
+    best: float  # the objective of the best tree
+    limit: float  # the greatest objective of a tree that is counted
+    columns: tuple[str, ...]  # that tests look at
+
+    def cells(self, columns: frozenset[int] | None = None) -> list[tuple[float, int, int]]:
+        """(objective, leaves, trees), the best first, of the trees that test these columns only (None: any)."""
+        ...
+
+    def sample(self, number: int, seed: int) -> list[tuple[float, HeapTree]]:
+        """Trees with their objectives, each as likely as any other; all trees, the best first, if they are no more."""
+        ...
+
+    def graph(self) -> dict[str, Any] | None:
+        """The states and their arcs in JSON, from which `cells` can be found without data; None if there are many."""
+        ...
+
+
+class CountsNearOptimal(Protocol):
+    """A formulation that counts the trees near the best without listing them (`odtc fit --within`)."""
+
+    @abstractmethod
+    def near_optimal_trees(
+        self, problem: Problem, within: float, relative: bool, known: HeapTree | None
+    ) -> NearOptimalTrees:
+        """The trees whose objective is at most `within` above the best, or that part of the best if `relative`."""
+        ...
+
+
 class Certifies(Protocol):
     """A formulation that proves its best tree by a certificate (`odtc certify`, odtc.verification.certificate)."""
 
@@ -320,7 +355,7 @@ FORMULATIONS = Registry(
     Contract(
         always=(Formulation,),
         one_of=(Compiled, Learner),
-        may=(Iterative, Pricing, SearchesItself, Estimates, NearOptimal, Certifies),
+        may=(Iterative, Pricing, SearchesItself, Estimates, NearOptimal, CountsNearOptimal, Certifies),
     ),
     "odtc.formulations",
     choices=("auto",),

@@ -33,7 +33,14 @@ from odtc.workflow.provenance.claims import settled_claim
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
-OF_A_MODEL = (".sol", ".run.json", ".tree.json", ".pool.json", ".html")  # what a run of a model leaves beside it
+OF_A_MODEL = (
+    ".sol",
+    ".run.json",
+    ".tree.json",
+    ".pool.json",
+    ".near.json",
+    ".html",
+)  # what a run of a model leaves beside it
 
 
 def write_build(

@@ -12,6 +12,7 @@ from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.formulation import FORMULATIONS, NearOptimal
 from odtc.problem.problem import Problem
 from odtc.trees.tree import Branch, Tree
+from odtc.workflow.near_optimal_set import Within, expect_within
 from odtc.workflow.row_selection.selection import fill_leaves
 
 SCHEMA = "odtc.pool/1"
@@ -54,7 +55,7 @@ class Pool:
         }
 
 
-def expect_pool(problem: Problem, most: int, within: float | None = None) -> None:
+def expect_pool(problem: Problem, most: int, within: float | str | None = None) -> None:
     """Raises ChoiceError if there is no such pool: of a model that cannot rank trees, or under constraints."""
     if not problem.module.can(NearOptimal):
         raise ChoiceError(
@@ -62,23 +63,28 @@ def expect_pool(problem: Problem, most: int, within: float | None = None) -> Non
             f"{' or '.join(FORMULATIONS.able(NearOptimal))}"
         )
     problem.module.expect_ranking(problem)
-    if most < 1 or (within is not None and not within >= 0):
+    if most < 1 or (isinstance(within, (int, float)) and not within >= 0):
         raise ChoiceError(
             f"expected a pool of at least 1 tree within at least 0, got {most} within {within:g}"
-            if within is not None
+            if isinstance(within, (int, float))
             else f"expected a pool of at least 1 tree, got {most}"
         )
+    if within is not None:
+        Within.of(within)
 
 
-def expect_pool_options(problem: Problem, most: int | None, within: float | None) -> None:
-    """Raises ChoiceError if the options ask for a pool that there cannot be; `most` is None if they ask for none."""
+def expect_pool_options(problem: Problem, most: int | None, within: float | str | None) -> None:
+    """Raises ChoiceError if the options ask for a pool, or a count of the trees near the best, that there cannot be;
+    `most` is None if they ask for no pool."""
     if most is not None:
         expect_pool(problem, most, within)
     elif within is not None:
-        raise ChoiceError("--within bounds the trees of a pool; expected --pool K beside it")
+        expect_within(problem, within)
 
 
-def write_pool(problem: Problem, most: int, within: float | None, left: float | None, stem: str) -> tuple[list, str]:
+def write_pool(
+    problem: Problem, most: int, within: float | str | None, left: float | None, stem: str
+) -> tuple[list, str]:
     """Finds the best trees in the seconds that are left, and writes STEM.pool.json; its path in a list, and a sentence
     if there are more trees than it holds."""
     path = Path(f"{stem}{SUFFIX}")
@@ -91,7 +97,7 @@ def write_pool(problem: Problem, most: int, within: float | None, left: float | 
     return [path], note
 
 
-def near_optimal(problem: Problem, most: int, within: float | None = None, seconds: float | None = None) -> Pool:
+def near_optimal(problem: Problem, most: int, within: float | str | None = None, seconds: float | None = None) -> Pool:
     """The best trees of a problem, as its formulation ranks them.
 
     Parameters
@@ -100,8 +106,8 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
         Of a formulation with the ability NearOptimal.
     most : int
         How many trees at most.
-    within : float or None
-        Only trees whose objective is at most so much above the best.
+    within : float, str or None
+        Only trees whose objective is at most so much above the best; "5%" is that share of the best.
     seconds : float or None
         How long the search may take; half of the free memory and Ctrl-C end it, too.
 
@@ -125,6 +131,8 @@ def near_optimal(problem: Problem, most: int, within: float | None = None, secon
             ranking = problem.module.ranking(problem)
             while (heap := ranking.tree(len(trees))) is not None:
                 value = problem.module.objective(problem, heap)
+                if within is not None and not trees:
+                    within = Within.of(within).above(value)
                 if within is not None and trees and value > values[0] + within + 1e-9 * max(1.0, abs(values[0])):
                     break
                 least = max(least, len(trees) + 1)

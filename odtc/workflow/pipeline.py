@@ -4,9 +4,11 @@ from pathlib import Path
 
 from odtc.data.dataset import Dataset
 from odtc.model.milp import Model
+from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.workflow.compiling import Prepared, choose_cuts, compile_model, known_tree, prepare, pricing, separates, start
 from odtc.workflow.decoding import decode, finish, learn, out_of_time, proved, unfinished
 from odtc.workflow.messages import COMPILER, no_solution_text
+from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
 from odtc.workflow.posing import pose, pose_run, test_rows
 from odtc.workflow.reporting import CallbackReporter
 from odtc.workflow.results import Decoded, Fit
@@ -33,6 +35,7 @@ __all__ = [
     "known_tree",
     "learn",
     "loop_of",
+    "near_optimal",
     "no_solution_text",
     "out_of_time",
     "pose",
@@ -122,3 +125,41 @@ def fit(
     """
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
     return run(spec, data, test, reporter=CallbackReporter(progress, log))
+
+
+def near_optimal(
+    data: Dataset | str | Path,
+    within: float | str = 0.0,
+    depth: int = 2,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    **keywords,
+) -> NearOptimalSet:
+    """All trees whose objective is near the best, counted without listing them.
+
+    Parameters
+    ----------
+    data : Dataset or path
+    within : float or str
+        How far above the best objective: a number, or a share of it such as "5%".
+    depth : int
+    time_limit : float or None
+        Wall seconds; the trees that were found then are told as "at least".
+    seed : int
+        Of the sample.
+    **keywords
+        Those of `build` but `model`: the formulation is one that counts such trees (dpflow).
+
+    Returns
+    -------
+    NearOptimalSet
+        `count`, `facts` (what STEM.near.json holds), `trees` of the sample, `cells(using, without, leaves)`.
+
+    Raises
+    ------
+    DataError, ChoiceError
+    """
+    return near_optimal_set(
+        pose(data, FORMULATIONS.able(CountsNearOptimal)[0], depth, **keywords), within, time_limit, seed=seed
+    )

@@ -115,6 +115,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
             done = searched(problem, labelled, left, spec.model.start, hearing.progress, spec.simplify, reporter.say)
         sink.no_model()
+        _say_if_any(reporter, sink.finished(problem, deadline.limit_left(began, limit), done.decoded.heap))
         return done
     with listening(reporter.solving(solver), sink.logs(solver)) as hearing:
         rounds = relaxations(left, hearing.progress, hearing.log, sink.keeper)
@@ -131,7 +132,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     if ready.model is None:
         sink.no_model()
         done = unfinished(ready, labelled, simplify=spec.simplify)
-        _say_if_any(reporter, sink.finished(problem, 0))
+        _say_if_any(reporter, sink.finished(problem, 0, done.decoded.heap))
         return done
     solution = raised(ready, solution)
     sink.solved(ready.model, last, solution, spec)
@@ -141,7 +142,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         done = unfinished(ready, labelled, solution, spec.simplify)
     else:
         raise no_solution(Unsolved(last.problem, last, solution))
-    _say_if_any(reporter, sink.finished(problem, ready.left))
+    _say_if_any(reporter, sink.finished(problem, ready.left, done.decoded.heap))
     return done
 
 

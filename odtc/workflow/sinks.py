@@ -9,7 +9,8 @@ from odtc.errors import ChoiceError, ContradictionError
 from odtc.model.milp import Model
 from odtc.model.solution import Solution
 from odtc.problem.problem import Problem
-from odtc.workflow import artifacts, near_optimal
+from odtc.trees.heap_tree import HeapTree
+from odtc.workflow import artifacts, near_optimal, near_optimal_set
 from odtc.workflow.compiling import separates
 from odtc.workflow.results import Decoded
 from odtc.workflow.rounds import Keeper
@@ -45,9 +46,9 @@ class Sink:
     def no_model(self) -> None:
         """There is no model: the formulation learns, or the time limit came first."""
 
-    def finished(self, problem: Problem, left: float | None) -> str:
-        """There is a tree, and so many seconds are left of the time limit (None: there is no limit); a sentence for the
-        reader, or ""."""
+    def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
+        """There is a tree, `known`, and so many seconds are left of the time limit (None: there is no limit); a
+        sentence for the reader, or ""."""
         return ""
 
     def chosen(self, sink: "Sink", others: "list[Sink]") -> None:
@@ -71,8 +72,9 @@ class FileSink(Sink):
     keep : bool
         Whether the model and the solution of every round of a loop are kept, and the files of every round of a
         selection.
-    pool, within : int or None, float or None
-        How many trees near the best STEM.pool.json shall hold, and how far from it.
+    pool, within : int or None, float, str or None
+        How many trees near the best STEM.pool.json shall hold, and how far from it; without `pool`, STEM.near.json
+        counts those within.
     log : bool
         Whether the solver's log is kept.
 
@@ -158,9 +160,13 @@ class FileSink(Sink):
         artifacts.forget_solution(self.stem)
         self.files = [*self._logs]
 
-    def finished(self, problem: Problem, left: float | None) -> str:
-        if self.pool is None:
+    def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
+        if self.pool is None and self.within is None:
             return ""
+        if self.pool is None:
+            paths, words = near_optimal_set.write_near_optimal_set(problem, self.within, left, self.stem, known)
+            self.files += paths
+            return words
         paths, note = near_optimal.write_pool(problem, self.pool, self.within, left, self.stem)
         self.files += paths
         return note

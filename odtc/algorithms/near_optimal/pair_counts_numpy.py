@@ -14,6 +14,7 @@ from odtc.algorithms.near_optimal.pair_counts import (
     TWINS,
     UNIT,
 )
+from odtc.base import deadline
 
 
 class Blocks:
@@ -73,6 +74,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
         place = int(np.searchsorted(columns, f))
         mine = np.flatnonzero(blocks.column == f)
         for here, after in zip(mine[:-1], mine[1:]):
+            deadline.check()
             inside = blocks.of[place] <= here
             left = blocks.sums(inside, loss, count)
             sides = left, (whole - left[0], rows - left[1])
@@ -86,7 +88,7 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
                 continue
             mult, begun = int(blocks.rank[after] - blocks.rank[here]), 0
 
-            def add(b, x, times):
+            def add(b, x, times, mult=mult):
                 np.add.at(table[b], x, mult * times)
                 return int(times[x == want_x].sum()) if b == want else 0
 

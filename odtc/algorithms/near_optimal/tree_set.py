@@ -18,7 +18,9 @@ Decision Trees".
 """
 
 import random
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from math import gcd
 
 import numpy as np
@@ -35,7 +37,7 @@ LARGE = 5_000_000  # cells of a kernel's call, beyond which it is made column by
 PART = 0.5  # of the free memory, for tables
 
 
-class OutOfMemory(Exception):
+class OutOfMemory(MemoryError):
     """The tables have no room in half of the memory that there was."""
 
 
@@ -153,10 +155,11 @@ class TreeSet:
             self.complete = True
         except TimeLimitReached:
             self.stopped = "the time limit"
-        except (OutOfMemory, MemoryError):
+        except MemoryError:
             self.stopped = "the memory"
         except KeyboardInterrupt:
             self.stopped = "an interruption"
+        self.table.settle()
         return self.table.total
 
     def _known_of(self, part, height, table):
@@ -193,9 +196,9 @@ class TreeSet:
         elif height == 2:
             self._pairs(part, table)
         else:
-            for arc in self._arcs(part, height, table.budget):
+            for arc in self.arcs(part, height, table.budget):
+                known.arcs.append(arc)  # first, so that no tree is counted that cannot be drawn, whenever it ends
                 self._add_arc(table, arc, height)
-                known.arcs.append(arc)
 
     def _add_arc(self, table, arc, height):
         units, (left, right) = self.rows.units, arc.sides
@@ -209,16 +212,17 @@ class TreeSet:
             if arc.twins:
                 table.add(1, left.leaf + right.leaf + units.skew, arc.low - arc.high)
 
-    def _arcs(self, part: Part, height: int, budget: int):
+    def arcs(self, part: Part, height: int, budget: int):
         """The arcs of a node of height 3 or more with trees within a budget."""
         inside = np.zeros(self.rows.n, bool)
         inside[part.rows] = True
         node = self.search.node_of(inside[self.rows.entry])
         for column, rank, *bounds in self.search.tests_below(node, height, budget + 1):
             if self._may[column]:
-                yield self._arc(part, column, rank, bounds)
+                yield self.arc(part, column, rank, bounds)
 
-    def _arc(self, part, column, rank, bounds):
+    def arc(self, part: Part, column: int, rank: int, bounds) -> Arc:
+        """The tests that separate a set of rows as one of a column does."""
         ranks = self.rows.rank[column, part.rows]
         left = ranks <= rank
         sides = self.rows.part(part.rows[left]), self.rows.part(part.rows[~left])
@@ -234,7 +238,7 @@ class TreeSet:
         found = []
         for at in np.flatnonzero((few >= self.rows.least) & (cost < part.leaf + self.twins)).tolist():
             column, rank = int(blocks.column[before[at]]), int(blocks.rank[before[at]])
-            found.append(self._arc(part, column, rank, (0, 0)))
+            found.append(self.arc(part, column, rank, (0, 0)))
         return found
 
     def _pairs(self, part: Part, table: TreeTable, cell: tuple[int, int] = (-1, 0)) -> np.ndarray:
@@ -267,12 +271,14 @@ class TreeSet:
         if height == 2:
             least = self._known[2, part.key].table.lower
             per_cut = self._pairs(part, TreeTable(units, 2, least, units.cost(b, x)), (b, x))
-            arcs = [self._arc(part, int(f), self._rank(part, f, at), (0, 0)) for f, at in zip(*np.nonzero(per_cut))]
+            arcs = [self.arc(part, int(f), self._rank(part, f, at), (0, 0)) for f, at in zip(*np.nonzero(per_cut))]
         elif height == 1:
             arcs = self.stumps(part)
         else:
             arcs = self._known[height, part.key].arcs
         for arc in arcs:
+            if height > 2 and any((height - 1, side.key) not in self._known for side in arc.sides):
+                continue  # a side had no tree within the budget, or was never counted
             tables = [self._side(side, height - 1, units.cost(b, x)) for side in arc.sides]
             for c, y, one in tables[0].cells():
                 d, z = b - 1 - c, x - units.skew - y
@@ -339,9 +345,5 @@ class TreeSet:
 
 def _pick(chance: random.Random, weights: list[int]) -> int:
     """A place, by whole weights."""
-    left = chance.randrange(sum(weights))
-    for at, weight in enumerate(weights):
-        left -= weight
-        if left < 0:
-            break
-    return at
+    drawn = chance.randrange(sum(weights))
+    return bisect_right(list(accumulate(weights)), drawn)

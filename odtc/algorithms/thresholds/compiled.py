@@ -82,7 +82,7 @@ def compiled() -> SimpleNamespace:
 
 @cache
 def _dispatchers() -> dict:
-    """The functions of `depth_two`, `binary_pairs` and `pair_counts` as numba's, which are compiled or loaded when they are called."""
+    """The functions of the kernels' modules as numba's, which are compiled or loaded when they are called."""
     import numba
 
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the

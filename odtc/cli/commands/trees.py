@@ -26,19 +26,34 @@ def show(
     to: Annotated[
         str, typer.Option("--to", help="See `odtc list exporters`.", autocompletion=completing("exporters"))
     ] = "text",
-    number: Annotated[int | None, typer.Option("--tree", metavar="N", help="Of a pool, the N-th tree.")] = None,
+    number: Annotated[
+        int | None, typer.Option("--tree", metavar="N", help="Of a pool or a sample, the N-th tree.")
+    ] = None,
+    using: near_optimal.Using = [],
+    without: near_optimal.Without = [],
+    leaves: near_optimal.Leaves = None,
     templates: Templates = None,
 ) -> None:
-    """Print a tree, or the list of a pool (STEM.pool.json)."""
+    """Print a tree, the list of a pool (STEM.pool.json), or the figures of the trees near the best (STEM.near.json)."""
     from odtc.trees.exporting import EXPORTERS
     from odtc.trees.rendering import render_tree
     from odtc.trees.tree import read_tree
     from odtc.workflow.near_optimal import read_pool
+    from odtc.workflow.near_optimal_set import read_near_optimal_set
 
-    pool = read_pool(tree)
+    near = read_near_optimal_set(tree)
+    pool = near or read_pool(tree)
+    if near is None and (using or without or leaves is not None):
+        raise ChoiceError(
+            f"--using, --without and --leaves are about a set of trees (STEM.near.json of `odtc fit --within`); "
+            f"{str(tree)!r} is none"
+        )
     if pool is None and number is not None:
         raise ChoiceError(f"--tree picks one of a pool (STEM.pool.json of `odtc fit --pool`); {str(tree)!r} is none")
-    text = near_optimal.show_pool(pool, number) if pool is not None else None
+    if near is not None and number is None:
+        text = near_optimal.show_set(near, using, without, leaves)
+    else:
+        text = near_optimal.show_pool(pool, number) if pool is not None else None
     if to in EXPORTERS.names():
         raise ChoiceError(f"--to {to} makes no text; use `odtc export`")
     if text is None:

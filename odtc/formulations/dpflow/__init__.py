@@ -24,6 +24,7 @@ import numpy as np
 from odtc.formulations.dpflow import constrained, search_before_model, threshold_search
 from odtc.formulations.dpflow.auto_estimate import estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, states
+from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
 from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_ranking  # noqa: F401
 from odtc.formulations.dpflow.resources import kinds
 from odtc.model.milp import Model
@@ -182,6 +183,13 @@ def certificate(problem: Problem) -> dict:
 def ranking(problem: Problem) -> DpflowRanking:
     """The trees in the order of their objectives."""
     return DpflowRanking(problem)
+
+
+def near_optimal_trees(
+    problem: Problem, within: float, relative: bool, known: HeapTree | None
+) -> DpflowNearOptimalTrees:
+    """All trees near the best, counted over all tests or thresholds."""
+    return DpflowNearOptimalTrees(problem, within, relative, known)
 
 
 def subjects(params) -> tuple[Subject, ...]:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from odtc.algorithms.near_optimal.stored_graph import count_using, fewest_columns, store
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
-from odtc.algorithms.near_optimal.tree_table import TreeTable, Units, _product
+from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.algorithms.thresholds.ranks import rank_rows
 
@@ -72,7 +73,7 @@ def kernels(request, monkeypatch):
 
 @pytest.mark.parametrize("compiled", ["never", "always"])
 @given(table=tables(), slack=st.sampled_from([0, 1, 2, 4, None]))
-@settings(max_examples=int(os.environ.get("EX","25")), deadline=None)
+@settings(max_examples=int(os.environ.get("EX", "25")), deadline=None)
 def test_as_many_trees_as_an_enumeration_finds(compiled, table, slack):
     if compiled == "always":
         pytest.importorskip("numba")
@@ -106,3 +107,48 @@ def test_as_many_trees_as_an_enumeration_finds(compiled, table, slack):
 def columns_of(tree):
     """The columns that a tree tests."""
     return set() if tree is None else {tree[0]} | columns_of(tree[2]) | columns_of(tree[3])
+
+
+@given(table=tables(), slack=st.sampled_from([0, 1, 3]))
+@settings(max_examples=25, deadline=None)
+def test_a_stored_graph_counts_as_the_data_does(table, slack):
+    ranked, found = tree_set(*table, slack)
+    total, columns = found.count(), range(len(ranked.columns))
+    graph = store(found, np.arange(len(ranked.columns)))
+    assert graph.count().total == total
+    assert Counter({cell[:2]: cell[2] for cell in graph.count().cells()}) == Counter(
+        {cell[:2]: cell[2] for cell in found.table.cells()}
+    )
+    trees = [tree for _, tree in found.trees()]
+
+    def only(allowed):
+        return graph.count(allowed).total
+
+    for using in itertools.chain(*(itertools.combinations(columns, size) for size in range(3))):
+        for without in ((), *((column,) for column in columns)):
+            counted = count_using(only, columns, using, without)
+            assert counted == sum(
+                set(using) <= columns_of(tree) and not set(without) & columns_of(tree) for tree in trees
+            )
+    size, first = fewest_columns(only, columns)
+    assert size == min(len(columns_of(tree)) for tree in trees) and any(
+        columns_of(tree) == set(first) for tree in trees
+    )
+    assert store(found, np.arange(len(ranked.columns)), 0) is None or graph.n_arcs == 0
+
+
+def test_products_of_counts_beyond_int64_are_exact():
+    units, big = Units(1, 0), 2**40
+    one = TreeTable(units, 1, 0, 3)
+    for b, x, times in ((0, 1, big), (1, 0, big + 1), (1, 3, 7)):
+        one.add(b, x, times)
+    whole = TreeTable(units, 2, 0, 4)
+    whole.add_products(one, one, 3, None)
+    assert [cell for cell in whole.cells() if cell[2]] == [
+        (3, 0, 3 * (big + 1) ** 2),
+        (2, 1, 6 * big * (big + 1)),
+        (1, 2, 3 * big**2),
+        (3, 3, 42 * (big + 1)),
+        (2, 4, 42 * big),
+    ]
+    assert whole.total == sum(cell[2] for cell in whole.cells())

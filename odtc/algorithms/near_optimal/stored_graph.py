@@ -1,0 +1,195 @@
+"""The AND/OR graph of the trees near the best as plain lists, which a file can hold: it counts without the data.
+
+A state is a set of rows with the height that is left. Its arcs name the column that is tested, by how many tests that
+separate these rows alike, and the states of both sides; at height 1 both sides are leaves, and the arc has their cost.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from odtc.algorithms.near_optimal import pair_counts_numpy
+from odtc.algorithms.near_optimal.pair_counts_numpy import Blocks
+from odtc.algorithms.near_optimal.tree_set import TreeSet
+from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
+from odtc.base import deadline
+
+MOST_ARCS = 200_000  # that a file holds: some megabytes
+MOST_SUBSETS = 4000  # sets of columns that are tried for the fewest columns
+
+
+@dataclass(frozen=True)
+class StoredGraph:
+    """States, the root last, so that the states of the sides come before.
+
+    Attributes
+    ----------
+    unit, price : int, what a unit of loss and a branch node cost
+    states : list of [height, cost as a leaf in units of loss, least cost, budget, arcs]; an arc is [column, tests,
+        cost of the leaves] at height 1, and [column, tests, left, right, 1 if both sides as leaves are twins] above
+    """
+
+    unit: int
+    price: int
+    states: list
+
+    @property
+    def n_arcs(self) -> int:
+        return sum(len(state[4]) for state in self.states)
+
+    def count(self, columns: Collection[int] | None = None) -> TreeTable:
+        """The trees that test these columns only (None: any), by branch nodes and cost."""
+        units, tables = Units(self.unit, self.price), []
+        for height, leaf, lower, budget, arcs in self.states:
+            deadline.check()
+            table = TreeTable(units, height, lower, budget)
+            table.add(0, leaf, 1)
+            for column, times, *below in arcs:
+                if columns is not None and column not in columns:
+                    continue
+                if height == 1:
+                    table.add(1, below[0] + units.skew, times)
+                    continue
+                left, right, twins = below
+                one, two = tables[left], tables[right]
+                if one.total and two.total:
+                    table.add_products(one, two, times, pair_counts_numpy.add_products)
+                    if twins:
+                        x = self.states[left][1] + self.states[right][1] + units.skew
+                        table.add(1, x, -times)
+            tables.append(table)
+        return tables[-1]
+
+
+def store(trees: TreeSet, column_of: np.ndarray, most: int = MOST_ARCS) -> StoredGraph | None:
+    """The graph of a set that is counted; None if it has more arcs than `most`.
+
+    Parameters
+    ----------
+    trees : TreeSet
+    column_of : int (columns of the set,), the number under which each column's tests are stored
+    most : int
+    """
+    found = _Walk(trees, column_of, most)
+    if not trees.complete or not found.visit():
+        return None
+    return StoredGraph(trees.rows.units.unit, trees.rows.units.price, found.states())
+
+
+class _Walk:
+    """The states of a set with their greatest budgets, from the root down, height by height."""
+
+    def __init__(self, trees: TreeSet, column_of, most: int):
+        self.trees, self.column_of, self.most = trees, column_of, most
+        self.levels: list[dict] = [{} for _ in range(trees.depth + 1)]  # by rows: [part, least cost, budget, arcs]
+        self.n_arcs = 0
+
+    def visit(self) -> bool:
+        """Whether it has at most so many arcs."""
+        trees = self.trees
+        lower = min(trees.table.lower, trees.budget)
+        self.levels[trees.depth][trees.root.key] = [trees.root, lower, trees.budget, {}]
+        for height in range(trees.depth, 0, -1):
+            for state in self.levels[height].values():
+                deadline.check()
+                self._open(height, state)
+                self.n_arcs += len(state[3])
+                if self.n_arcs > self.most:
+                    return False
+        return True
+
+    def _open(self, height, state):
+        part, _, budget, arcs = state
+        units = self.trees.rows.units
+        if height == 1:
+            for arc in self.trees.stumps(part):
+                paid = sum(side.leaf for side in arc.sides)
+                if units.unit * paid + units.price <= budget:
+                    key = int(self.column_of[arc.column]), paid
+                    arcs[key] = arcs.get(key, 0) + arc.high - arc.low
+            return
+        for arc in self._pair_arcs(part) if height == 2 else self.trees.arcs(part, height, budget):
+            room = budget - units.price - sum(arc.bounds)
+            if room < 0:
+                continue
+            for side, bound in zip(arc.sides, arc.bounds):
+                known = self.levels[height - 1].setdefault(side.key, [side, bound, bound + room, {}])
+                known[1:3] = min(known[1], bound), max(known[2], bound + room)
+            key = int(self.column_of[arc.column]), *(side.key for side in arc.sides), arc.twins
+            arcs[key] = arcs.get(key, 0) + arc.high - arc.low
+
+    def _pair_arcs(self, part):
+        """The tests of a node of height 2, with what the best trees of one test cost on both sides."""
+        trees, rows = self.trees, self.trees.rows
+        if not len(trees.columns) or len(part.rows) < 2:
+            return
+        blocks = Blocks(part.rows, rows.rank, trees.columns)
+        before, after, _, few = blocks.stumps(*blocks.sums(np.ones(len(part.rows), bool), rows.loss, rows.count))
+        for at in np.flatnonzero(few >= rows.least).tolist():
+            arc = trees.arc(part, int(blocks.column[before[at]]), int(blocks.rank[before[at]]), (0, 0))
+            yield replace(arc, bounds=tuple(self._best(side) for side in arc.sides))
+
+    def _best(self, part):
+        """What the cheapest tree of at most one test costs on these rows, or less."""
+        units, trees = self.trees.rows.units, self.trees
+        known = self.levels[1].get(part.key)
+        if known is not None:
+            return known[1]
+        blocks = Blocks(part.rows, trees.rows.rank, trees.columns)
+        sums = blocks.sums(np.ones(len(part.rows), bool), trees.rows.loss, trees.rows.count)
+        paid = units.unit * blocks.stumps(*sums)[2].min(initial=part.leaf + units.price) + units.price
+        return int(min(units.unit * part.leaf, paid))
+
+    def states(self):
+        place, found = {}, []
+        for height, level in enumerate(self.levels):
+            for key, (part, lower, budget, arcs) in level.items():
+                place[height, key] = len(found)
+                if height == 1:
+                    listed = [[column, times, paid] for (column, paid), times in arcs.items()]
+                else:
+                    listed = [
+                        [column, times, place[height - 1, left], place[height - 1, right], int(twins)]
+                        for (column, left, right, twins), times in arcs.items()
+                    ]
+                found.append([height, part.leaf, int(lower), int(budget), listed])
+        return found
+
+
+def count_using(count, columns: Collection[int], using: Collection[int], without: Collection[int] = ()) -> int:
+    """The trees that test all columns of `using` and none of `without`, by inclusion and exclusion.
+
+    Parameters
+    ----------
+    count : callable, the number of trees that test only the columns of a set
+    columns : all columns that trees may test
+    using, without : columns
+    """
+    allowed = set(columns) - set(without)
+    found = 0
+    for size in range(len(using) + 1):
+        for left_out in combinations(sorted(using), size):
+            found += (-1) ** size * count(allowed - set(left_out))
+    return found if set(using) <= allowed else 0
+
+
+def fewest_columns(count, used: Collection[int], most: int = MOST_SUBSETS) -> tuple[int, tuple[int, ...]] | None:
+    """The fewest distinct columns of a tree of a set, and the first such columns; None if that takes too many tries.
+
+    Parameters
+    ----------
+    count : callable, the number of trees that test only the columns of a set
+    used : the columns that some tree tests
+    most : int, sets of columns that are tried
+    """
+    tried = 0
+    for size in range(len(used) + 1):
+        for columns in combinations(sorted(used), size):
+            tried += 1
+            if tried > most:
+                return None
+            if count(set(columns)):
+                return size, columns
+    return None

@@ -1,0 +1,164 @@
+"""All trees of a problem near the best as an AND/OR graph (odtc.algorithms.near_optimal), in the terms of the problem.
+
+The trees are those of odtc.algorithms.near_optimal.tree_set: different as their tests are written, leaves with the
+class that costs least, no twin leaves, no split without rows on both sides. A branch node need not pay for its price.
+"""
+
+from functools import cached_property
+from itertools import islice
+from math import floor
+
+import numpy as np
+
+from odtc.algorithms.near_optimal.stored_graph import StoredGraph, store
+from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
+from odtc.algorithms.near_optimal.tree_table import TreeTable
+from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.ranks import rank_rows
+from odtc.base import deadline
+from odtc.data.threshold_scales import Scales
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+MOST_CELLS = 20_000_000  # of the table of the trees by branch nodes and cost
+PROOF = 0.5  # of the time, for the proof of the best tree
+COUNT = 0.7  # of the time that is left then, for the count
+
+
+class DpflowNearOptimalTrees:
+    """The trees of one problem whose objective is at most so much above that of the best one.
+
+    Parameters
+    ----------
+    problem : Problem, whose constraints are on the rows of leaves at most
+    within : float
+    relative : bool, whether `within` is a part of the best objective
+    known : HeapTree or None, a good tree
+
+    Raises
+    ------
+    ChoiceError
+        If the losses are no multiples of one unit that is large enough to tell trees by.
+    """
+
+    def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
+        self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
+        self._scales = Scales.of(encoded)
+        self._ranked = rank_rows(
+            self._scales.rank, encoded.loss, encoded.copies, branch_price(problem), least_rows(problem), keep=True
+        )
+        self._share = 1 - problem.params.lambda_
+        search = RankSearch(self._ranked, deadline.check)
+        self.proved = self._prove(search, depth)
+        best = self._objective(search.known(depth).upper)
+        if known is not None:
+            best = min(best, objective(problem, known))
+        self.best = best
+        self.limit = best + (within * abs(best) if relative else within)
+        near = self.limit + 1e-9 * max(1.0, abs(best))
+        budget = floor((near / self._share - self._ranked.floor) / self._ranked.unit)
+        rows = TreeRows(self._ranked)
+        cells = 2**depth * (budget - search.known(depth).lower) / rows.units.unit
+        if cells > MOST_CELLS:
+            raise ChoiceError(
+                f"expected losses that are whole multiples of one unit, to count trees by their cost, got {cells:,.0f} "
+                f"costs within {self.limit - best:g} of the best; use weights such as 1, 2 or 5, or a smaller --within"
+            )
+        names = [self._name(column) for column in range(len(self._ranked.columns))]
+        self.columns = tuple(dict.fromkeys(names))
+        self._column_of = np.array([self.columns.index(name) for name in names], np.int64)
+        self.trees = TreeSet(rows, search, depth, budget)
+        with deadline.within(deadline.time_share(float("inf"), COUNT)):
+            self.trees.count()
+
+    @property
+    def count(self) -> int:
+        """The trees that were counted."""
+        return self.trees.table.total
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all."""
+        return self.trees.complete
+
+    @property
+    def stopped(self) -> str:
+        """What came first, if not."""
+        return self.trees.stopped
+
+    def cells(self, columns: frozenset[int] | None = None) -> list[tuple[float, int, int]]:
+        """(objective, leaves, trees), the best first, of the trees that test these columns only (None: any). Raises
+        TimeLimitReached if they are not all counted."""
+        if columns is None:
+            return self._cells(self.trees.table)
+        part = self.trees.restricted(np.flatnonzero(np.isin(self._column_of, sorted(columns))).tolist())
+        part.count()
+        if not part.complete:
+            raise TimeLimitReached(f"{part.stopped} came before the trees were counted")
+        return self._cells(part.table)
+
+    def _cells(self, table: TreeTable) -> list[tuple[float, int, int]]:
+        return [(self._objective(table.units.cost(b, x)), b + 1, trees) for b, x, trees in table.cells()]
+
+    def sample(self, number: int, seed: int = 0) -> list[tuple[float, HeapTree]]:
+        """Trees with their objectives, each as likely as any other; all trees, the best first, if they are no more.
+        At the deadline, or if the memory comes to an end, those that were drawn."""
+        if self.count <= number:
+            drawn = islice(self.trees.trees(), number)
+        else:
+            drawn = (self.trees.sample(1, seed + at)[0] for at in range(number))
+        found = []
+        try:
+            found.extend((self._objective(cost), self._heap(tree)) for cost, tree in drawn)
+        except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+            pass
+        return found
+
+    def graph(self) -> dict | None:
+        """The states and their arcs in JSON; None if there are many, or the count did not end."""
+        try:
+            found = self._graph
+        except (TimeLimitReached, MemoryError):
+            return None
+        if found is None:
+            return None
+        to_objective = [self._share * self._ranked.floor, self._share * self._ranked.unit]
+        return {"unit": found.unit, "price": found.price, "objective": to_objective, "states": found.states}
+
+    @cached_property
+    def _graph(self) -> StoredGraph | None:
+        return store(self.trees, self._column_of)
+
+    def _objective(self, cost: int) -> float:
+        return round(self._share * self._ranked.cost(cost), 9)
+
+    def _prove(self, search, depth) -> bool:
+        """Whether the best tree is proved in a part of the time."""
+        try:
+            with deadline.within(deadline.time_share(float("inf"), PROOF)):
+                search.dive(depth)
+                search.solve(depth)
+            return True
+        except (TimeLimitReached, KeyboardInterrupt):
+            return False
+
+    def _name(self, column: int) -> str:
+        """The columns of the data that the tests of a column of the search look at."""
+        encoded, scale = self.problem.encoded, self._ranked.columns[column]
+        split = encoded.tests[int(np.flatnonzero(self._scales.scale == scale)[0])]
+        return " + ".join(encoded.features[j].name for j in split.features)
+
+    def _heap(self, tree) -> HeapTree:
+        test, _ = blank_arrays(self.problem.topology)
+        stack = [(1, tree)]
+        while stack:
+            node, here = stack.pop()
+            if here is not None:
+                column, rank, *below = here
+                scale = self._ranked.columns[column]
+                test[node] = self._scales.test(scale, np.unique(self._scales.rank[:, scale])[rank])
+                stack += [(2 * node + side, sub) for side, sub in enumerate(below)]
+        return settle(test, self.problem.encoded)

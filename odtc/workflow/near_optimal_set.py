@@ -1,0 +1,404 @@
+"""All trees near the best, as figures and a file: how many, by objective and leaves, what columns matter, a sample.
+
+Importance of a column is model reliance (Fisher, Rudin & Dominici 2019, "All Models are Wrong, but Many are Useful"):
+by how much the loss of a tree rises if the column's cells are exchanged among the rows, on average over all
+permutations, as a share of what all rows can cost. Over the trees of a sample its range is an interval inside of the
+model class reliance; it is that itself if the sample is the whole set.
+"""
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, fewest_columns
+from odtc.base import deadline
+from odtc.base.atomic_write import write_text
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, show_value, validate
+from odtc.errors import ChoiceError, TimeLimitReached, TreeError
+from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Tree
+
+SCHEMA = "odtc.near-optimal/1"
+SUFFIX = ".near.json"
+SAMPLED = 100  # trees of the sample in a file
+LISTED = 1000  # lines of a table in a file
+GRAPH = 0.5  # of the time that is left, for the graph
+MOST_CELLS = 50_000_000  # of a table that a file may ask for
+MOST_USING = 10  # columns that a tree shall test, as each doubles the work
+
+
+@dataclass(frozen=True)
+class Within:
+    """How far from the best: `value` in units of the objective, or as a part of the best objective."""
+
+    value: float
+    relative: bool = False
+
+    @classmethod
+    def of(cls, given: "float | str | Within") -> "Within":
+        """Of a number, or of a text such as "5%". Raises ChoiceError for another."""
+        if isinstance(given, Within):
+            return given
+        text = str(given).strip()
+        try:
+            value = float(text.removesuffix("%"))
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < float("inf"):
+            raise ChoiceError(f"--within: expected a number of at least 0, or a share such as 5%, got {text!r}")
+        return cls(value / 100, True) if text.endswith("%") else cls(value)
+
+    def above(self, best: float) -> float:
+        """The greatest distance from a best objective."""
+        return self.value * abs(best) if self.relative else self.value
+
+
+@dataclass(frozen=True)
+class NearOptimalSet:
+    """All trees near the best.
+
+    Attributes
+    ----------
+    facts : dict, what the file holds: `count`, exact if `complete`, else of the trees that were found; `best`, proved
+        if `proved`; `limit`, the greatest objective; `leaves` and `objectives` as lists of [value, trees]; `columns`
+        with trees, share, the best objectives with and without the column, and reliance; `fewest_columns`; `sample`
+    trees, objectives : of the sample
+    """
+
+    facts: dict
+    trees: tuple[Tree, ...] = ()
+    objectives: tuple[float, ...] = ()
+    _counts: dict = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def count(self) -> int:
+        """The number of trees."""
+        return self.facts["count"]
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all trees within the limit."""
+        return self.facts["complete"]
+
+    @property
+    def words(self) -> str:
+        """How many trees there are, in words."""
+        facts = self.facts
+        best = (
+            f"the best objective {facts['best']:.10g}" if facts["proved"] else f"{facts['best']:.10g}, the best found"
+        )
+        many = "1 tree" if facts["count"] == 1 else f"{facts['count']:,} trees"
+        said = f"{many} within {facts['limit'] - facts['best']:.6g} of {best}, at most depth {facts['depth']}"
+        return said if facts["complete"] else f"at least {said}: {facts['stopped']} came first"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns that tests look at."""
+        return tuple(column["name"] for column in self.facts["columns"])
+
+    @cached_property
+    def graph(self) -> StoredGraph | None:
+        """The AND/OR graph; None if it is too large for a file."""
+        stored = self.facts["graph"]
+        return None if stored is None else StoredGraph(stored["unit"], stored["price"], stored["states"])
+
+    def cells(self, using=(), without=(), leaves: int | None = None) -> list[tuple[float, int, int]]:
+        """(objective, leaves, trees) of the trees that test all columns of `using`, none of `without`, and have at most
+        so many leaves, the best first.
+
+        Parameters
+        ----------
+        using, without : names of columns
+        leaves : int or None
+
+        Raises
+        ------
+        ChoiceError
+            If a column is unknown, or the graph is not there.
+        """
+        wanted, refused = (self._numbers(names) for names in (using, without))
+        if len(wanted) > MOST_USING:
+            raise ChoiceError(f"--using: expected at most {MOST_USING} columns, got {len(wanted)}")
+        if self.graph is None:
+            raise ChoiceError(
+                "the file has no graph to count such trees by, as it would be too large; give a smaller --within, "
+                "fewer tests or a smaller --depth"
+            )
+        found: dict[tuple[int, int], int] = {}
+        for b, x in self._counted(frozenset(range(len(self.names))) - set(refused)):
+            found[b, x] = count_using(
+                lambda columns, cell=(b, x): self._counted(frozenset(columns)).get(cell, 0),
+                range(len(self.names)),
+                wanted,
+                refused,
+            )
+        unit, price = self.graph.unit, self.graph.price
+        base, scale = self.facts["graph"]["objective"]
+        rest = price - price // unit * unit
+        listed = [
+            (round(base + scale * (unit * x + rest * b), 9), b + 1, trees)
+            for (b, x), trees in found.items()
+            if trees and (leaves is None or b < leaves)
+        ]
+        return sorted(listed)
+
+    def _counted(self, columns: frozenset) -> dict:
+        """{(branch nodes, cost in the graph's units): trees} of the trees that test these columns only."""
+        if columns not in self._counts:
+            self._counts[columns] = {(b, x): trees for b, x, trees in self.graph.count(columns).cells()}
+        return self._counts[columns]
+
+    def _numbers(self, names) -> list[int]:
+        for name in names:
+            if name not in self.names:
+                raise ChoiceError(f"expected a column that tests look at ({', '.join(self.names)}), got {name!r}")
+        return sorted({self.names.index(name) for name in names})
+
+
+def expect_within(problem: Problem, within) -> Within:
+    """Raises ChoiceError if the trees near the best of a problem cannot be counted."""
+    if not problem.module.can(CountsNearOptimal):
+        raise ChoiceError(
+            f"{problem.formulation} cannot count the trees near the best; use --model "
+            f"{' or '.join(FORMULATIONS.able(CountsNearOptimal))}"
+        )
+    problem.module.expect_ranking(problem)
+    return Within.of(within)
+
+
+def near_optimal_set(
+    problem: Problem, within: float | str, seconds: float | None = None, known: HeapTree | None = None, seed: int = 0
+) -> NearOptimalSet:
+    """All trees of a problem near the best, counted without listing them.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of a formulation with the ability CountsNearOptimal.
+    within : float or str
+        How far above the best objective: a number, or a share of it such as "5%".
+    seconds : float or None
+        How long it may take; half of the free memory and Ctrl-C end the count, too.
+    known : HeapTree or None
+        A good tree.
+    seed : int
+        Of the sample.
+
+    Returns
+    -------
+    NearOptimalSet
+        The exact number of trees, or of those that were found, and what ended the count.
+
+    Raises
+    ------
+    ChoiceError
+        If the formulation or a constraint does not allow it.
+    """
+    wanted = expect_within(problem, within)
+    with deadline.within(seconds):
+        found = problem.module.near_optimal_trees(problem, wanted.value, wanted.relative, known)
+        drawn = found.sample(SAMPLED, seed)
+        try:
+            with deadline.within(deadline.time_share(float("inf"), GRAPH)):
+                graph = found.graph()
+        except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+            graph = None
+        cells = found.cells()
+        facts = {
+            "schema": SCHEMA,
+            "count": found.count,
+            "complete": found.complete,
+            "stopped": found.stopped,
+            "depth": problem.topology.depth,
+            "best": found.best,
+            "proved": found.proved,
+            "limit": found.limit,
+            "leaves": _summed((leaves, trees) for _, leaves, trees in cells),
+            "objectives": _summed((value, trees) for value, _, trees in cells)[:LISTED],
+            "columns": _columns(problem, found, drawn),
+            "fewest_columns": _fewest(found),
+            "sample": {"seed": seed, "whole": found.complete and len(drawn) == found.count, "trees": []},
+            "graph": graph,
+        }
+        trees = tuple(heap.to_tree(problem.encoded) for _, heap in drawn)
+    values = tuple(value for value, _ in drawn)
+    facts["sample"]["trees"] = [{"objective": v, "tree": tree.to_json()} for v, tree in zip(values, trees)]
+    return NearOptimalSet(facts, trees, values)
+
+
+def _summed(pairs) -> list:
+    found: dict = {}
+    for value, trees in pairs:
+        found[value] = found.get(value, 0) + trees
+    return [[value, found[value]] for value in sorted(found)]
+
+
+def _columns(problem, found, drawn) -> list[dict]:
+    """What each column matters; `trees` and what follows of it are None if the time or the count ended before."""
+    every = frozenset(range(len(found.columns)))
+    listed = []
+    with_all = found.cells()
+    for number, name in enumerate(found.columns):
+        facts = {"name": name, "trees": None, "share": None, "best_with": None, "best_without": None}
+        try:
+            if found.complete:
+                without = found.cells(every - {number})
+                trees = found.count - sum(cell[2] for cell in without)
+                left = {cell[:2]: cell[2] for cell in without}
+                own = [value for value, leaves, many in with_all if many > left.get((value, leaves), 0)]
+                facts |= {
+                    "trees": trees,
+                    "share": trees / found.count,
+                    "best_with": own[0] if own else None,
+                    "best_without": without[0][0] if without else None,
+                }
+        except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+            pass
+        listed.append(facts | {"reliance": _reliances(problem, name, [heap for _, heap in drawn])})
+    return listed
+
+
+def _fewest(found) -> dict | None:
+    """The fewest distinct columns of a tree, and the first such columns."""
+    if not found.complete:
+        return None
+    try:
+        fewest = fewest_columns(lambda allowed: len(found.cells(frozenset(allowed))), range(len(found.columns)), 200)
+    except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+        return None
+    return fewest and {"columns": fewest[0], "names": [found.columns[j] for j in fewest[1]]}
+
+
+def _reliances(problem: Problem, name: str, heaps: list[HeapTree]) -> dict | None:
+    """The least, mean and greatest model reliance of trees on a column."""
+    places = [j for j, feature in enumerate(problem.encoded.features) if feature.name == name]
+    if not places or not heaps:
+        return None
+    found = [reliance(problem, heap, places[0]) for heap in heaps]
+    return {"least": min(found), "mean": sum(found) / len(found), "greatest": max(found)}
+
+
+def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
+    """By how much the loss rises if the cells of a column are exchanged among the rows, on average over all
+    permutations, as a share of what all rows can cost.
+
+        Σ_i Σ_j loss(i, tree(row i with the column of row j)) / n - Σ_i loss(i, tree(row i))
+
+    A leaf is reached by row i with the cell of row j if i passes all tests on the path that do not look at the column,
+    and j those that do.
+
+    Parameters
+    ----------
+    problem : Problem
+    heap : HeapTree
+    feature : int
+    """
+    encoded = problem.encoded
+    rows, paid = encoded.copies.sum(), 0.0
+    everyone = np.ones(encoded.n_rows, bool)
+    stack = [(1, everyone, everyone)]
+    while stack:
+        node, others, own = stack.pop()
+        if heap.test[node] < 0:
+            paid += encoded.copies[own].sum() / rows * encoded.loss[others, heap.label[node]].sum()
+            continue
+        ones = encoded.X[:, int(heap.test[node])]
+        mine = feature in encoded.tests[heap.test[node]].features
+        for side, answer in enumerate((~ones, ones)):
+            stack.append((2 * node + side, others if mine else others & answer, own & answer if mine else own))
+    return float((paid - heap.loss(encoded)) / max(encoded.loss.max(axis=1).sum(), 1e-300))
+
+
+def write_near_optimal_set(
+    problem: Problem, within, left: float | None, stem: str, known: HeapTree | None = None
+) -> tuple[list, str]:
+    """Counts the trees near the best in the seconds that are left, and writes STEM.near.json; its path in a list, and
+    what was found in a sentence."""
+    path = Path(f"{stem}{SUFFIX}")
+    found = near_optimal_set(problem, within, left, known)
+    write_text(path, json.dumps(found.facts, ensure_ascii=False) + "\n")
+    return [path], found.words
+
+
+def read_near_optimal_set(path) -> NearOptimalSet | None:
+    """The set of a file, None if it holds none; raises TreeError for one that is not whole."""
+    named = str(path).endswith(SUFFIX)
+    try:
+        facts = read_object(path, "set of trees", TreeError)
+    except TreeError:
+        if named:
+            raise
+        return None
+    if facts.get("schema") != SCHEMA:
+        if named:
+            raise TreeError(
+                f"expected a set of trees of schema {SCHEMA!r} in {str(path)!r}, got "
+                f"{show_value(facts.get('schema'))}; make it again with --within"
+            )
+        return None
+    try:
+        validate(facts, SHAPE)
+        if facts["graph"] is not None:
+            _expect_graph(facts)
+        listed = facts["sample"]["trees"]
+        trees = tuple(Tree.from_json(one["tree"], f"sample.trees[{at}].tree") for at, one in enumerate(listed))
+    except (SchemaError, TreeError) as problem:
+        raise TreeError(f"the set {str(path)!r} is not whole: {problem}; make it again with --within") from None
+    return NearOptimalSet(facts, trees, tuple(float(one["objective"]) for one in listed))
+
+
+MAYBE = (None, NUMBER)
+SHAPE = {
+    "count": WHOLE,
+    "complete": FLAG,
+    "stopped": TEXT,
+    "depth": WHOLE,
+    "best": NUMBER,
+    "proved": FLAG,
+    "limit": NUMBER,
+    "leaves": [[WHOLE]],
+    "objectives": [[NUMBER]],
+    "columns": [
+        {
+            "name": TEXT,
+            "trees": (None, WHOLE),
+            "share": MAYBE,
+            "best_with": MAYBE,
+            "best_without": MAYBE,
+            "reliance": (None, {"least": NUMBER, "mean": NUMBER, "greatest": NUMBER}),
+        }
+    ],
+    "fewest_columns": (None, {"columns": WHOLE, "names": [TEXT]}),
+    "sample": {"seed": WHOLE, "whole": FLAG, "trees": [{"objective": NUMBER, "tree": ANY}]},
+    "graph": (None, {"unit": WHOLE, "price": WHOLE, "objective": [NUMBER], "states": [[ANY]]}),
+}
+
+
+def _expect_graph(facts: dict) -> None:
+    """Raises SchemaError if the states of a graph do not fit together."""
+    graph, columns = facts["graph"], len(facts["columns"])
+    whole = graph["unit"] >= 1 and graph["price"] >= 0 and len(graph["objective"]) == 2 and graph["states"]
+    if not whole:
+        raise SchemaError("expected units of at least 1 and some states at graph")
+    for at, state in enumerate(graph["states"]):
+        place = f"graph.states[{at}]"
+        if len(state) != 5:
+            raise SchemaError(f"expected 5 entries at {place}, got {len(state)}")
+        validate(state[:4], [WHOLE], place)
+        validate(state[4], [[WHOLE]], f"{place}[4]")
+        height, leaf, lower, budget, arcs = state
+        if not (0 <= height <= facts["depth"] and 0 <= leaf and 0 <= lower <= budget + 1):
+            raise SchemaError(f"expected a height, costs and a budget that fit at {place}")
+        if (budget - lower) // graph["unit"] * 2**height > MOST_CELLS:
+            raise SchemaError(f"expected costs near each other at {place}")
+        for arc in arcs:
+            fits = len(arc) == (3 if height == 1 else 5) and height and 0 <= arc[0] < columns and arc[1] >= 0
+            if fits and height > 1:
+                fits = all(0 <= side < at and graph["states"][side][0] == height - 1 for side in arc[2:4])
+            if not fits:
+                raise SchemaError(f"expected arcs to columns and to states before it at {place}[4]")

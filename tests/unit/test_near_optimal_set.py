@@ -1,0 +1,161 @@
+"""All trees near the best: their number is that of an enumeration, and the file and `odtc show` have what was found."""
+
+import itertools
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.errors import ChoiceError, TreeError
+from odtc.workflow import near_optimal, pipeline
+from odtc.workflow.near_optimal_set import Within, near_optimal_set, read_near_optimal_set, reliance
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
+from tests.laws.problems import problems
+
+
+def every_tree(encoded, rows, depth, price, share):
+    """(objective, leaves, tests as nested tuples) of all trees without twin leaves."""
+    loss = share * encoded.loss[rows].sum(axis=0)
+    yield float(loss.min()), 1, None
+    if not depth:
+        return
+    for f in range(encoded.n_tests):
+        ones = encoded.X[rows, f]
+        if ones.all() or not ones.any():
+            continue
+        sides = [list(every_tree(encoded, rows[side], depth - 1, price, share)) for side in (~ones, ones)]
+        for (a, m, left), (b, n, right) in itertools.product(*sides):
+            if left is None and right is None and a + b >= loss.min() - 1e-9:
+                continue
+            yield a + b + price, m + n, (f, left, right)
+
+
+@pytest.mark.parametrize("form", [{}, {"lambda": 0.25}], ids=str)
+@given(data=st.data(), within=st.sampled_from([0, 1, 2.5, "20%"]))
+@settings(max_examples=25, deadline=None)
+def test_the_count_is_that_of_an_enumeration(form, data, within):
+    problem = data.draw(problems(("dpflow", form), depths=(1, 2), most_rows=9))
+    encoded, price = problem.encoded, form.get("lambda", 0)
+    truth = list(every_tree(encoded, np.arange(encoded.n_rows), problem.topology.depth, price, 1 - price))
+    best = min(cost for cost, _, _ in truth)
+    near = [tree for tree in truth if tree[0] <= best + Within.of(within).above(best) + 1e-9]
+    found = near_optimal_set(problem, within)
+    facts = found.facts
+    assert facts["proved"] and found.complete and facts["best"] == pytest.approx(best)
+    assert found.count == len(near) and dict(facts["leaves"]) == Counter(leaves for _, leaves, _ in near)
+    assert min(100, len(near)) == len(found.trees) and facts["sample"]["whole"] == (len(near) <= 100)
+    for column in facts["columns"]:
+        drawn = [tree for tree in found.trees if column["name"] in near_optimal.tested_features(tree)]
+        assert not drawn or column["trees"] > 0
+        if facts["sample"]["whole"]:
+            assert column["trees"] == len(drawn) == sum(t for *_, t in found.cells(using=[column["name"]]))
+            assert len(near) - len(drawn) == sum(t for *_, t in found.cells(without=[column["name"]]))
+    if facts["sample"]["whole"]:
+        assert facts["fewest_columns"]["columns"] == min(
+            len(near_optimal.tested_features(tree)) for tree in found.trees
+        )
+    listed = near_optimal.near_optimal(problem, 10_000, within)  # trees whose every branch node pays: a part of the set
+    assert len(listed.trees) <= found.count
+
+
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_reliance_is_the_mean_over_all_exchanges(data):
+    problem = data.draw(problems(("dpflow", {}), most_rows=7))
+    encoded = problem.encoded
+    heap = problem.module.near_optimal_trees(problem, 1, False, None).sample(3, 0)[-1][1]
+    for feature in range(len(encoded.features)):
+        mine = [j for j, split in enumerate(encoded.tests) if feature in split.features]
+        paid = 0.0
+        for other, copies in enumerate(encoded.copies):
+            mixed = np.array(encoded.X)
+            mixed[:, mine] = encoded.X[other, mine]
+            label = heap.label[heap.reach(mixed)]
+            paid += copies * encoded.loss[np.arange(encoded.n_rows), label].sum() / encoded.copies.sum()
+        most = encoded.loss.max(axis=1).sum()
+        assert reliance(problem, heap, feature) * most == pytest.approx(paid - heap.loss(encoded), abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a set, and what the command said."""
+    folder = tmp_path_factory.mktemp("near")
+    words = ("--encoding", "onehot", "--depth", 3, "--within", "50%", "-o", "m", "--json")
+    said = command("fit", MONKS / "monks-1.csv", *words, folder=folder)
+    assert said.code == 0 and "trees within 5.5 of the best objective 11" in said.err
+    assert "m.near.json" in str(said.facts["files"])
+    return folder
+
+
+def test_the_file_is_browsed(folder):
+    found = read_near_optimal_set(folder / "m.near.json")
+    assert found.count == sum(trees for _, trees in found.facts["leaves"]) > 100 and found.graph is not None
+    whole = command("show", "m.near.json", folder=folder)
+    assert whole.code == 0 and f"{found.count:,} trees" in whole.out and "fewest columns" in whole.out
+    assert command("show", "m.near.json", "--tree", 1, folder=folder).out.startswith("class: 0, 1")
+    with_a1 = command("show", "m.near.json", "--using", "a1", "--without", "a2", "--leaves", 6, folder=folder)
+    trees = sum(t for *_, t in found.cells(["a1"], ["a2"], 6))
+    assert with_a1.out.startswith(f"{trees:,} of {found.count:,} trees test a1 and do not test a2 and have at most 6")
+    both = sum(t for *_, t in found.cells(["a1"])) + sum(t for *_, t in found.cells((), ["a1"]))
+    assert both == found.count and found.cells(["a1"], ["a1"]) == []
+    unknown = command("show", "m.near.json", "--using", "b", folder=folder)
+    assert unknown.code == 1 and "a1" in unknown.err and "'b'" in unknown.err
+    tree = command("show", "m.tree.json", "--using", "a1", folder=folder)
+    assert tree.code == 1 and "STEM.near.json" in tree.err
+
+
+@pytest.mark.parametrize(
+    "place, value",
+    [
+        (("count",), "many"),
+        (("columns", 0, "share"), "x"),
+        (("graph", "states", -1, 4, 0), [0]),
+        (("graph", "states", -1, 4, 0, 2), 10**6),
+        (("graph", "states", 0, 0), 9),
+        (("graph", "states", -1, 3), 10**30),
+        (("sample", "trees", 0, "tree"), 7),
+    ],
+    ids=str,
+)
+def test_a_damaged_file_is_refused_in_a_sentence(folder, tmp_path, place, value):
+    facts = json.loads((folder / "m.near.json").read_text())
+    inner = facts
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    (tmp_path / "m.near.json").write_text(json.dumps(facts))
+    with pytest.raises(TreeError, match="is not whole: .*; make it again with --within"):
+        read_near_optimal_set(tmp_path / "m.near.json")
+
+
+def test_the_same_in_python(folder):
+    found = odtc.near_optimal(MONKS / "monks-1.csv", "50%", depth=3, encoding="onehot")
+    assert found.facts == json.loads((folder / "m.near.json").read_text())
+
+
+def test_what_ends_the_count_is_said(monkeypatch):
+    problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 3, encoding="onehot")
+    short = near_optimal_set(problem, 5, seconds=0.0)
+    assert not short.complete and short.words.startswith("at least") and "the time limit came first" in short.words
+    from odtc.algorithms.near_optimal import tree_set
+
+    monkeypatch.setattr(tree_set, "available", lambda: 10_000)
+    small = near_optimal_set(problem, 5)
+    assert small.facts["stopped"] == "the memory" and small.facts["columns"][0]["trees"] is None
+    assert small.graph is None
+    with pytest.raises(ChoiceError, match="graph"):
+        small.cells(["a1"])
+
+
+def test_what_cannot_be_counted_is_refused(tmp_path):
+    assert Within.of("5%") == Within(0.05, True) and Within.of(2) == Within(2.0)
+    for given_within in ("x", "-1", "nan", "inf%"):
+        with pytest.raises(ChoiceError, match="--within"):
+            Within.of(given_within)
+    said = command("fit", MONKS / "monks-1.csv", "--model", "flowoct", "--within", 1, "-o", "n", folder=tmp_path)
+    assert said.code == 1 and "dpflow" in said.err and not list(tmp_path.glob("n.*"))
