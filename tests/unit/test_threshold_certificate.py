@@ -6,8 +6,10 @@ import random
 import numpy as np
 import pytest
 
+from odtc.algorithms.thresholds import compiled
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
+from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
 from odtc.verification.certificate import check
@@ -23,6 +25,23 @@ def test_the_certificate_of_a_search_proves_the_optimum(seed):
     proof = check(certificate(interrupted(problem, None)), problem.encoded.dataset)
     assert proof.optimal and proof.objective == pytest.approx(optimum(problem), abs=1e-9)
     assert proof.of["constraints"] == [str(given) for given in problem.constraints]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not compiled.available(), reason="numba is not installed")
+@pytest.mark.parametrize("depth", [3, 4, 5])
+def test_the_certificate_of_what_kernels_found(depth, monkeypatch):
+    """Kernels of height 3 and 4 keep no evaluated tests: those that a certificate needs are evaluated again."""
+    monkeypatch.setenv(compiled.VARIABLE, "always")
+    rng, n = np.random.default_rng(depth), 90
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(8))
+    X, y = rng.integers(0, 2, (n, 8)).astype(float), rng.integers(0, 2 + depth % 2, n).astype(np.int32)
+    dataset = Dataset("drawn", X, y, features, tuple("pqr"[: y.max() + 1]), np.ones(n), "y", "drop")
+    search = ThresholdSearch(pipeline.pose(dataset, "dpflow", depth))
+    found = search.run()
+    assert search.search.nodes.solves(3)
+    proof = check(json.loads(json.dumps(certify_search(search, found.heap))), dataset)
+    assert proof.optimal and proof.bound == found.bound > 0
 
 
 @pytest.mark.parametrize("seed", range(100, 200))

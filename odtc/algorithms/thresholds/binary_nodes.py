@@ -19,6 +19,9 @@ from odtc.algorithms.thresholds.ranks import RankedRows
 
 NEVER = 1 << 59  # more than any cost
 EXACT = 2**24  # whole numbers below it are exact in float32
+TABLE = 2**27  # bytes of the sums over triples of tests at most
+SETS = 2**27  # bytes for sets of entries of which the best tree of height 3 is remembered, at most
+FEW_SETS = 2**10  # of them at first
 
 
 class BinaryNode:
@@ -56,6 +59,8 @@ class BinaryNodes:
         self.most, self.count = ranked.most, ranked.count
         self.inside = np.zeros(max(1, ranked.n), np.uint8)
         self.columns, self.parted = len(ranked.columns), (-1, False)
+        self._room: tuple | None = None  # for the kernels of more height
+        self._sets = 0  # that they have looked at
 
     def root(self) -> BinaryNode:
         """All entries."""
@@ -158,6 +163,41 @@ class BinaryNodes:
             at = int(costs.argmin())
             cost = costs[at]
         return (int(cost), int(at), 1) if cost < best[0] else best
+
+    def solves(self, height: int) -> bool:
+        """Whether a kernel finds the best tree of this height (`tall`): 3 or 4, if its tables are not too large."""
+        small = self.ranked.least <= 1 and self.ranked.gain.dtype == np.int32
+        size = 4 * self.ranked.stride * self.columns**3
+        return small and 3 <= height <= 4 and size <= TABLE and self.columns > 0 and self.chosen.tall
+
+    def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int]:
+        """(cost, column, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column -1 if
+        it is a leaf, -2 if it is of height 3, and -3 and a bound of at least `need` if none costs less; for how many
+        sets of entries trees of height 3 were sought."""
+        ranked, kernels = self.ranked, self.chosen.now
+        if self._room is None:
+            answer = np.ascontiguousarray(self.table.T > 0)
+            self._room = np.zeros(ranked.stride * self.columns**3, np.int32), *self._slots(FEW_SETS), answer
+        room, keys, costs, answer = self._room
+        entries, rows = node.entries.astype(np.int32), (ranked.label, ranked.gain, ranked.most)
+        terms = ranked.stride, ranked.price
+        if height == 3:
+            size = len(entries)
+            cost, column, _ = kernels.height_three(
+                entries, size, self.first, self.column, *rows, *terms, self.columns, room
+            )
+            return int(cost), int(column), 1
+        cost, column, sets = kernels.height_four(
+            entries, self.first, self.column, answer, *rows, *terms, need, room, keys, costs
+        )
+        self._sets += sets
+        if self._sets > len(costs) and 4 * keys.nbytes <= SETS:
+            self._room = room, *self._slots(4 * len(costs)), answer
+        return int(cost), int(column), int(sets)
+
+    def _slots(self, slots):
+        """Room for sets of entries, and for the cost of the best tree of height 3 of each; -1 if there is none."""
+        return np.zeros((slots, max(1, (self.ranked.n + 63) // 64)), np.uint64), np.full(slots, -1)
 
     def _costs(self, node, pairs, weight):
         """The cost of the best tree of depth 2 with each first test, int64 (columns,)."""

@@ -14,12 +14,13 @@ from functools import cache
 from types import SimpleNamespace
 
 from odtc.algorithms.near_optimal import pair_counts, pair_counts_numpy
-from odtc.algorithms.thresholds import binary_pairs, depth_two, depth_two_numpy
+from odtc.algorithms.thresholds import binary_pairs, binary_triples, depth_two, depth_two_numpy
 from odtc.base import deadline
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
 BINARY = ("pair_sums", "best_pair")  # which numpy code does without (odtc.algorithms.thresholds.binary_nodes)
 COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algorithms.near_optimal)
+TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
 VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
@@ -28,11 +29,12 @@ LONG = 30.0  # seconds that must be left to compile
 
 class Kernels:
     """The kernels for one search: `now` is a namespace of the functions NAMES, and `compiled`, bool; if
-    that is true, of BINARY too."""
+    that is true, of BINARY too; of TALL, if `tall` is."""
 
     def __init__(self):
         self.began = time.process_time()
         wish = os.environ.get(VARIABLE, "")
+        self.always = wish == "always"
         self.settled = wish == "never" or not available()
         self.now = plain()
         if not self.settled and (wish == "always" or _loaded):
@@ -42,9 +44,25 @@ class Kernels:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
         if self.settled or (spent := time.process_time() - self.began) < LOADING:
             return
-        left = deadline.seconds_left()
-        if on_disk() or (spent > COMPILING and (left is None or left > LONG)):
+        if on_disk() or (spent > COMPILING and _time_to_compile()):
             self.now, self.settled = compiled(), True
+
+    def expect(self, seconds: float) -> None:
+        """Takes compiled kernels at once if so many CPU seconds of work in numpy, that lie ahead, are worth it."""
+        self.began -= seconds
+        self.renew()
+
+    @property
+    def tall(self) -> bool:
+        """Whether there are kernels for trees of height 3 and 4 over tests with two answers: they are compiled apart
+        from the others, as these pay sooner."""
+        if not self.now.compiled:
+            return False
+        if not (self.always or _tall or on_disk("height_four")):
+            if time.process_time() - self.began < COMPILING or not _time_to_compile():
+                return False
+        _tall.append(True)
+        return True
 
 
 @cache
@@ -53,11 +71,16 @@ def available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+def _time_to_compile() -> bool:
+    left = deadline.seconds_left()
+    return left is None or left > LONG
+
+
 @cache
-def on_disk() -> bool:
-    """Whether this version of the kernels was compiled before, so that loading them takes a moment."""
+def on_disk(name: str = "depth_two") -> bool:
+    """Whether this version of a kernel was compiled before, so that loading it takes a moment."""
     try:
-        return bool(_dispatchers()["depth_two"]._cache._cache_file._load_index())
+        return bool(_dispatchers()[name]._cache._cache_file._load_index())
     except (ImportError, OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
         return False
 
@@ -70,6 +93,7 @@ def plain() -> SimpleNamespace:
 
 
 _loaded: list[bool] = []  # whether the compiled kernels were loaded in this process, so that they cost nothing more
+_tall: list[bool] = []  # whether those for greater heights were
 
 
 @cache
@@ -77,7 +101,7 @@ def compiled() -> SimpleNamespace:
     """The kernels compiled by numba. Raises ImportError if it is not installed."""
     among = _dispatchers()
     _loaded.append(True)
-    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY + COUNTING})
+    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY + TALL + COUNTING})
 
 
 @cache
@@ -87,7 +111,7 @@ def _dispatchers() -> dict:
 
     # They call each other by their module's names: they are compiled among compiled ones, and the module keeps the
     # plain ones.
-    among = vars(pair_counts) | vars(binary_pairs) | vars(depth_two)
+    among = vars(pair_counts) | vars(binary_triples) | vars(binary_pairs) | vars(depth_two)
     for name, function in list(among.items()):
         if isinstance(function, types.FunctionType):
             own = types.FunctionType(function.__code__, among, name, function.__defaults__)

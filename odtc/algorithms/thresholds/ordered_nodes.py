@@ -88,6 +88,10 @@ class OrderedNodes:
         column, cut = self.chosen.now.gini_test(node.order, ranked.label, ranked.gain, ranked.stride)
         return int(column), int(cut)
 
+    def solves(self, height: int) -> bool:
+        """Whether a kernel finds the best tree of this height: none does of more than 2."""
+        return False
+
     def pair(self, node: Node, limit: int) -> tuple[int, int, int]:
         """(cost, column, cut) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
         and `limit` if no tree costs less."""

@@ -153,6 +153,8 @@ class RankSearch:
                 self._stump(node, known)
             elif height == 2:
                 self._pair(node, need, known)
+            elif self.nodes.solves(height):
+                self._tall(node, height, need, known)
             else:
                 self._deep(node, height, need, known)
         return known
@@ -226,6 +228,28 @@ class RankSearch:
 
     # Deeper trees.
 
+    def _tall(self, node, height, need, known):
+        """Over tests with two answers: by a kernel that keeps no points (`explain`)."""
+        self.check()
+        cost, column, sets = self.nodes.tall(node, height, min(need, known.upper))
+        self.evaluated += sets
+        self.chosen.renew()
+        if column == -2:
+            three = self.value(node, 3)
+            known.improve(cost, 3, three)
+        elif column >= 0:
+            known.improve(cost, self.nodes.test(node, column, 1))
+        known.lower = max(known.lower, cost)
+
+    def explain(self, node, height: int, need: int) -> None:
+        """Notes tests by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
+        again, one by one."""
+        known = self._entry(node, height)
+        if not known.points:
+            again = Known(0, node.leaf)
+            self._deep(node, height, need, again)
+            known.points = again.points
+
     def _deep(self, node, height, need, known):
         """Halves intervals of cuts, that of the least bound first, until no bound is below what is needed."""
         if height > DIVED:
@@ -269,7 +293,7 @@ class RankSearch:
             return known
         known.dived = True
         self.check()
-        if height < 2:
+        if height < 2 or self.nodes.solves(height):
             return self.value(node, height)
         two = self.value(node, 2)
         known.improve(two.upper, 2, two)

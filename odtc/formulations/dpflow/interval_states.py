@@ -49,6 +49,9 @@ def interval_states(search: RankSearch, depth: int, target: int) -> list[list[tu
     levels = []
     for height in range(depth, min(depth, 2) - 1, -1):
         below, states = Named(), []
+        if search.nodes.solves(height):  # first, as that finds more of the sides, whose bounds are named below
+            for key, lower in zip(named.keys, named.lower):
+                search.explain(search.node_of(_inside(search, key)), height, lower)
         for key, lower, free in zip(named.keys, named.lower, named.free):
             states.append((lower, free, _points(search, key, height, (lower, free), below) if height > 2 else []))
         levels.append(states)
@@ -61,7 +64,7 @@ def interval_states(search: RankSearch, depth: int, target: int) -> list[list[tu
 def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool], below: Named) -> Points:
     """The evaluated tests of a node with the nodes on their sides."""
     lower, free = state
-    inside = np.unpackbits(np.frombuffer(key, np.uint8), count=search.ranked.n).astype(bool)
+    inside = _inside(search, key)
     # Bounds without a least number of rows bound the trees with one, too.
     kinds = [(search, False)] if search.relaxed is None else [(search.relaxed, True)]
     if search.relaxed is not None and not free:
@@ -93,6 +96,10 @@ def _points(search: RankSearch, key: bytes, height: int, state: tuple[int, bool]
             if any(numbers):
                 found.append((*test, *numbers))
     return found
+
+
+def _inside(search, key) -> np.ndarray:
+    return np.unpackbits(np.frombuffer(key, np.uint8), count=search.ranked.n).astype(bool)
 
 
 def _sides(search, inside, test, kinds, height):

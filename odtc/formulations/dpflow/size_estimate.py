@@ -4,6 +4,7 @@ from math import comb
 
 MOST_COLUMNS = 3_000_000  # of the linear program: about a gigabyte while it is solved
 MOST_SUMS = 20_000_000_000  # entries of the tables that are counted on the way: about half a minute
+PACE = 300_000_000  # of such entries in a CPU second, about
 MANY = 500_000  # columns: beyond them `tail=auto` folds one level more
 
 
@@ -35,3 +36,8 @@ def is_small(n_tests: int, depth: int) -> bool:
     """Whether the dynamic program is made in about half a minute and a gigabyte."""
     columns = most_columns(n_tests, depth - short_tail(n_tests, depth))
     return columns <= MOST_COLUMNS and sums(n_tests, depth) <= MOST_SUMS
+
+
+def seconds(n_tests: int, depth: int) -> float:
+    """About the CPU seconds that the dynamic program takes."""
+    return sums(n_tests, depth) / PACE

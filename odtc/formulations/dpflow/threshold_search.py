@@ -210,13 +210,28 @@ class ThresholdSearch:
         self.tell(self.bound, self.upper, self.phase)
 
 
+def _by_kernels(problem, start, tell) -> Searched | None:
+    """What the search finds in place of the dynamic program, with a certificate of the latter; None if no kernel is
+    worth loading."""
+    search = ThresholdSearch(problem, start, tell)
+    chosen, depth = search.search.chosen, problem.topology.depth
+    if depth > 2:
+        chosen.expect(size_estimate.seconds(problem.encoded.n_tests, depth))
+    if not search.search.nodes.solves(3):
+        return None
+    found = search.run()
+    from odtc.formulations.dpflow.write_certificate import certify_program  # it uses this module
+
+    return replace(found, certificate=lambda: certify_program(problem, found.heap))
+
+
 def search(
     problem: Problem, start: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
 ) -> Searched:
     """The best tree of a problem, with its proof or a bound.
 
     Few tests of two answers each are proved by the dynamic program (odtc.formulations.dpflow.program), if that is small
-    enough and ends in half of the time; all others by the search over thresholds.
+    enough and ends in half of the time, unless compiled kernels are sooner; all others by the search over thresholds.
 
     Parameters
     ----------
@@ -229,6 +244,8 @@ def search(
     Searched
     """
     if _by_program(problem):
+        if (quick := _by_kernels(problem, start, tell)) is not None:
+            return quick
         try:
             with deadline.within(deadline.time_share(PROGRAM, 0.5)):
                 heap = problem.derived(Program).optimal()

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import compiled
+from odtc.algorithms.thresholds import binary_triples, compiled
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -143,7 +143,8 @@ def test_both_kernels_give_the_same_values():
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_same_tree_is_proved_if_little_is_remembered(seed):
+def test_the_same_tree_is_proved_if_little_is_remembered(seed, monkeypatch):
+    monkeypatch.setenv(compiled.VARIABLE, "never")  # compiled kernels remember little by themselves
     random = np.random.default_rng(seed)
     rank = random.integers(0, 2, (150, 9)) if seed % 2 else random.integers(0, 9, (50, 5))
     loss, count = np.eye(2)[random.integers(0, 2, len(rank))], np.ones(len(rank), int)
@@ -192,6 +193,44 @@ def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
         assert (parting == (ordered.cuts(other)[0] > 1)).all()
         for mine, theirs in zip(two.cuts(one)[1:], ordered.cuts(other)[1:]) if parting.any() else ():
             assert (mine[parting, :3] == theirs[parting, :3]).all()
+
+
+@pytest.mark.parametrize("seed", seeds(10, 60))
+def test_trees_over_tests_with_two_answers_are_the_best(seed, mode):
+    """Heights 3 to 5, of which compiled kernels find 3 and 4 at once."""
+    rank, loss, count, price, least = instance(seed, binary=True)
+    height = 3 + seed % 3
+    ranked = rank_rows(rank, loss, count, price, least)
+    search = RankSearch(ranked)
+    known, best = search.solve(height), cheapest(rank, loss, count, price, least, height)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+    tree = search.tree(height)
+    held = least if least > 1 else 0  # a test may leave one side without rows if it costs nothing
+    assert cost_of(tree, dense(rank, ranked.columns), loss, count, price, held) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # of a hash, which wraps around
+@pytest.mark.parametrize("seed", range(12))
+def test_the_kernels_of_height_three_and_four_as_plain_code(seed):
+    """What numba compiles is right as it stands, whatever bound is asked for; sets take each other's places."""
+    rank, loss, count, price, _ = instance(seed, binary=True)
+    ranked = rank_rows(rank, loss, count, price)
+    if not ranked.n or not len(ranked.columns) or ranked.gain.dtype != np.int32:
+        return
+    nodes, F = BinaryNodes(ranked, compiled.Kernels()), len(ranked.columns)
+    rows, terms = (ranked.label, ranked.gain, ranked.most), (ranked.stride, ranked.price)
+    entries, room = np.arange(ranked.n, dtype=np.int32), np.zeros(ranked.stride * F**3, np.int32)
+    best = [cheapest(rank, loss, count, price, 1, height) for height in (3, 4)]
+    three = binary_triples.height_three(entries, len(entries), nodes.first, nodes.column, *rows, *terms, F, room)
+    assert ranked.cost(three[0]) == pytest.approx(best[0], abs=1e-9)
+    keys, costs = np.zeros((5, 1), np.uint64), np.full(5, -1)
+    given = (entries, nodes.first, nodes.column, nodes.table.T > 0, *rows, *terms)
+    cost, test, _ = binary_triples.height_four(*given, 1 << 50, room, keys, costs)
+    assert ranked.cost(cost) == pytest.approx(best[1], abs=1e-9) and test > -3
+    for need in (cost, cost // 2):
+        bound, test, _ = binary_triples.height_four(*given, need, room, keys, costs)
+        assert test == -3 and need <= bound <= cost
+    assert binary_triples.height_four(*given, cost + 1, room, keys, costs)[0] == cost
 
 
 def test_fewer_branch_nodes_come_second():
