@@ -1,6 +1,7 @@
 """The constrained search over very many ordered tests: some of them first, then the roots that could matter.
 
-    1. The search on a few quantiles of each scale gives a tree, and multipliers m.
+    1. The search on a few quantiles of each scale gives a tree, and multipliers m. Its columns are searched again with
+       the thresholds near those of the tree, until it gets no better.
     2. At m the roots of each scale are swept, intervals first. With x < y on one scale, left(f) the rows that f answers
        0 and W(S, C) the least weighted cost of a subtree of rows S over the columns C, every root f between them has
 
@@ -24,6 +25,8 @@ from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Fo
 from odtc.algorithms.constrained.threshold_kernel import kernel
 
 FEW = 15  # tests of a scale that are searched first
+NEAR = 12  # places on either side of a threshold of the best tree that are searched next
+AGAIN = 4  # such searches at most
 MANY = 300  # tests from which on this is quicker than all of them at once
 
 
@@ -94,6 +97,7 @@ class ThresholdSearch:
         found = self._first.run()
         if found.test is not None and found.cost < self.upper:
             self._take(_named(found.test, few), found.label, found.cost)
+        self._refine(few)
         if self._tick():
             return self._found()
         left = self._sweep(self._first)
@@ -103,6 +107,29 @@ class ThresholdSearch:
         return self._found()
 
     # Parts.
+
+    def _refine(self, few: np.ndarray) -> None:
+        """Searches the columns of the best tree again, with the thresholds near its own."""
+        for _ in range(AGAIN):
+            if self.best is None or self._tick():
+                return
+            asked = np.unique(self.best[0][self.best[0] >= 0])
+            used = np.isin(np.arange(self.problem.subsets.shape[1]), self.problem.column[asked])
+            holding = np.flatnonzero((self.problem.subsets | ~used).all(axis=1))
+            inside = self.problem.subsets[holding[0]][self.problem.column]
+            near = [few[inside[few]]]
+            for test in asked.tolist():
+                mine = next(mine for mine in self.tests if test in mine)
+                place = int(np.flatnonzero(mine == test)[0])
+                near.append(mine[max(0, place - NEAR) : place + NEAR + 1])
+            tests, before = np.unique(np.concatenate(near)), self.upper
+            search = ConstrainedSearch(_only(self.problem, tests), self._tick)
+            search.upper = min(search.upper, self.upper)
+            found = search.run()
+            if found.test is not None and found.cost < self.upper:
+                self._take(_named(found.test, tests), found.label, found.cost)
+            if self.upper == before:
+                return
 
     def _take(self, test, label, cost: int) -> None:
         self.upper, self.best = int(cost), (np.asarray(test, np.int32), np.asarray(label, np.int32))
