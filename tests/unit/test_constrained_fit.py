@@ -1,9 +1,12 @@
 """Trees under constraints by the compiler's own search: proved on real tables, equal to the models."""
 
+import numpy as np
 import pytest
 
 import odtc
+from odtc.data.dataset import Dataset, Feature
 from odtc.errors import NoSolutionError
+from odtc.formulations.dpflow import constrained
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 
@@ -89,3 +92,20 @@ def test_a_time_limit_leaves_a_tree_and_a_bound(shared_data):
         shared_data / "german-credit.csv", "auto", 3, constraints=("recall[2] >= 0.5",), time_limit=0.05, **GERMAN
     )
     assert fitted.facts["verified"] and 0 <= fitted.facts["bound"] <= fitted.facts["objective"]
+
+
+def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
+    """Of more tests than can be searched some of each column are, and the bound is that without the constraint."""
+    monkeypatch.setattr(constrained, "FEW_TESTS", 10)
+    monkeypatch.setattr(constrained, "MOST_TESTS", 20)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.normal(0, 0.5, 60) > 0.3).astype(np.int32)
+    features = (Feature("a", "numeric"), Feature("b", "numeric"))
+    data = Dataset("many", X, y, features, ("no", "yes"), np.ones(60))
+    facts = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts
+    free = odtc.fit(data, "auto", 2, encoding="auto").facts["objective"]
+    monkeypatch.undo()
+    best = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts["objective"]
+    assert free <= facts["bound"] <= best <= facts["objective"] and facts["verified"]
+    assert facts["kept"][0]["training"] >= 0.9

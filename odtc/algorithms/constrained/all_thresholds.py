@@ -51,28 +51,34 @@ class _Side:
         return self.value + self.base
 
 
-class ThresholdSearch:
-    """A search that can be asked for its tree and its bound at any moment.
+class CoarseSearch:
+    """A search over some tests of each scale first, then near those of its best tree, then over all if they are few
+    enough; it can be asked for its tree and its bound at any moment.
 
     Parameters
     ----------
     problem : ConstrainedProblem
-        One that `takes`.
     scale : int (tests,)
         Tests of one number are nested: of any two, the ones of one are among the ones of the other.
+    few : int
+        Tests of a scale that are searched first.
+    exactly : bool
+        Whether all tests are searched at the end.
+    near : int
+        Places on either side of a threshold of the best tree that are searched next.
     """
 
-    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray):
-        self.problem, self.scale = problem, scale
+    def __init__(
+        self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW, exactly: bool = True, near: int = NEAR
+    ):
+        self.problem, self.scale, self.few, self.exactly, self.near = problem, scale, few, exactly, near
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
         self.floor = 0
-        self._first = None
         # Of each scale its tests, from the one with the most ones on; a row answers 1 to the first `code` of them.
         ones = problem.X.sum(axis=0)
-        self.tests = [np.flatnonzero(scale == j) for j in np.unique(scale)]
-        self.tests = [mine[np.argsort(-ones[mine], kind="stable")] for mine in self.tests]
-        self.codes = np.ascontiguousarray([problem.X[:, mine].sum(axis=1) for mine in self.tests], np.int32)
+        order = np.lexsort((-ones, scale))
+        self.tests = np.split(order, np.flatnonzero(np.diff(scale[order])) + 1)
 
     def watch(self, tick: Callable[[], bool], progress: Callable[[int, int | None], None]) -> None:
         """A clock and a listener, as of ConstrainedSearch."""
@@ -90,23 +96,37 @@ class ThresholdSearch:
         """Searches to the end, or until the clock says stop."""
         few = np.sort(
             np.concatenate(
-                [mine[np.unique(np.linspace(0, len(mine) - 1, FEW).round().astype(int))] for mine in self.tests]
+                [mine[np.unique(np.linspace(0, len(mine) - 1, self.few).round().astype(int))] for mine in self.tests]
             )
         )
-        self._first = ConstrainedSearch(_only(self.problem, few), self._tick)
-        found = self._first.run()
+        first = ConstrainedSearch(_only(self.problem, few), self._tick)
+        found = first.run()
         if found.test is not None and found.cost < self.upper:
             self._take(_named(found.test, few), found.label, found.cost)
         self._refine(few)
-        if self._tick():
-            return self._found()
-        left = self._sweep(self._first)
-        if left is None:
-            return self._found()
-        self._close(left)
+        if not self._tick():
+            self._finish(first)
         return self._found()
 
     # Parts.
+
+    def _finish(self, first: ConstrainedSearch) -> None:
+        """All tests."""
+        if not self.exactly:
+            return
+        search = ConstrainedSearch(self.problem, self._tick, self._told)
+        search.floor = self.floor
+        if self.best is not None:
+            search.start(*self.best)
+        found = search.run()
+        if found.test is not None and found.cost < self.upper:
+            self._take(found.test, found.label, found.cost)
+        self.bound = max(self.bound, self.upper if found.infeasible else found.bound)
+
+    def _told(self, bound: int, cost: int | None) -> None:
+        self.bound = max(self.bound, bound)
+        known = [one for one in (cost, None if self.best is None else self.upper) if one is not None]
+        self._progress(self.bound, min(known, default=None))
 
     def _refine(self, few: np.ndarray) -> None:
         """Searches the columns of the best tree again, with the thresholds near its own."""
@@ -121,7 +141,7 @@ class ThresholdSearch:
             for test in asked.tolist():
                 mine = next(mine for mine in self.tests if test in mine)
                 place = int(np.flatnonzero(mine == test)[0])
-                near.append(mine[max(0, place - NEAR) : place + NEAR + 1])
+                near.append(mine[max(0, place - self.near) : place + self.near + 1])
             tests, before = np.unique(np.concatenate(near)), self.upper
             search = ConstrainedSearch(_only(self.problem, tests), self._tick)
             search.upper = min(search.upper, self.upper)
@@ -148,6 +168,21 @@ class ThresholdSearch:
             0 if bound >= self.upper else 1,
             len(self.scale),
         )
+
+
+class ThresholdSearch(CoarseSearch):
+    """A search that sweeps the roots; its parameters are those of CoarseSearch, of a problem that `takes`."""
+
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
+        super().__init__(problem, scale, few)
+        self._first = None
+        self.codes = np.ascontiguousarray([problem.X[:, mine].sum(axis=1) for mine in self.tests], np.int32)
+
+    def _finish(self, first: ConstrainedSearch) -> None:
+        self._first = first
+        left = self._sweep(first)
+        if left is not None:
+            self._close(left)
 
     def _sweep(self, first: ConstrainedSearch) -> dict[int, list[int]] | None:
         """{subset: roots that are left}; None if the clock said stop."""

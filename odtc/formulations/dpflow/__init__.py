@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.formulations.dpflow import constrained, search_before_model, threshold_search
 from odtc.formulations.dpflow.auto_estimate import estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, states
@@ -33,16 +34,19 @@ from odtc.problem.branch_penalty import (  # noqa: F401
     objective,
     prices,  # noqa: F401
 )
+from odtc.problem.constraints.constraint import broken, mended
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
+from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "dpflow"
 TITLE = "dpflow: the dynamic program as a flow; any LP solver proves the tree"
 PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discrete Dynamic Programming"
 
+FREE, FREE_MOST = 0.3, 60.0  # of the time that is left, and seconds: for a search without the sums
 ANY_COST = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
 FORMS = (
@@ -147,6 +151,9 @@ def searches(problem: Problem) -> bool:
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> constrained.Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
     if constrained.searches(problem) and not threshold_search.by_ranks(problem):
+        if constrained.by_some_tests(problem):
+            start, floor = _without_sums(problem, start, floor)
+            start = _shallower(problem, start)
         return constrained.search(problem, start, progress, floor)
     found = threshold_search.search(problem, start, progress)
     return replace(found, bound=max(found.bound, floor))
@@ -155,6 +162,38 @@ def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.
 def frontier(problem: Problem, varied) -> list[constrained.Searched] | None:
     """What one search finds for each of some constraints, the loosest first; None if it takes more than one."""
     return constrained.frontier(problem, varied)
+
+
+def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tuple[HeapTree | None, float]:
+    """(a tree to start from, what no tree costs less than) by a part of the time without the constraints but that on
+    the rows of leaves: the best tree may keep them, and its bound holds."""
+    kept = tuple(given for given in problem.constraints if given.name in threshold_search.ROWS)
+    free = replace(problem, constraints=kept)
+    if not threshold_search.searches(free):
+        return start, floor
+    left = deadline.seconds_left()
+    with deadline.within(FREE_MOST if left is None else min(FREE_MOST, FREE * left)):
+        found = threshold_search.search(free, None, lambda *told: None)
+    heap = None if found.heap is None else mended(problem, found.heap)
+    better = heap is not None and (start is None or objective(problem, heap) < objective(problem, start))
+    return heap if better else start, max(floor, found.bound)
+
+
+def _shallower(problem: Problem, start: HeapTree | None) -> HeapTree | None:
+    """A tree to start from: the better of this one and one of less depth, whose search has part of the time."""
+    depth = problem.topology.depth - 1
+    less = replace(problem, topology=CompleteTree(max(1, depth)))
+    if depth < 3 or not constrained.searches(less):
+        return start
+    left = deadline.seconds_left()
+    with deadline.within(FREE_MOST if left is None else min(FREE_MOST, FREE * left)):
+        heap = constrained.search(less).heap
+    if heap is None:
+        return start
+    lower = np.full(len(heap.test), -1, np.int32)
+    heap = HeapTree(np.concatenate([heap.test, lower]), np.concatenate([heap.label, lower]))
+    kept = start is None or objective(problem, heap) < objective(problem, start)
+    return heap if kept and not broken(problem, heap) else start
 
 
 def notes(problem: Problem) -> dict:

@@ -35,7 +35,11 @@ def estimate(sizes: Sizes) -> Estimate:
         return Estimate(True, f"{words} and a bound at every moment", 0.0)
     if sizes.fitting and sizes.constraints:
         sums = constrained.sums(sizes.n_tests, sizes.depth)
-        if sums <= constrained.MOST_SUMS:
+        if sizes.encoded is not None and sums > constrained.MOST_SUMS:
+            if constrained.can_search(sizes.encoded, sizes.depth):
+                words = f"searches some of the {sizes.n_tests:,} tests for a good tree under constraints"
+                return Estimate(True, f"{words}, and has a bound: fewer tests (--encoding auto:bins=8) prove it", sums)
+        elif sums <= constrained.MOST_SUMS:
             over = f"at depth {sizes.depth} over {sizes.n_tests} tests"
             words = f"searches for the tree under constraints itself, with about {rough(sums)} sums a pass {over}"
             return Estimate(True, words, sums)

@@ -10,19 +10,22 @@ from math import ceil
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import ThresholdSearch, takes
+from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
 from odtc.base import deadline
+from odtc.data.encoding import Encoded
 from odtc.problem.constraints.constraint import Constraint
-from odtc.problem.constraints.search_terms import SearchProblem, search_problem
+from odtc.problem.constraints.search_terms import SearchProblem, nested, search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 MOST_SUMS = 4e11  # of one pass over all roots: some minutes
 MOST_BEFORE = 2e10  # the same before a model: some seconds
-MOST_TESTS = 3000  # before a model: pairs of them are counted
+MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
+MOST_TESTS = 3000  # pairs of them are counted
+FEW_TESTS = 600  # more are searched after some of them
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,19 @@ class Posed:
 
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
-        self.search: ConstrainedSearch | ThresholdSearch | None = None
+        self.search: ConstrainedSearch | CoarseSearch | None = None
         try:
             self.problem = posed = search_problem(problem)
-            many = takes(posed.arrays, posed.scale)
-            self.search = ThresholdSearch(posed.arrays, posed.scale) if many else ConstrainedSearch(posed.arrays)
+            n_tests, depth = problem.encoded.n_tests, problem.topology.depth
+            few = few_of_each(posed.scale, depth)
+            if takes(posed.arrays, posed.scale):
+                self.search = ThresholdSearch(posed.arrays, posed.scale, max(1, few))
+            elif n_tests <= FEW_TESTS:
+                self.search = ConstrainedSearch(posed.arrays)
+            else:
+                exactly = n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS
+                near = min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
+                self.search = CoarseSearch(posed.arrays, posed.scale, max(1, few), exactly, near)
         except TooLarge:
             self.search = None
 
@@ -82,13 +93,35 @@ def sums(n_tests: int, depth: int) -> float:
     return 20.0 * 2.0 ** (depth - 1) * float(n_tests) ** depth
 
 
+def few_of_each(scale: np.ndarray, depth: int) -> int:
+    """How many tests of each scale are searched first; 0 if even one of each would take too long."""
+    size = np.bincount(scale)
+    for few in range(FEW, 0, -1):
+        if sums(int(np.minimum(size, few).sum()), depth) <= MOST_FIRST:
+            return few
+    return 0
+
+
+def can_search(encoded: Encoded, depth: int) -> bool:
+    """Whether the search takes tests of so many scales: all of them, or some of each."""
+    return sums(encoded.n_tests, depth) <= MOST_SUMS or (
+        encoded.n_tests > FEW_TESTS and few_of_each(nested(encoded), depth) > 0
+    )
+
+
 def searches(problem: Problem) -> bool:
     """Whether the search takes a problem: one with constraints, and no parameter that asks for another program."""
     params = problem.params
     plain = params.fix and not params.proof and params.tail == "auto" and params.intervals == "auto"
-    if not (problem.constraints and plain and sums(problem.encoded.n_tests, problem.topology.depth) <= MOST_SUMS):
+    if not (problem.constraints and plain and can_search(problem.encoded, problem.topology.depth)):
         return False
     return problem.derived(Posed).search is not None
+
+
+def by_some_tests(problem: Problem) -> bool:
+    """Whether the tests are so many that some of each column are searched, so that a bound comes late or never."""
+    engine = problem.derived(Posed).search
+    return isinstance(engine, CoarseSearch) and (not engine.exactly or problem.encoded.n_tests > MOST_TESTS)
 
 
 def search(
@@ -121,6 +154,9 @@ def search(
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and start.beyond is None:
         engine.start(start.test, start.label)
+    phases = ""
+    if by_some_tests(problem):
+        phases = "some tests of each column were searched, and the bound is that without the constraints"
     engine.floor = ceil(floor / posed.unit - 1e-6)
     found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
@@ -135,6 +171,7 @@ def search(
         found.infeasible,
         found.open_cases,
         found.n_cases,
+        phases="" if found.proved else phases,
         certificate=make,
         proved=found.proved,
     )

@@ -1,10 +1,12 @@
 """The search over all thresholds: equal to the search that takes them all at once, valid whenever it is stopped."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from odtc.algorithms.constrained import all_thresholds
-from odtc.algorithms.constrained.all_thresholds import ThresholdSearch, takes
+from odtc.algorithms.constrained.all_thresholds import CoarseSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, keeps
 from odtc.algorithms.constrained.constrained_search import search
 from odtc.algorithms.constrained.threshold_kernel import kernel, subtrees
@@ -54,11 +56,10 @@ def random_table(seed: int):
 @needs_numba
 @pytest.mark.parametrize("seed", range(16))
 def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
-    monkeypatch.setattr(all_thresholds, "FEW", 3)
     monkeypatch.setattr(all_thresholds, "MANY", 1)
     problem, scale = random_table(seed)
     assert takes(problem, scale)
-    found, whole = ThresholdSearch(problem, scale).run(), search(problem)
+    found, whole = ThresholdSearch(problem, scale, 3).run(), search(problem)
     assert (found.cost, found.infeasible, found.proved) == (whole.cost, whole.infeasible, True)
     assert found.cost is None or keeps(problem, found.test, found.label)
 
@@ -66,11 +67,10 @@ def test_the_optimum_is_that_of_all_tests_at_once(seed, monkeypatch):
 @needs_numba
 @pytest.mark.parametrize("moments", [0, 3, 30, 60, 100, 200])
 def test_a_search_that_is_stopped_has_a_valid_bound(moments, monkeypatch):
-    monkeypatch.setattr(all_thresholds, "FEW", 3)
     problem, scale = random_table(1)
     best = search(problem).cost
     ticks = iter([False] * moments)
-    stopped = ThresholdSearch(problem, scale)
+    stopped = ThresholdSearch(problem, scale, 3)
     stopped.watch(lambda: next(ticks, True), lambda bound, cost: None)
     found = stopped.run()
     assert found.bound <= best and (found.cost is None or found.cost >= best)
@@ -97,3 +97,18 @@ def test_the_compiled_sweep_answers_as_the_written_one():
     kernel()(*words, ours)
     subtrees(*words, theirs)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("exactly", [False, True])
+def test_some_tests_give_a_tree_that_keeps_everything_and_all_of_them_the_best(seed, exactly):
+    problem, scale = random_table(seed)
+    problem = replace(problem, depth=2, allowed=None)
+    best = search(problem)
+    coarse = CoarseSearch(problem, scale, 3, exactly, near=2)
+    coarse.floor = best.bound // 2  # a bound that is known from elsewhere
+    found = coarse.run()
+    assert (found.cost == best.cost and found.proved and found.infeasible == best.infeasible) or not exactly
+    assert found.bound <= best.bound and found.bound >= (best.bound if exactly else coarse.floor)
+    assert found.test is None or (keeps(problem, found.test, found.label) and found.cost >= best.cost)
+    assert not found.infeasible or best.infeasible
