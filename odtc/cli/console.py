@@ -74,9 +74,13 @@ def _print_tree(done) -> None:
     bound = f", bound {proof.bound:.10g}, gap {100 * proof.gap:.2f} %" if proof.bound is not None else ""
     if (edited := proof.edited) is not None:
         end = (
-            _optimal(proof.objective, edited["bound"]) if edited["termination"] == "optimal" else edited["termination"]
+            _optimal(edited.get("objective", proof.objective), edited["bound"])
+            if edited["termination"] == "optimal"
+            else edited["termination"]
         )
         bound = f", bound {edited['bound']:.10g}" if edited["bound"] is not None else ""
+        if "objective" in edited:
+            bound = f" (of the edited model {edited['objective']:.10g}{bound})"
         if done.verified:
             proved = f"{end.replace('_', ' ')} for the edited model, not for the data"
     chosen = proof.restricted or {}

@@ -62,6 +62,26 @@ def table_of(X) -> pl.DataFrame:
     return pl.DataFrame([cells.alias(str(name)) for name, cells in zip(X.columns, series_of(X))])
 
 
+def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
+    """(rows with their labels as the last column, the name of this column). Raises DataError."""
+    if not hasattr(X, "columns"):
+        X = np.asarray(X)
+        if X.ndim != 2:
+            raise DataError(f"expected an array (rows, columns), got one of shape {X.shape}")
+        # Cells of an array of objects are looked at one by one; numbers are numbers.
+        columns = series_of(X) if is_mixed(X) else [pl.Series(X[:, j].astype(float)) for j in range(X.shape[1])]
+        table = pl.DataFrame([cells.alias(f"x{j}") for j, cells in enumerate(columns)])
+    else:
+        table = table_of(X)
+    target = str(getattr(y, "name", None) or "class")
+    while target in table.columns:
+        target += "_"
+    labels = np.asarray(y, dtype=object)
+    if labels.ndim != 1 or len(labels) != len(table):
+        raise DataError(f"expected a label for each of {len(table)} rows, got an array of shape {labels.shape}")
+    return table.with_columns(_of_cells(labels, False, "y").alias(target)), target
+
+
 def learn_features(
     series: list[pl.Series], names: list[str], categorical: set[int]
 ) -> tuple[np.ndarray, tuple[Feature, ...]]:

@@ -21,7 +21,7 @@ from odtc.base.registry import Registry, did_you_mean
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.frames import table_of
+from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label, some
 from odtc.data.reading_spec import POLICIES, ReadingSpec
 from odtc.data.text_pieces import not_utf8
@@ -95,6 +95,32 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
     frame = _load(path)
     source = {"path": str(path), "sha256": fingerprint(path)}
     return from_frame(frame, name or _stem(path), how, source)
+
+
+def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
+    """Rows in memory with their labels beside them.
+
+    Parameters
+    ----------
+    X : array (rows, columns), or data frame of pandas or polars
+        Columns of an array are called x0, x1, …
+    y : array or series (rows,)
+    name : str
+        Name of the data set.
+    missing : {"drop", "error", "separate"}
+        As of `read`.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        If the data cannot be used.
+    """
+    frame, target = table_of_arrays(X, y)
+    return from_frame(frame, name, ReadingSpec(target=target, missing=missing))
 
 
 def fingerprint(path) -> str:

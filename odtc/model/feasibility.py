@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from odtc.model.blocks import Block, NamedBlock
-from odtc.model.milp import Model
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
 
 TOLERANCE = 1e-6  # what solvers promise for rows, bounds and integrality
 # Beyond any solver's tolerances (integrality 1e-5) and the six digits that some print: no solution.
@@ -27,7 +29,7 @@ class Check:
 
 
 @np.errstate(invalid="ignore")  # a value that is not finite violates every row that it is in
-def check_point(model: Model, x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
+def check_point(model: "Model", x: np.ndarray, tolerance: float = TOLERANCE) -> list[Check]:
     """Checks a point against bounds, rows and integrality.
 
     Parameters
@@ -53,7 +55,7 @@ def check_point(model: Model, x: np.ndarray, tolerance: float = TOLERANCE) -> li
     return checks
 
 
-def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Check]:
+def check_claim(model: "Model", x: np.ndarray, claimed: float | None) -> list[Check]:
     """The objective of a point against the objective that the solver reports; no check if it reports none."""
     if claimed is None:
         return []
@@ -63,7 +65,7 @@ def check_claim(model: Model, x: np.ndarray, claimed: float | None) -> list[Chec
     ]
 
 
-def violations(model: Model, x: np.ndarray, tolerance: float = BROKEN) -> str:
+def violations(model: "Model", x: np.ndarray, tolerance: float = BROKEN) -> str:
     """Which bounds and rows of the model the point violates, in words; "" if it is a solution."""
     return "; ".join(f"{check.name} {check.text}" for check in check_point(model, x, tolerance) if not check.passed)
 

@@ -11,17 +11,20 @@ can still be written, column block by column block, and names are computed, neve
 The names are those of scipy.optimize.milp and HiGHS. A model is always a minimisation.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from odtc.base.memory import require_memory
 from odtc.errors import ModelError
+from odtc.model import in_packages, own_parts
 from odtc.model.blocks import Block, Cells, NamedBlock
-from odtc.model.points import split_point
+from odtc.model.points import name_list, split_point
+from odtc.model.summary import summary_html, summary_lines
 
 CHUNK = 100_000  # nonzeros held at once while the matrix is streamed
 
@@ -105,8 +108,10 @@ class Model:
     identity: str = field(default="", repr=False, compare=False)
     # SHA-256 of the unpacked bytes of the file that it was read from or written to, "" if there is none.
     content: str = field(default="", repr=False, compare=False)
-    # The model that was solved in its place, under the same columns in the same order, if its file was edited.
-    edited: object = field(default=None, repr=False, compare=False)
+    # The model that was solved in its place, if that was edited: the same columns in the same order, and others behind.
+    edited: Any = field(default=None, repr=False, compare=False)
+    # The model before rows and columns of a user's own were added (`add_rows`, `add_columns`); None without any.
+    base: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):
@@ -194,6 +199,123 @@ class Model:
                 part = _sparse(coefs, rows - begin, columns, (end - begin, self.n_cols)).tocsr()
                 part.sort_indices()
                 yield begin, end, part
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of all columns, in their order."""
+        return name_list(self.columns)
+
+    @property
+    def row_names(self) -> list[str]:
+        """The names of all rows, in their order."""
+        return name_list(self.rows)
+
+    def __getitem__(self, name: str) -> Block | NamedBlock:
+        """A family of columns, or of rows, by its name: `model["b"].names()`, `model["b"].start`.
+
+        Raises
+        ------
+        ModelError
+            If there is none.
+        """
+        for block in (*self.columns, *self.rows):
+            if block.name == name:
+                return block
+        families = ", ".join(block.name for block in (*self.columns, *self.rows))
+        raise ModelError(f"expected a family of columns or rows of {families:.300}, got {str(name)!r:.80}")
+
+    def __repr__(self) -> str:
+        head, *lines = summary_lines(self)
+        return "\n".join([head, *(f"  {line}" for line in lines)])
+
+    def _repr_html_(self) -> str:
+        return summary_html(self)
+
+    def add_rows(
+        self,
+        rows: Any,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        names: Sequence[str] | None = None,
+    ) -> "Model":
+        """The model with rows of your own behind its own: what is proved then is proved of the edited model.
+
+        Parameters
+        ----------
+        rows : array or sparse (rows, columns), or list of dict
+            Coefficients; a dict has the names of columns as keys, as {"b_1_7": 1.0}.
+        lower, upper : float or array (rows,)
+            The sides of the rows.
+        names : sequence of str or None
+            None names them own_row_0 and so on.
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        ModelError
+            If a name, a coefficient or a side is none.
+        """
+        return own_parts.with_rows(self, rows, lower, upper, names)
+
+    def add_columns(
+        self,
+        names: Sequence[str] | str,
+        cost: ArrayLike = 0.0,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        integer: ArrayLike = False,
+    ) -> "Model":
+        """The model with columns of your own behind its own; rows of your own may speak of them.
+
+        Parameters
+        ----------
+        names : sequence of str
+        cost, lower, upper, integer : float, bool or array (columns,)
+
+        Returns
+        -------
+        Model
+
+        Raises
+        ------
+        ModelError
+            If a name, a cost or a bound is none.
+        """
+        return own_parts.with_columns(self, names, cost, lower, upper, integer)
+
+    def to_scipy(self) -> dict[str, Any]:
+        """The keywords of scipy.optimize.milp: `odtc.decode(model, milp(**model.to_scipy()))`.
+
+        Returns
+        -------
+        dict
+        """
+        return in_packages.scipy_keywords(self)
+
+    def to_highspy(self) -> Any:
+        """A highspy.Highs that holds the model; `odtc.decode(model, highs)` once it has run.
+
+        Returns
+        -------
+        highspy.Highs
+        """
+        return in_packages.highs_of(self)
+
+    def to_gurobi(self, env: Any = None) -> Any:
+        """A gurobipy.Model of this model; `odtc.decode(model, theirs)` once it is optimized.
+
+        Parameters
+        ----------
+        env : gurobipy.Env or None
+
+        Returns
+        -------
+        gurobipy.Model
+        """
+        return in_packages.gurobi_of(self, env)
 
     def split(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The values of a point by block of columns.

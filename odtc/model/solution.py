@@ -148,6 +148,8 @@ class Solution:
     model: str = ""  # the identity of the model that was solved (Model.identity), "" if it is not known
     content: str = ""  # the content of the model file that was solved (Model.content), "" if it was none
     scope: str = ""  # what the bound is of, if it is not of the problem as stated: "the edited model"
+    # With a scope: the objective that the bound is of, if that is not the objective of the problem.
+    scope_objective: float | None = None
     overall: float | None = None  # what nothing costs less than in the problem as stated, if that is known beside it
 
     @property
@@ -168,7 +170,7 @@ class Solution:
             ended = Termination.UNKNOWN
         elif is_proved(self.objective, self.overall):
             ended = Termination.OPTIMAL
-        return replace(self, scope="", termination=ended, bound=self.overall, overall=None)
+        return replace(self, scope="", scope_objective=None, termination=ended, bound=self.overall, overall=None)
 
 
 def gap(objective: float | None, bound: float | None) -> float | None:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from odtc.errors import ModelError, TreeError
-from odtc.model.feasibility import check_point, is_close
+from odtc.model.feasibility import is_close
 from odtc.model.milp import Model
+from odtc.model.own_parts import completed
 from odtc.problem.constraints.constraint import broken, complete
 from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.problem import Problem
@@ -54,4 +55,5 @@ def _cost(problem: Problem, model: Model | None, heap: HeapTree, bound: float) -
     except (TreeError, ModelError):
         return None
     solved = model.edited or model
-    return solved.objective(point) if all(check.passed for check in check_point(solved, point)) else None
+    point = completed(solved, point)
+    return None if point is None else solved.objective(point)

@@ -50,8 +50,9 @@ def verify_point(
     problem: Problem, model: Model, solution: Solution, heap: HeapTree, known: Sequence[tuple[str, HeapTree]] = ()
 ) -> list[Check]:
     """The checks of a solution and its tree against the model; `known` as of `verify`."""
-    module, objective = problem.module, model.objective(solution.x)
-    checks = check_point(model.edited or model, solution.x) + check_claim(model, solution.x, solution.claimed)
+    solved = model.edited or model
+    module, objective = problem.module, model.objective(solution.x[: model.n_cols])
+    checks = check_point(solved, solution.x) + check_claim(solved, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
     kept = arrange_tree(problem, model, heap)
@@ -88,7 +89,8 @@ def verify_point(
         )
     if solution.bound is not None:
         contradiction, others = against_known(problem, model, solution.bound, known)
-        checks.append(_against_bound("bound", solution.bound, paid, contradiction, others))
+        costs = paid if solution.scope_objective is None else solution.scope_objective
+        checks.append(_against_bound("bound", solution.bound, costs, contradiction, others))
     if solution.overall is not None:
         contradiction, others = against_known(problem, None, solution.overall, known)
         checks.append(_against_bound("bound of all trees", solution.overall, paid, contradiction, others))
@@ -244,6 +246,8 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
     """The solution with no bound below the floor: early in a search a solver's own says less."""
     if solution.termination in NO_POINT or (solution.termination == Termination.ERROR and not solution.has_solution):
         return solution
+    if solution.scope_objective is not None:
+        return solution  # the bound is of another objective
     least = (
         objective_floor(problem) if solution.objective is None else min(objective_floor(problem), solution.objective)
     )

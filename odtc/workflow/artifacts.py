@@ -29,7 +29,7 @@ from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
-from odtc.workflow.provenance.claims import settled_claim
+from odtc.workflow.provenance.claims import point_of, settled_claim
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
@@ -52,12 +52,39 @@ def write_build(
     dialect: str | None = None,
     keep: tuple = (),
 ) -> list[Path]:
-    """STEM.mps (.lp; none for format None), STEM.odt.json, and the start; the paths.
+    """Writes STEM.mps (or .lp), STEM.odt.json, and the start.
 
-    The start goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`), or with a dialect to
-    STEM.start.NAME.SUFFIX in the form of that solver, with "all" in every solver's. Older starts
-    beside a model file written anew are removed: they would be of another model. So is what belonged to the model
-    that this one replaces (`outdated`), but for the files `keep`.
+    Older starts beside a model file written anew are removed: they would be of another model. So is what belonged to
+    the model that this one replaces: its solution, record, tree and page.
+
+    Parameters
+    ----------
+    model : Model
+        A model of `odtc.build`.
+    stem : path
+        Where, without the suffixes.
+    format : str or None
+        A format of `odtc list formats`; None writes no model file.
+    gzip : bool
+        Whether the model file is compressed.
+    point : float64 (columns,) or None
+        The start, as of `odtc.start`. It goes to STEM.start.sol (HiGHS) and STEM.mst (`name value`).
+    dialect : str or None
+        A solver, whose start file STEM.start.NAME.SUFFIX is written instead; "all" writes every solver's.
+    keep : tuple of path
+        Files of the replaced model that stay.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    ModelError
+        If the format cannot express the model.
+    OutputError
+        If a file cannot be written.
     """
     model = identified(model)
     with together(stem):
@@ -227,7 +254,7 @@ def open_model(path, start_path=None, solvers=()) -> Opened:
     if Path(stem + SUFFIX).exists():
         manifest = read_manifest(stem + SUFFIX)
         manifest.expect_model(model.identity, f"the model file {str(path)!r}")
-        if not manifest.content or manifest.content == model.content:
+        if "own" not in manifest.facts and (not manifest.content or manifest.content == model.content):
             manifest.expect(model, f"there stands in {str(path)!r}")
         size = model.n_cols, model.n_rows, model.nnz
         facts = ProblemFacts.of(manifest.problem, size, manifest.facts["data"]["n_rows_dropped"]).to_json()
@@ -364,15 +391,15 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     record = read_run(path)
     named, content = (record.model, record.content) if record is not None else (raw.model, raw.content)
     manifest.expect_model(named, f"the solution {str(path)!r}")
-    x = manifest.point(raw)
     problem = manifest.problem
     model = manifest.with_separated(cut.add(problem, constraint.built(problem), manifest.cuts))
     manifest.expect(model)
     model = replace(model, identity=manifest.identity, content=manifest.content)
+    x = point_of(manifest, model, raw, content, Path(path))
+    objective = model.objective(x[: model.n_cols]) if x is not None else None
     if record is not None:
-        solution = replace(record, x=x, objective=model.objective(x) if x is not None else None)
+        solution = replace(record, x=x, objective=objective)
     else:
-        objective = model.objective(x) if x is not None else None
         termination, bound, doubt = raw.termination or Termination.UNKNOWN, said.bound, ""
         if x is not None:
             termination, bound, doubt = proof(termination, objective, bound, raw.within_gap or said.within_gap)

@@ -12,6 +12,7 @@ from odtc.base import deadline
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.heuristics.heuristic import grow
 from odtc.model.milp import Model
+from odtc.model.own_parts import completed
 from odtc.problem.constraints import constraint
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.separation import separate_rows
@@ -103,6 +104,8 @@ def start(
     try:
         return _arranged(problem, model, heap)
     except TreeError as refused:
+        if model.base is not None and not is_tree_file(name):
+            return None  # the rows of a user forbid the tree of a heuristic
         if say is None or not is_tree_file(name):
             raise
         try:
@@ -115,8 +118,14 @@ def start(
 
 
 def _arranged(problem: Problem, model: Model, heap: HeapTree) -> tuple[HeapTree, np.ndarray]:
-    heap = cut.arrange_tree(problem, model, heap)
-    return heap, constraint.complete(problem, model, heap)
+    if model.base is None:
+        heap = cut.arrange_tree(problem, model, heap)
+        return heap, constraint.complete(problem, model, heap)
+    heap, point = _arranged(problem, model.base, heap)
+    longer = completed(model, point)
+    if longer is None:
+        raise TreeError("the tree breaks a row that was added to the model: it is no start")
+    return heap, longer
 
 
 def known_tree(problem: Problem, name: str | Path | None, say=None) -> HeapTree | None:

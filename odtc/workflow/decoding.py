@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
@@ -26,6 +27,7 @@ from odtc.workflow.messages import (
     START_INSTEAD,
     no_solution_text,
 )
+from odtc.workflow.provenance.in_memory import in_memory, of_edited
 from odtc.workflow.results import Decoded, Fit, Unsolved, settled, tree_cost
 from odtc.workflow.row_selection.selection import fill_leaves, take_rows
 from odtc.workflow.run_facts import SolveFacts
@@ -44,8 +46,10 @@ def decode(
     ----------
     model : Model
         A model of `odtc.build`.
-    solution : Solution
-        A solution of this model, of `odtc.solve`.
+    solution : Solution, array (columns,), dict, OptimizeResult, highspy.Highs or gurobipy.Model
+        A solution of this model, of `odtc.solve`; or a point, as a vector or {name of a column: value}, or what
+        scipy.optimize.milp, highspy or gurobipy made of it. What is proved of the model needs the first or one of the
+        last two, which hold the model that they solved.
     dataset : Dataset or None
         The data file read anew: the tree is then checked on it, too.
     known : sequence of (str, HeapTree)
@@ -67,12 +71,16 @@ def decode(
     ChoiceError
         If the arguments are no model of `odtc.build` and its solution.
     """
-    if getattr(model, "problem", None) is None or not isinstance(solution, Solution):
+    if getattr(model, "problem", None) is None or isinstance(solution, str | Path):
         raise ChoiceError(
             f"expected a model of odtc.build and its solution, got {type(model).__name__} and "
             f"{type(solution).__name__}; "
             "`odtc decode FILE` reads a solution file"
         )
+    if not isinstance(solution, Solution):
+        model, solution = in_memory(model, solution)
+    if model.base is not None:  # with rows and columns of its user
+        model, solution = replace(model.base, edited=model), of_edited(model.base, model, solution)
     problem = model.problem
     if solution.model and model.identity and solution.model != model.identity:
         raise SolutionError(
@@ -93,9 +101,8 @@ def decode(
     if solution.bound is not None and paid is not None and paid < solution.bound and not is_close(paid, solution.bound):
         smaller, paid = heap, tree_cost(problem, heap)  # none of the model's trees, so the bound is not one of it
     if paid is not None and proves(problem, paid):  # whatever the solver says of its end
-        solution = replace(
-            solution, termination=Termination.OPTIMAL, objective=paid, bound=paid, scope="", overall=None
-        )
+        ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
+        solution = replace(ended, scope="", overall=None, scope_objective=None)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
 
 

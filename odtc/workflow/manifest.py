@@ -65,6 +65,7 @@ def _test_shape(value, place):
 SHAPE = {
     "identity?": TEXT,
     "content?": (TEXT, None),
+    "own?": {"rows": [TEXT], "columns": [TEXT]},
     "data": {
         "name": TEXT,
         "target": TEXT,
@@ -189,7 +190,14 @@ class Manifest:
 
 
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
-    """The manifest of a model, as a JSON object; data paths are told relative to `folder`."""
+    """The manifest of a model, as a JSON object; data paths are told relative to `folder`. Of a model with rows and
+    columns of its user it describes what odtc built, and names these."""
+    if model.base is not None:
+        own = {
+            "rows": model.row_names[model.base.n_rows :],
+            "columns": model.column_names[model.base.n_cols :],
+        }
+        return describe(problem, replace(model.base, content=""), folder) | {"own": own}
     encoded, dataset = problem.encoded, problem.encoded.dataset
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is not None and folder is not None:

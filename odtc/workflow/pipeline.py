@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from odtc.data.dataset import Dataset
+from odtc.data.reading import read_arrays
+from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.workflow.compiling import Prepared, choose_cuts, compile_model, known_tree, prepare, pricing, separates, start
@@ -56,13 +58,15 @@ __all__ = [
 ]
 
 
-def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
+def build(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> Model:
     """Data and a formulation to a Model, whose `A` is a scipy.sparse array.
 
     Parameters
     ----------
-    data : Dataset or path
-        A path is read with `reading`, a dict of the keywords of `odtc.read`.
+    data : array or data frame (rows, columns), Dataset or path
+        A path, or a data frame that holds its labels, is read with `reading`, a dict of the keywords of `odtc.read`.
+    y : array (rows,) or None
+        The labels of `data`; None if it holds them. A text here is the model: `build("data.csv", "oct", 3)`.
     model : str
         A formulation of `odtc list models`, or "auto".
     depth : int
@@ -81,35 +85,50 @@ def build(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *,
     ------
     DataError, ChoiceError, ModelError
     """
+    data, model, depth = _labelled(data, y, model, depth, keywords)
     return compile_model(pose(data, model, depth, **keywords), cuts)
 
 
+def _labelled(data, y, model, depth, keywords: dict) -> tuple:
+    """(data, model, depth), whether labels or the model come second; labels are put into the data."""
+    if isinstance(y, str):
+        return data, y, depth if isinstance(model, str) else model
+    if y is None:
+        return data, model, depth
+    if isinstance(data, Dataset | str | Path) or keywords.get("reading"):
+        raise ChoiceError(
+            "expected labels y beside an array or a data frame without a target, got them beside "
+            f"{'`reading`' if keywords.get('reading') else type(data).__name__}; leave y out, or the other"
+        )
+    return read_arrays(data, y), model, depth
+
+
 def fit(
-    data: Dataset | str | Path,
+    data,
+    y=None,
     model: str = "auto",
     depth: int = 2,
     *,
     start_from="cart",
     test: str | Path | None = None,
     progress=None,
-    log=None,
     **keywords,
 ) -> Fit:
     """Data to a checked tree: build, start, solve, decode, verify.
 
     Parameters
     ----------
-    data, model, depth
+    data, y, model, depth
         As of `build`, but by default the model is "auto". Without a `solver`, a formulation that proves its trees
         itself does so, and HiGHS solves the others; a solver that is named always runs.
     start_from : str, path or None
         The MIP start: a heuristic of `odtc list starts`, a TREE.json, or "none".
     test : path or None
         A file of labelled rows to test the tree on.
-    progress, log : callable or None
-        Take Progress records, and pieces of the solver's log.
+    progress : callable or None
+        Takes Progress records.
     **keywords
-        Those of `build`, `cuts` among them, and the fields of odtc.workflow.specification.SolvingSpec (`solver`,
+        `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of odtc.workflow.specification.SolvingSpec (`solver`,
         `time_limit` in wall seconds for the compiler and the solver together, `threads`, `seed`, `gap`). With
         `simplify=False` the tree keeps branch nodes that no row needs.
 
@@ -123,8 +142,10 @@ def fit(
         If the solver found no tree.
     DataError, ChoiceError, ModelError, SolverError
     """
+    data, model, depth = _labelled(data, y, model, depth, keywords)
+    reporter = CallbackReporter(progress, keywords.pop("log", None))
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
-    return run(spec, data, test, reporter=CallbackReporter(progress, log))
+    return run(spec, data, test, reporter=reporter)
 
 
 def near_optimal(

@@ -7,7 +7,7 @@ import numpy as np
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset
 from odtc.model.milp import Model
-from odtc.model.solution import EDITED, Solution
+from odtc.model.solution import EDITED, Solution, gap
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -124,6 +124,8 @@ class SolveFacts(Facts):
         edited = restricted = None
         if solution.scope:
             proved = {"termination": str(solution.termination), "bound": solution.bound, "gap": solution.gap}
+            if (paid := solution.scope_objective) is not None:
+                proved |= {"objective": paid, "gap": gap(paid, solution.bound)}
             if solution.scope == EDITED:
                 edited = proved
             else:

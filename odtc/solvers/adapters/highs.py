@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from odtc.errors import SolverError
 from odtc.fileformats.status_words import HIGHS
+from odtc.model.in_packages import pass_to_highs
 from odtc.model.solution import Progress, Termination
 from odtc.solvers.capabilities import Dialect
 from odtc.solvers.messages import Incumbent, Job, Log, Outcome
@@ -67,27 +67,8 @@ def run(job: Job, emit: Callable[[Any], object], cancelled: Callable[[], bool]) 
         options["threads"] = job.options.threads
     for key, value in options.items():
         h.setOptionValue(key, value)
-    A, whole = job.A, bool(job.integrality.any())
-    n_rows, n_cols = A.shape
-    status = h.passModel(
-        n_cols,
-        n_rows,
-        A.nnz,
-        int(highspy.MatrixFormat.kColwise),
-        int(highspy.ObjSense.kMinimize),
-        job.offset,
-        job.c,
-        job.col_lower,
-        job.col_upper,
-        job.row_lower,
-        job.row_upper,
-        A.indptr.astype(np.int32, copy=False),
-        A.indices.astype(np.int32, copy=False),
-        A.data,
-        job.integrality.astype(np.int32),
-    )
-    if status == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refuses the model's arrays")
+    whole = bool(job.integrality.any())
+    pass_to_highs(h, job)
     if job.start is not None and whole:
         point = highspy.HighsSolution()
         point.col_value = job.start.tolist()

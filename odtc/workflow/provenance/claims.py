@@ -12,14 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.atomic_write import stem_of
-from odtc.errors import ModelError, OdtcError
+from odtc.errors import ModelError, OdtcError, SolutionError
 from odtc.fileformats.model_files import read_model
 from odtc.fileformats.solution_files import RawPoint
+from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 from odtc.model.name_spans import Words
-from odtc.model.points import name_list
-from odtc.model.solution import EDITED, Solution, Termination
+from odtc.model.points import align, name_list
+from odtc.model.solution import Solution, Termination
 from odtc.workflow.manifest import SUFFIX, Manifest
+from odtc.workflow.provenance.in_memory import of_edited
 
 ENDINGS = (".mps", ".lp", ".mps.gz", ".lp.gz")
 
@@ -62,11 +64,45 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
         )
     if solved is None:  # the same model in other words
         return model, solution
-    if not np.array_equal(solved.c, model.c) or solved.offset != model.offset:
+    if not np.array_equal(solved.c[: model.n_cols], model.c) or solved.offset != model.offset:
         return model, _unproved(
             solution, "the objective in the model file was edited since it was built, so nothing is proved"
         )
-    return replace(model, edited=solved), replace(solution, scope=EDITED)
+    absent = np.zeros(solved.n_cols - len(solution.x))  # of columns behind those of the model, which are 0
+    return replace(model, edited=solved), of_edited(model, solved, replace(solution, x=np.append(solution.x, absent)))
+
+
+def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path: Path) -> np.ndarray | None:
+    """The point of a solution file; of a model file with columns of its user behind those of the model, if that is at
+    hand.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    model : Model
+        The model that the manifest describes, built again.
+    raw : RawPoint
+        What the file says.
+    content : str
+        The content of the model file that was solved, "" if it is not known.
+    path : Path
+        The solution file.
+
+    Raises
+    ------
+    SolutionError
+        If the file speaks of other columns.
+    """
+    try:
+        return manifest.point(raw)
+    except SolutionError:
+        solved = _file_of(manifest, content, path) if content else None
+        if solved is None or raw.names is None or solved.n_cols <= model.n_cols:
+            raise
+        longer = _under_columns(manifest, model, solved)
+        if longer is None or (raw.n_columns is not None and raw.n_columns != longer.n_cols):
+            raise
+        return align(longer.columns, raw.names, raw.values)
 
 
 def _claimed(solution: Solution) -> str:
@@ -100,18 +136,26 @@ def _file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
 def _under_columns(manifest: Manifest, model: Model, other: Model) -> Model | None:
     """Another model under the columns of this one, in their order; None if it is the same model.
 
-    Raises SolutionError if it has other columns.
+    Columns that this one has not come last. Raises SolutionError if it lacks some.
     """
-    place = manifest.point(
-        RawPoint("", Words.of(name_list(other.columns)), np.arange(other.n_cols, dtype=float), n_columns=other.n_cols)
-    ).astype(int)
+    names, columns = name_list(other.columns), model.columns
+    if other.n_cols > model.n_cols:
+        known, wanted = {name: at for at, name in enumerate(names)}, name_list(model.columns)
+        if lacking := [name for name in wanted if name not in known]:
+            raise SolutionError(f"it lacks columns of the model, {lacking[0]!r} is the first")
+        rest = sorted(set(known) - set(wanted), key=known.get)
+        place = np.array([known[name] for name in (*wanted, *rest)])
+        columns = (*columns, NamedBlock(tuple(rest), model.n_cols, "own columns"))
+    else:
+        raw = RawPoint("", Words.of(names), np.arange(other.n_cols, dtype=float), n_columns=other.n_cols)
+        place = manifest.point(raw).astype(int)
     moved = replace(
         other,
         c=other.c[place],
         col_lower=other.col_lower[place],
         col_upper=other.col_upper[place],
         integrality=other.integrality[place],
-        columns=model.columns,
+        columns=columns,
         matrix=other.A.tocsc()[:, place],
         terms=(),
     )

@@ -1,0 +1,65 @@
+"""A model in a few lines: its size, and its families of columns and rows."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from odtc.model.milp import Model
+
+MOST = 12  # families of columns, and of rows, that are named
+
+
+def families(model: "Model", blocks: Sequence[Any]) -> list[tuple[str, str, int, str]]:
+    """(family, labels, size, kind) of blocks of columns or rows."""
+    found = []
+    for block in blocks:
+        labels = ", ".join(axis.name for axis in getattr(block, "axes", ()))
+        kind = "row"
+        if block in model.columns:
+            whole = model.integrality[block.start : block.stop]
+            kind = "integer" if whole.all() and len(whole) else "continuous" if not whole.any() else "mixed"
+        found.append((block.name, labels, block.size, kind))
+    return found
+
+
+def summary_lines(model: "Model") -> list[str]:
+    """The size of a model, and a line for each family.
+
+    Parameters
+    ----------
+    model : Model
+
+    Returns
+    -------
+    list of str
+    """
+    own = ""
+    if model.base is not None:
+        rows, columns = model.n_rows - model.base.n_rows, model.n_cols - model.base.n_cols
+        own = f"; of these {columns:,} columns and {rows:,} rows were added to what odtc built"
+    lines = [
+        f"<odtc.Model {model.name or 'without a name'}: {model.n_cols:,} columns "
+        f"({int(model.integrality.sum()):,} integer), {model.n_rows:,} rows, {model.nnz:,} nonzeros{own}>"
+    ]
+    for what, blocks in (("columns", model.columns), ("rows", model.rows)):
+        for name, labels, size, kind in families(model, blocks[:MOST]):
+            words = f", {kind}" if what == "columns" else ""
+            lines.append(f"{what:<8} {name + (f'[{labels}]' if labels else ''):<32} {size:>10,}{words}")
+        if len(blocks) > MOST:
+            lines.append(f"{what:<8} and {len(blocks) - MOST} more families")
+    return lines
+
+
+def summary_html(model: "Model") -> str:
+    """The same as a table, for notebooks."""
+    head, *_ = summary_lines(model)
+    rows = [
+        f"<tr><td>{what}</td><td>{escape(name)}</td><td>{escape(labels)}</td><td>{size:,}</td><td>{kind}</td></tr>"
+        for what, blocks in (("columns", model.columns), ("rows", model.rows))
+        for name, labels, size, kind in families(model, blocks)
+    ]
+    return (
+        f"<p>{escape(head)}</p><table><thead><tr><th></th><th>family</th><th>labels</th><th>size</th><th>kind</th></tr>"
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )

@@ -1,0 +1,154 @@
+"""Rows and columns of a user's own: decoded, proved of the edited model alone, and checked at the point."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import milp
+
+import odtc
+from odtc.errors import ModelError, TreeError
+from odtc.model.own_parts import completed
+from odtc.workflow.run_facts import SolveFacts
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
+
+SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+FORMS = ["flowoct", "binoct", "dpflow"]
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def model(request):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (14, 3)).astype(bool)
+    return odtc.build(X, rng.integers(0, 2, 14), request.param, 2)
+
+
+@st.composite
+def edits(draw):
+    """Numbers that rows and columns are made of: (column, coefficient) pairs, sides, and a priced slack or none."""
+    pair = st.tuples(st.floats(0, 1, exclude_max=True), st.sampled_from([-1.0, 1.0, 2.0]))
+    rows = draw(st.lists(st.lists(pair, min_size=1, max_size=4), min_size=1, max_size=3))
+    return rows, draw(st.sampled_from([0.0, 1.0])), draw(st.sampled_from([None, 0.0, 0.5, 20.0]))
+
+
+@given(edit=edits(), solver=st.sampled_from(["highs", "scip", "cbc"]))
+@settings(max_examples=12, **SLOW)
+def test_what_is_proved_is_the_optimum_of_the_edited_model(model, edit, solver):
+    rows, side, price = edit
+    names = model.column_names
+    own = model if price is None else model.add_columns(["slack"], cost=price, upper=4)
+    slack = {} if price is None else {"slack": 1.0}
+    own = own.add_rows([{names[int(at * len(names))]: c for at, c in row} | slack for row in rows], lower=side)
+    best = milp(**own.to_scipy())
+    solution = odtc.solve(own, solver, time_limit=60)
+    if best.x is None:
+        assert not solution.has_solution
+        return
+    decoded = odtc.decode(own, solution)
+    facts = SolveFacts.of(decoded.solution)
+    assert decoded.verified, decoded.checks
+    if facts.edited is None:  # the tree attains the floor of equivalent points: it is optimal for the data
+        assert facts.termination == "optimal"
+        return
+    assert (facts.edited["termination"], facts.termination, facts.bound) == ("optimal", "unknown", None)
+    assert facts.edited["bound"] == pytest.approx(best.fun, abs=1e-5)
+    assert facts.edited.get("objective", facts.objective) >= best.fun - 1e-5
+    begun = odtc.start(own)
+    assert begun is None or (own.A @ begun[1] >= own.row_lower - 1e-6).all()
+
+
+def test_a_bound_above_a_tree_that_keeps_the_rows_fails(model):
+    names = model.column_names
+    own = model.add_rows({names[0]: 1.0}, upper=1)  # every tree keeps it
+    solution = odtc.solve(own)
+    lie = replace(solution, bound=solution.objective + 2)
+    failed = [check.name for check in odtc.decode(own, lie).checks if not check.passed]
+    assert failed == ["bound"] or odtc.decode(own, solution).solution.objective == 0
+
+
+def test_objects_of_solvers_prove_what_they_solved(model):
+    whole = milp(**model.to_scipy())
+    highs = model.to_highspy()
+    highs.run()
+    decoded = odtc.decode(model, highs)
+    assert decoded.verified and decoded.solution.bound == pytest.approx(whole.fun, abs=1e-6)
+    assert decoded.solution.scope == "" and SolveFacts.of(decoded.solution).termination == "optimal"
+    highs.changeColBounds(0, 1.0, 1.0)  # edited in the solver's own object
+    highs.run()
+    edited = odtc.decode(model, highs)
+    assert edited.solution.scope or SolveFacts.of(edited.solution).objective == whole.fun
+    for point in (whole, whole.x, dict(zip(model.column_names, whole.x))):
+        facts = SolveFacts.of(odtc.decode(model, point).solution)
+        assert facts.termination == "unknown" or facts.objective == facts.bound
+
+
+def test_the_object_of_gurobi(model):
+    pytest.importorskip("gurobipy")
+    own = model.add_columns("slack", cost=20.0).add_rows([{model.column_names[0]: 1.0, "slack": 1.0}], lower=1)
+    for of, scope in ((model, ""), (own, "the edited model")):
+        theirs = of.to_gurobi()
+        theirs.Params.OutputFlag = 0
+        theirs.optimize()
+        decoded = odtc.decode(model, theirs)
+        assert decoded.verified and decoded.solution.scope == scope
+
+
+def test_files_of_a_model_with_own_parts(tmp_path, monkeypatch):
+    """monks-1 with a row of one's own was called proved for the data: now of the edited model, by file and manifest."""
+    monkeypatch.chdir(tmp_path)
+    model = odtc.build(MONKS / "monks-1.csv", "dpflow", 1, encoding="onehot")
+    own = model.add_columns(["late"], cost=0.5, upper=9).add_rows([{"u0_0_03": 1.0, "late": 1.0}], 1, names=["ask_it"])
+    odtc.write_build(own, "own")
+    manifest = json.loads((tmp_path / "own.odt.json").read_text())
+    assert manifest["own"] == {"rows": ["ask_it"], "columns": ["late"]}
+    command("solve", "own.mps", folder=tmp_path)
+    facts = command("decode", "own.sol", "--json", folder=tmp_path).facts
+    assert facts["verified"] and facts["termination"] == "unknown" and facts["bound"] is None
+    assert facts["edited"] == {"termination": "optimal", "bound": 34.5, "gap": 0.0, "objective": 34.5}
+    assert "(of the edited model 34.5, bound 34.5)" in command("decode", "own.sol", folder=tmp_path).out
+    assert not command("verify", "own.sol", folder=tmp_path).code
+
+
+@pytest.mark.parametrize("name", ["e1", "inf_x", "a b", "st", "", "ä", "1x", "b_1_0"])
+def test_names_that_files_cannot_hold_are_refused(name):
+    model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
+    with pytest.raises(ModelError, match="expected names"):
+        model.add_columns([model.column_names[0] if name == "b_1_0" else name])
+
+
+def test_a_point_is_completed_where_the_rows_allow():
+    model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
+    x = odtc.start(model)[1]
+    own = model.add_columns(["y1", "y2"], cost=[1, 2]).add_rows([{"y1": 1.0, "y2": 1.0}], lower=3)
+    assert completed(own, x)[-2:].tolist() == [3, 0]
+    never = own.add_rows([{"y1": 1.0}], upper=-1)
+    assert completed(never, x) is None and odtc.start(never) is None
+    with pytest.raises((TreeError, ModelError)):
+        model.add_rows([{"nothing": 1.0}])
+
+
+def test_arrays_and_frames_with_their_labels():
+    from sklearn.datasets import load_iris
+
+    flowers = load_iris(as_frame=True)
+    of_frame = odtc.fit(flowers.data, flowers.target, depth=2)
+    of_array = odtc.fit(flowers.data.to_numpy(), flowers.target_names[flowers.target], depth=2)
+    assert of_frame.proof.objective == of_array.proof.objective == 6
+    assert of_array.tree.classes == ("setosa", "versicolor", "virginica") and of_frame.tree.target == "target"
+    with pytest.raises(odtc.OdtcError, match="a label for each of 150 rows"):
+        odtc.build(flowers.data, [1, 2])
+    with pytest.raises(odtc.OdtcError, match="leave y out"):
+        odtc.build(MONKS / "monks-1.csv", [1, 2])
+
+
+def test_a_model_says_what_it_is():
+    model = odtc.build(np.eye(4), [0, 1, 0, 1], "flowoct", 1)
+    text, page = repr(model), model._repr_html_()
+    assert f"{model.n_cols} columns" in text and "b[node, test]" in text and "<table>" in page
+    assert model["b"].size == len([name for name in model.column_names if name.startswith("b_")])
+    with pytest.raises(ModelError, match="expected a family"):
+        model["nothing"]
