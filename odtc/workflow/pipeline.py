@@ -128,8 +128,9 @@ def fit(
     progress : callable or None
         Takes Progress records.
     **keywords
-        `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of odtc.workflow.specification.SolvingSpec (`solver`,
-        `time_limit` in wall seconds for the compiler and the solver together, `threads`, `seed`, `gap`). With
+        `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of
+        odtc.workflow.specification.SolvingSpec (`solver`, `time_limit` in wall seconds for the compiler and the solver
+        together, `threads`, `seed`, `gap`). With
         `simplify=False` the tree keeps branch nodes that no row needs.
 
     Returns

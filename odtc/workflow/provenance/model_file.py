@@ -88,7 +88,7 @@ def _point_check(written: Written, names: Sequence[bytes], x: np.ndarray) -> Che
 
 def _names(model: Model, written: Written) -> list[bytes]:
     """What the file calls the columns of the model: fixed MPS has names of its own."""
-    names = [name.encode() for name in name_list(model.columns)]
+    names = [name.encode() for name in name_list((model.edited or model).columns)]
     if names and names[0] not in written.columns:
         renamed = FORMATS.get("fixed-mps").renamed(model)
         names = [name.encode() for name in name_list(renamed.columns)]

@@ -55,12 +55,13 @@ def recheck(
     elif manifest.content:
         remark = "the model file is not there: the rows are checked as the manifest builds them, not against the file"
     checks += told
+    of_edited = solution.scope_objective  # of an edited model, whose columns have costs of their own
     paid = tree_cost(model.problem, done.decoded.heap)
     record = record_of(path)
     if record is not None:
-        checks.append(check_record(record, solution.objective))
+        checks.append(check_record(record, solution.objective if of_edited is None else of_edited))
     if solvers and paid is not None:
-        checks += confirm(model, solution, paid, solvers, found, time_limit)
+        checks += confirm(model, solution, paid if of_edited is None else of_edited, solvers, found, time_limit)
     return replace(done, decoded=replace(done.decoded, checks=[*done.decoded.checks, *checks])), remark
 
 
