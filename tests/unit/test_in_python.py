@@ -60,7 +60,7 @@ def test_what_is_no_tree_model_or_data_is_refused_in_a_sentence():
     with pytest.raises(DataError, match="'a' twice"):
         odtc.read(pd.DataFrame([[1, "u"], [2, "v"]], columns=["a", "a"]))
     with pytest.raises(ChoiceError, match="name of a model as a text, got None"):
-        odtc.fit(pd.DataFrame(ROWS), None)
+        odtc.fit(pd.DataFrame(ROWS), model=None)
     with pytest.raises(ChoiceError, match="`odtc solve FILE`"):
         odtc.solve("m.mps")
     with pytest.raises(ChoiceError, match="`odtc decode FILE`"):
