@@ -24,7 +24,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VERIFICATION = ("tests/unit/test_verify.py", "tests/unit/test_refusals.py")
-CERTIFICATES = ("tests/unit/test_certificate.py", "tests/unit/test_certificate_rules.py")
+CERTIFICATES = (
+    "tests/unit/test_certificate.py",
+    "tests/unit/test_certificate_rules.py",
+    "tests/unit/test_threshold_certificate.py",
+    "tests/unit/test_constrained_certificate.py",
+)
+FILE = ("tests/unit/test_against_file.py",)
 CONSTRAINTS = (
     "tests/unit/test_constraints.py",
     "tests/unit/test_constraint_figures.py",
@@ -36,7 +42,11 @@ ESTIMATOR = ("tests/unit/test_claims.py", "tests/unit/test_estimator.py", "tests
 TESTS = {
     "odtc/verification/verify.py": (*VERIFICATION, "tests/cli/test_identity.py"),
     "odtc/verification/known_trees.py": (*VERIFICATION, "tests/cli/test_identity.py"),
+    "odtc/verification/against_file.py": FILE,
+    "odtc/verification/file_as_written.py": FILE,
+    "odtc/verification/objective_unit.py": ("tests/unit/test_objective_unit.py",),
     "odtc/verification": CERTIFICATES,
+    "odtc/workflow/provenance": (*FILE, "tests/cli/test_identity.py"),
     "odtc/workflow/decoding.py": (*VERIFICATION, "tests/cli/test_identity.py", "tests/unit/test_claims.py"),
     "odtc/workflow/manifest.py": ("tests/laws/test_manifest.py", *VERIFICATION, "tests/cli/test_identity.py"),
     "odtc/model": (*VERIFICATION, "tests/unit/test_claims.py"),

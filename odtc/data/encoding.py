@@ -15,7 +15,7 @@ from odtc.base.contract import Contract
 from odtc.base.registry import Registry
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
-from odtc.data.ranked_answers import RankedAnswers, require_cells
+from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 
@@ -329,6 +329,12 @@ def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np
     for features, mine in places.items():
         if features:
             values, code = np.unique(dataset.X[:, features[0]], return_inverse=True)
+            if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
+                raise DataError(
+                    f"expected fewer levels, got {len(mine):,} tests on {len(values):,} different values of the column "
+                    f"{dataset.features[features[0]].name!r}; set it aside "
+                    "if it is an identifier (--aside)"
+                )
             # Every column is a view of the same values: a split looks only at its own feature.
             X = np.broadcast_to(values[:, None], (len(values), dataset.X.shape[1]))
         else:

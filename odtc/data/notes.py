@@ -4,14 +4,17 @@ Each remark is one function of a data set in `REMARKS`; another remark is anothe
 anything: the run goes on with the data as it was read.
 """
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.data.column_types import MISSING_CELLS, numbers_of
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.errors import TimeLimitReached
 
 FEW = 3  # rows of a class from which on there is no remark on it
 SHARE = 0.8  # of the levels of a column that must look like dates, or like numbers with a unit
@@ -42,7 +45,7 @@ class Note:
 
 
 def notes_on(dataset: Dataset) -> list[Note]:
-    """The remarks on a data set.
+    """The remarks on a data set; those that there was time for, if there is a deadline.
 
     Parameters
     ----------
@@ -54,7 +57,12 @@ def notes_on(dataset: Dataset) -> list[Note]:
     list of Note
         In the order of `REMARKS`.
     """
-    return [note for remark in REMARKS for note in remark(dataset)]
+    found = []
+    with contextlib.suppress(TimeLimitReached):
+        for remark in REMARKS:
+            for note in remark(dataset):
+                found.append(note)
+    return found
 
 
 def _header(dataset: Dataset) -> Iterator[Note]:
@@ -230,6 +238,7 @@ def _rare_classes(dataset: Dataset) -> Iterator[Note]:
 
 def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
     for at, feature in enumerate(dataset.features):
+        deadline.check()
         yield feature, dataset.X[:, at]
 
 

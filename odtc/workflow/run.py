@@ -102,7 +102,9 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
 def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:
     began, limit = time.monotonic(), spec.solving.time_limit
     problem = pose_run(spec, data)
-    for note in posed_notes(problem, spec, read_here=not isinstance(data, Dataset)):
+    with deadline.within(deadline.limit_left(began, limit)):
+        notes = posed_notes(problem, spec, read_here=not isinstance(data, Dataset))
+    for note in notes:
         reporter.say(note)
     labelled = test_rows(problem, test) if test is not None else None
     sink.posed(problem, spec)

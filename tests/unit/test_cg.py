@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.base import deadline
 from odtc.data.encoding import encode
-from odtc.errors import ChoiceError, SolverError
+from odtc.errors import ChoiceError, SolverError, TimeLimitReached
 from odtc.formulations import cg
 from odtc.formulations.cg import initial_columns, over_all_tests
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
@@ -22,7 +23,7 @@ from odtc.formulations.cg.initial_columns import columns_of, paths_of, splits_of
 from odtc.formulations.cg.pricing import Duals, _stops, lagrangian, price, subtree_values, tree_costs_through
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
-from odtc.formulations.cg.threshold_sampling import pool_tests, sample_tests
+from odtc.formulations.cg.threshold_sampling import count_tests, pool_tests, sample_tests
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.parameters import parse_params
@@ -686,3 +687,25 @@ def test_the_start_that_is_named_is_never_refused(tmp_path):
     said = run(*words, "-p", "tail=0", "-p", "exact=true", "--json", folder=tmp_path)
     assert said.code == 0, said.err
     assert said.facts["termination"] == "optimal" and said.facts["start"] == "accepted" and said.facts["verified"]
+
+
+def test_sampling_ends_with_the_time_limit():
+    """Columns that the manifest holds are of the samples so far; who samples again needs all of them."""
+    encoded = encode(odtc.read(MONKS / "monks-1.csv"))
+    whole = count_tests(encoded, CompleteTree(2), 0)
+    with deadline.within(0):
+        begun = count_tests(encoded, CompleteTree(2), 0, whole=False)
+        with pytest.raises(TimeLimitReached):
+            count_tests(encoded, CompleteTree(2), 0)
+    assert sum(begun[1].values()) == 1 < sum(whole[1].values())
+    assert set(begun[1]) <= set(whole[1])
+
+
+def test_the_columns_hold_the_tree_of_cart_when_the_limit_has_passed():
+    """The search over all tests, which has had no time, came back with a leaf, and the run with the tree of that."""
+    problem = pipeline.pose(odtc.read(MONKS / "monks-1.csv"), "cg", 3, params={"splits": "pooled"})
+    problem = replace(problem, params=replace(problem.params, columns="start"))
+    cart = HEURISTICS.get("cart").tree(problem.encoded, problem.topology)
+    with deadline.within(0):
+        kept = problem.module.trimmed(ready := problem.module.prepared(problem), cart)
+    assert problem.module.objective(ready, kept) <= problem.module.objective(problem, cart)

@@ -41,7 +41,9 @@ def prepared(problem: Problem) -> Problem:
     if given in ("auto", "start"):
         if given == "start" and _kind(problem) != "all":
             first = problem.derived(Held).over_all = OverAllTests(problem)
-            problem.derived(Held).first = first.run()
+            problem.derived(Held).first = min(
+                first.run(), first_tree(problem), key=lambda heap: _objective(problem, heap)
+            )
         paths = paths_of(problem, splits_of(problem))
         columns = Columns(paths)
         columns.add_tree(columns_asked(paths, first_tree(problem).test))
@@ -58,6 +60,10 @@ def prepared(problem: Problem) -> Problem:
     problem = replace(problem, params=replace(params, columns=pool.to_text()))
     problem.derived(Held).columns, problem.derived(Held).over_all = columns, first
     return problem
+
+
+def _objective(problem: Problem, heap: HeapTree) -> float:
+    return problem.module.objective(problem, heap)
 
 
 class Held:
@@ -103,11 +109,12 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     kind = _kind(problem)
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)
+    whole = params.columns == "all"  # else the manifest holds the columns, and nothing is sampled again
     if kind == "sampled":
-        return sample_tests(encoded, topology, params.q, params.seed, first_tree(problem))
+        return sample_tests(encoded, topology, params.q, params.seed, first_tree(problem), whole)
     # So many that the paths, each as long as the rows, can be held.
     most = max(1, int(min(MOST, MOST_BITS / encoded.n_rows) ** (1 / max(1, height)) / 2))
-    pool = pool_tests(encoded, topology, params.q, params.seed, first_tree(problem), most)
+    pool = pool_tests(encoded, topology, params.q, params.seed, first_tree(problem), most, whole)
     return tuple(pool if ask else none for ask in asks)
 
 

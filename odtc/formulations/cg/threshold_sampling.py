@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.data.threshold_scales import Scales
 from odtc.heuristics.heuristic import tests_of
@@ -22,12 +23,13 @@ MOST = 200  # samples
 
 
 def sample_tests(
-    encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree
+    encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, whole: bool = True
 ) -> tuple[np.ndarray, ...]:
     """Per node of the heap (places 0 and those of the leaves are empty) the tests it may ask, int32, the
-    most frequent first. The tests of the tree `known` are kept at their nodes, beyond the q. Deterministic."""
+    most frequent first. The tests of the tree `known` are kept at their nodes, beyond the q. Deterministic; `whole` as
+    of `count_tests`."""
     found = []
-    for node, counted in enumerate(count_tests(encoded, topology, seed)):
+    for node, counted in enumerate(count_tests(encoded, topology, seed, whole)):
         first = _frequent(counted)
         first = first if node == 1 else first[:q]
         first += [int(known.test[node])] if known.test[node] >= 0 else []
@@ -35,11 +37,13 @@ def sample_tests(
     return tuple(found)
 
 
-def pool_tests(encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int) -> np.ndarray:
+def pool_tests(
+    encoded: Encoded, topology: CompleteTree, q: int, seed: int, known: HeapTree, most: int, whole: bool = True
+) -> np.ndarray:
     """The tests of all nodes together, as `sampled` keeps them; of more than `most` those of the tree `known` and
-    the most frequent. int32, ascending."""
+    the most frequent. int32, ascending. `whole` as of `count_tests`."""
     total: Counter = Counter()
-    for node, counted in enumerate(count_tests(encoded, topology, seed)):
+    for node, counted in enumerate(count_tests(encoded, topology, seed, whole)):
         for test in _frequent(counted)[: len(counted) if node == 1 else q]:
             total[test] += counted[test]
     first = [*known.test[known.test >= 0].tolist(), *_frequent(total)]
@@ -51,8 +55,12 @@ def _frequent(counted: Counter) -> list[int]:
     return [test for test, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def count_tests(encoded: Encoded, topology: CompleteTree, seed: int) -> list[Counter]:
-    """Per node of the heap, how often each test was asked there."""
+def count_tests(encoded: Encoded, topology: CompleteTree, seed: int, whole: bool = True) -> list[Counter]:
+    """Per node of the heap, how often each test was asked there.
+
+    At the deadline the samples so far are what there is, or with `whole` TimeLimitReached is raised: who samples again
+    later has to come to the same tests.
+    """
     from sklearn.tree import DecisionTreeClassifier
 
     scales, rng = Scales.of(encoded), np.random.default_rng(seed)
@@ -61,6 +69,10 @@ def count_tests(encoded: Encoded, topology: CompleteTree, seed: int) -> list[Cou
     found = [Counter() for _ in range(2 ** (topology.depth + 1))]
     since = samples = 0
     while since < PATIENCE and samples < MOST:
+        if samples and whole:
+            deadline.check()
+        elif samples and (left := deadline.seconds_left()) is not None and left <= 0:
+            break
         # A merged row is so many rows of the data, each of which is drawn for itself.
         part = rng.binomial(chance, PORTION if samples else 1.0) / chance
         rows = np.flatnonzero(part * weight > 0)
