@@ -20,6 +20,10 @@ Data and choices are also ValueErrors, as scikit-learn and its users expect of `
 LONGEST, END = 3000, 500  # signs of a message, and of its end, which says what to do
 
 
+class SetAsideWarning(UserWarning):
+    """A member of another package that is left out: it cannot be loaded, or its name is taken."""
+
+
 class OdtcError(Exception):
     """Base of all; the command line prints its text and exits with `exit_code`."""
 

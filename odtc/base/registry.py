@@ -2,11 +2,14 @@
 
 A registry stands in each contract file (`formulation.py` has `FORMULATIONS`), beside the protocols that say what its
 members define (odtc.base.contract); a member is one file in the registry's package and one name in its tuple. Other
-packages add theirs through the registry's entry point group. A module is checked whole when it is loaded.
+packages add theirs through the registry's entry point group. A module is checked whole when it is loaded; one of
+another package that cannot be loaded, or whose name is taken, is set aside with one warning, and stops none of the
+others.
 """
 
 import difflib
 import importlib
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -14,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.contract import Contract, Member
-from odtc.errors import ChoiceError
+from odtc.errors import ChoiceError, SetAsideWarning
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -44,10 +47,11 @@ class Registry:
     group: str  # the entry point group of third parties: "odtc.formulations", whatever the package is called
     choices: tuple[str, ...] = ()  # words that users may give in place of a name, such as auto
     _members: dict[str, Member] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _aside: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # what was warned of
 
     def names(self) -> tuple[str, ...]:
-        """Every name, the built-in ones first, in their order."""
-        return self.module_names + tuple(sorted(self._foreign()))
+        """Every name, the built-in ones first, in their order; of other packages those that can be loaded."""
+        return self.module_names + tuple(name for name in sorted(self._foreign()) if self._usable(name))
 
     def get(self, name: str) -> Member:
         """The member of this name. Raises ChoiceError, with the nearest name, for an unknown one, and for a module that
@@ -64,7 +68,7 @@ class Registry:
                 words = self.choices + self.names()
                 known = ", ".join(words) or "there are none in this version"
                 raise ChoiceError(f"unknown {self.kind} {name!r}{did_you_mean(name, words)}; known: {known}")
-            module = foreign[name].load()
+            module = self._loaded(name, foreign[name])
         return self.admitted(name, module)
 
     def admitted(self, name: str, module: Any) -> Member:
@@ -108,11 +112,50 @@ class Registry:
                 ) from None
         return module, options
 
-    def _foreign(self) -> dict[str, Any]:
+    def _foreign(self) -> dict[str, list[Any]]:
+        """The entry points of other packages by name: more than one if packages clash."""
         # importlib.metadata costs 30 ms, so it is only imported when a registry is really asked.
         from importlib.metadata import entry_points
 
-        return {point.name: point for point in entry_points(group=self.group)}
+        found: dict[str, list[Any]] = {}
+        for point in entry_points(group=self.group):
+            if point not in found.setdefault(point.name, []):  # a package may be found twice on the path
+                found[point.name].append(point)
+        for name in self.module_names:
+            if name in found:
+                whose = ", ".join(sorted(map(_package, found.pop(name))))
+                self._set_aside(name, f"{whose} offers it, and odtc has one of this name: rename it there")
+        return found
+
+    def _loaded(self, name: str, points: list[Any]) -> Any:
+        """The module of another package. Raises ChoiceError if it cannot be loaded, or if two packages offer it."""
+        if len(points) > 1:
+            whose = " and ".join(sorted(map(_package, points)))
+            raise ChoiceError(f"{self.kind} {name!r} is offered by {whose}: remove one of them")
+        try:
+            return points[0].load()
+        except Exception as problem:
+            why = " ".join(f"{type(problem).__name__}: {problem}".split())
+            raise ChoiceError(f"{self.kind} {name!r} of {_package(points[0])} cannot be loaded: {why:.300}") from None
+
+    def _usable(self, name: str) -> bool:
+        """Whether a member of another package can be had; if not, it is set aside."""
+        try:
+            self.get(name)
+        except ChoiceError as problem:
+            self._set_aside(name, str(problem))
+            return False
+        return True
+
+    def _set_aside(self, name: str, why: str) -> None:
+        if name not in self._aside:
+            self._aside[name] = why
+            warnings.warn(f"the {self.kind} {name!r} is set aside: {why}", SetAsideWarning, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_members": {}}  # modules are found again by their names
+        return vars(self) | {"_members": {}, "_aside": {}}  # modules are found again by their names
+
+
+def _package(point: Any) -> str:
+    """The package that an entry point is of, with its version."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "a package without a name"

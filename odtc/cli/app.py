@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from typing import Annotated
 
 import typer
@@ -34,7 +35,7 @@ from odtc.cli.commands import (
 )
 from odtc.cli.help_page import CommandHelp, GroupHelp
 from odtc.cli.options import Json, completing
-from odtc.errors import OdtcError
+from odtc.errors import OdtcError, SetAsideWarning
 
 app = typer.Typer(
     name="odtc",
@@ -136,7 +137,9 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets it escaped
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown(warnings.showwarning)
+            code = app(standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt
@@ -189,6 +192,18 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code or 0)
     sys.exit(code or 0)
+
+
+def _shown(otherwise):
+    """How warnings are shown: a member of another package that is set aside is a note, once."""
+
+    def show(message, category, *place, **more) -> None:
+        if issubclass(category, SetAsideWarning):
+            console.say(f"note: {_one_line(message)}")
+        else:
+            otherwise(message, category, *place, **more)
+
+    return show
 
 
 def _usage(problem) -> str:

@@ -1,0 +1,79 @@
+"""Members of other packages that are broken: set aside with one warning, and no other is stopped by them."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from odtc.data.reading import READERS
+from odtc.errors import ChoiceError, SetAsideWarning
+from tests.command_line import environment
+
+ROOT = Path(__file__).parents[2]
+WHOLE = """SUMMARY = "none"
+SUFFIXES = (".nothing",)
+def read(path): raise OSError
+"""
+
+
+def install(folder: Path, package: str, group: str, members: dict[str, str]) -> None:
+    """A package as pip would have installed it: modules with these texts, offered under their names."""
+    about = folder / f"{package}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    points = []
+    for name, text in members.items():
+        module = f"{package.replace('-', '_')}_{name.replace('-', '_')}"
+        (folder / f"{module}.py").write_text(text)
+        points.append(f"{name} = {module}\n")
+    (about / "entry_points.txt").write_text(f"[{group}]\n{''.join(points)}")
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """Readers that raise, that lack everything, that bear the name of another, and that two packages offer."""
+    members = {"raising": "raise RuntimeError('no\\nluck')", "empty": "", "csv": WHOLE, "twice": WHOLE}
+    install(tmp_path, "sad-readers", "odtc.readers", members)
+    install(tmp_path, "other-readers", "odtc.readers", {"twice": WHOLE})
+    monkeypatch.syspath_prepend(tmp_path)
+    READERS._aside.clear()
+    yield tmp_path
+    READERS._aside.clear()
+    for name in [name for name in sys.modules if name.startswith(("sad_readers", "other_readers"))]:
+        del sys.modules[name]
+
+
+def test_the_others_are_there_and_each_is_warned_of_once(broken):
+    with pytest.warns(SetAsideWarning) as said:
+        assert READERS.names() == READERS.module_names
+    told = sorted(str(one.message) for one in said)
+    assert len(told) == 4
+    for words, text in zip(("'csv' is set aside", "'empty'", "'raising'", "'twice'"), told):
+        assert words in text
+    assert "odtc has one of this name" in told[0] and "RuntimeError: no luck" in told[2]
+    assert "other-readers 1.0 and sad-readers 1.0" in told[3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert READERS.names() == READERS.module_names  # once
+
+
+@pytest.mark.parametrize(
+    "name, why", [("raising", "RuntimeError: no luck"), ("empty", "'empty'"), ("twice", "remove one of them")]
+)
+def test_who_asks_for_one_hears_why(broken, name, why):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SetAsideWarning)
+        with pytest.raises(ChoiceError, match=why):
+            READERS.get(name)
+
+
+def test_a_command_goes_on_with_a_note(broken):
+    paths = environment() | {"PYTHONPATH": f"{broken}:{ROOT}"}
+    words = [sys.executable, "-m", "odtc", "list", "readers"]
+    done = subprocess.run(words, cwd=broken, env=paths, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0 and "parquet" in done.stdout
+    notes = [line for line in done.stderr.splitlines() if "set aside" in line]
+    assert len(notes) == 4 and all(line.startswith("note: the reader") for line in notes)
+    assert "Traceback" not in done.stderr and "Warning" not in done.stderr
