@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 
@@ -85,3 +86,23 @@ def test_dl85(name, depth, shared_data):
     peer = dl85.DL85Classifier(max_depth=depth, time_limit=60)
     peer.fit(X, y)
     assert solved == found == (peer.predict(X) != y).sum()
+
+
+@pytest.mark.parametrize(("name", "depth", "price", "share"), [("monks-1", 3, 1, 0.5), ("monks-2", 3, 2, 0.2)])
+@pytest.mark.filterwarnings("ignore")
+def test_as_many_trees_near_the_best_as_tree_praxis(name, depth, price, share):
+    """That counts trees with twin leaves, too; both price a leaf."""
+    praxis = pytest.importorskip("praxis", reason=BRING)
+    problem = pipeline.pose(
+        MONKS / f"{name}.csv", "dpflow", depth, encoding="onehot", params={"lambda": price / (1 + price)}
+    )
+    X, y = rows(problem)
+    peer = praxis.PRAXIS()
+    peer.fit(X.astype(np.uint8), y, price / len(y), depth, share, majority_leaf_only=True, lookahead_k=depth)
+    best = peer.get_min_objective()
+    limit = int(best * (1 + share) + 0.5)
+    found = problem.module.near_optimal_trees(problem, (limit - best) / (1 + price), False, None)
+    assert found.best * (1 + price) + price == pytest.approx(best)
+    trees = found.trees
+    twins = TreeSet(trees.rows, trees.search, depth, trees.budget, twins=True)
+    assert twins.count() == peer.count_trees() >= found.count > 0

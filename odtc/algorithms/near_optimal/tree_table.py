@@ -69,8 +69,13 @@ class TreeTable:
         """
         shift = left.low + right.low + self.units.skew - self.low
         most = left.total * right.total * times
-        if self.total + most < SMALL:
-            kernel(left.counts, right.counts, self.counts, shift, self.caps, times)
+        if most < SMALL:
+            small = self.total + most < SMALL and self.counts.dtype != object
+            out = self.counts if small else np.zeros(self.counts.shape, np.int64)
+            kernel(left.counts.astype(np.int64), right.counts.astype(np.int64), out, shift, self.caps, times)
+            if not small:
+                self._hold(SMALL)
+                self.counts += out
         else:
             self._hold(SMALL)
             for b, one in enumerate(left.counts):

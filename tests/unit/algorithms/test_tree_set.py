@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from odtc.algorithms.near_optimal import pair_counts
 from odtc.algorithms.near_optimal.stored_graph import count_using, fewest_columns, store
 from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
@@ -152,3 +153,8 @@ def test_products_of_counts_beyond_int64_are_exact():
         (2, 4, 42 * big),
     ]
     assert whole.total == sum(cell[2] for cell in whole.cells())
+    few = TreeTable(units, 1, 0, 3)
+    few.add(0, 2, 5)
+    before = whole.at(1, 4)
+    whole.add_products(few, few, 2, pair_counts.add_products)  # to numbers beyond int64
+    assert whole.at(1, 4) == before + 50 and whole.at(3, 0) == 3 * (big + 1) ** 2
