@@ -6,7 +6,7 @@ checked against it, and the tree decoded and counted, as `odtc verify` does.
 
 import json
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +25,27 @@ from odtc.workflow import artifacts, run_facts
 from odtc.workflow.constrained.kept_constraints import kept_facts
 from odtc.workflow.decoding import finish
 from odtc.workflow.manifest import SUFFIX
+from odtc.workflow.near_optimal_set import SUFFIX as NEAR
+from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, test_rows
 from odtc.workflow.results import Fit
 from odtc.workflow.run_record import read_solving
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
 
-ENDINGS = (".tree.json", SUFFIX, ".run.json", ".start.sol", ".sol", ".log", ".mps", ".lp", ".mps.gz", ".lp.gz", ".html")
+ENDINGS = (
+    ".tree.json",
+    NEAR,
+    SUFFIX,
+    ".run.json",
+    ".start.sol",
+    ".sol",
+    ".log",
+    ".mps",
+    ".lp",
+    ".mps.gz",
+    ".lp.gz",
+    ".html",
+)
 LONGEST = 200  # characters of a parameter that a command on a page shows
 WIDTH, HEIGHT, MARGIN = 640, 240, 46  # of the plot of bound and incumbent, in pixels
 
@@ -47,6 +62,7 @@ class Run:
     start: str = "cart"
     note: str = ""  # why the data file was not read, if it was not
     data_path: str = ""  # from the current folder
+    near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
 
     @property
     def selected(self) -> bool:
@@ -61,6 +77,12 @@ class Run:
 def open_run(given, data=None) -> Run:
     """The run of a stem, or of one of its files; `data` is the data file, if it moved. Raises what
     `odtc verify` does, TreeError if there is no run."""
+    run = _open(given, data)
+    path = Path(given).with_name(run.name + NEAR)
+    return replace(run, near=read_near_optimal_set(path)) if path.is_file() else run
+
+
+def _open(given, data) -> Run:
     text = str(given)
     stem = next((text[: -len(ending)] for ending in ENDINGS if text.endswith(ending)), text)
     if Path(stem + ".sol").exists() and Path(stem + SUFFIX).exists():
@@ -105,6 +127,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None) -> str
     facts = {
         "version": odtc.__version__,
         "run": run,
+        "near": run.near,
         "tree": tree,
         "facts": run.facts,
         "proved": run.fit is not None and run.fit.proved,

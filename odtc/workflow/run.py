@@ -115,7 +115,8 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
     left = deadline.limit_left(began, limit)
     if spec.searching and not sink.wants_model and searches(problem):
         with reporter.solving(ChosenSolver(COMPILER)) as hearing:
-            done = searched(problem, labelled, left, spec.model.start, hearing.progress, spec.simplify, reporter.say)
+            share = None if left is None else sink.search_part * left
+            done = searched(problem, labelled, share, spec.model.start, hearing.progress, spec.simplify, reporter.say)
         sink.no_model()
         _say_if_any(reporter, sink.finished(problem, deadline.limit_left(began, limit), done.decoded.heap))
         return done

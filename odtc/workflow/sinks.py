@@ -23,6 +23,7 @@ class Sink:
 
     keeper: Keeper | None = None  # writes every round of a loop
     files: list = []
+    search_part = 1.0  # of the time limit that the search for the best tree may take
     wants_model = False  # whether a model has to be solved, even if the formulation could search without one
 
     def for_round(self, number: int) -> "Sink":
@@ -86,6 +87,10 @@ class FileSink(Sink):
         self.pool, self.within, self.log = pool, within, log
         self.stem, self.files, self.tree = "", [], None
         self._mark, self._built, self._logs, self._start = "", [], [], None
+
+    @property
+    def search_part(self) -> float:
+        return 0.5 if self.within is not None and self.pool is None else 1.0  # the rest counts the trees near the best
 
     @property
     def wants_model(self) -> bool:

@@ -109,6 +109,13 @@ def test_the_file_is_browsed(folder):
     assert tree.code == 1 and "STEM.near.json" in tree.err
 
 
+def test_the_page_shows_it(folder):
+    said = command("report", "m", folder=folder)
+    found, page = read_near_optimal_set(folder / "m.near.json"), (folder / "m.html").read_text()
+    assert said.code == 0 and f"{found.count:,} trees within" in page and "Trees that are nearly as good" in page
+    assert all(f"{trees:,}</td>" in page for _, trees in found.facts["leaves"])
+
+
 @pytest.mark.parametrize(
     "place, value",
     [
