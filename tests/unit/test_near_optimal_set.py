@@ -140,6 +140,14 @@ def test_a_damaged_file_is_refused_in_a_sentence(folder, tmp_path, place, value)
         read_near_optimal_set(tmp_path / "m.near.json")
 
 
+def test_a_limit_leaves_what_was_found(tmp_path):
+    words = ("--encoding", "onehot", "--depth", 3, "--within", 5, "--time-limit", 0.001, "-o", "m")
+    said = command("fit", MONKS / "monks-2.csv", *words, folder=tmp_path)
+    assert said.code == 0 and (tmp_path / "m.tree.json").exists()
+    shown = command("show", "m.near.json", folder=tmp_path)
+    assert shown.code == 0 and shown.out.startswith("at least") and "time limit came first" in shown.out
+
+
 def test_the_same_in_python(folder):
     found = odtc.near_optimal(MONKS / "monks-1.csv", "50%", depth=3, encoding="onehot")
     assert found.facts == json.loads((folder / "m.near.json").read_text())

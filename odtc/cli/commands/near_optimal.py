@@ -54,12 +54,10 @@ def show_set(found, using, without, leaves: int | None) -> str:
     if facts["fewest_columns"]:
         fewest = facts["fewest_columns"]
         lines += ["", f"fewest columns: {fewest['columns']} ({', '.join(fewest['names']) or 'none'})"]
-    lines += [
-        "",
-        f"{over} with seed {facts['sample']['seed']}; --tree N shows one"
-        if not whole
-        else f"{over}; --tree N shows one",
-    ]
+    if not drawn:
+        return "\n".join([*lines, "", "no tree was drawn in the time that was left"]) + "\n"
+    seed = "" if whole else f" with seed {facts['sample']['seed']}"
+    lines += ["", f"{over}{seed}; --tree N shows one"]
     lines.append("tree  objective  leaves  depth  features")
     for at, (tree, value) in enumerate(zip(found.trees[:SHOWN], found.objectives), 1):
         lines.append(f"{at:4}  {value:9.10g}  {tree.n_leaves:6}  {tree.depth:5}  {', '.join(tested_features(tree))}")
