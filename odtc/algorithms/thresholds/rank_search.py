@@ -229,8 +229,8 @@ class RankSearch:
     # Deeper trees.
 
     def _tall(self, node, height, need, known):
-        """Over tests with two answers: by a kernel that keeps no points (`explain`)."""
-        self.check()
+        """Over tests with two answers: by a kernel that keeps no points (`explain`). It looks at no deadline: the best
+        tree is told by it after one."""
         cost, column, sets = self.nodes.tall(node, height, min(need, known.upper))
         self.evaluated += sets
         self.chosen.renew()

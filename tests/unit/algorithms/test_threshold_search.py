@@ -120,6 +120,26 @@ def test_what_is_known_at_an_interruption_is_true(seed, mode):
         assert paid == pytest.approx(ranked.cost(known.upper))
 
 
+@pytest.mark.parametrize("after", [0, 1, 2, 5, 9])
+def test_the_best_tree_over_two_answers_is_told_after_the_deadline(after, mode):
+    random = np.random.default_rng(after)
+    rank, loss = random.integers(0, 2, (150, 8)), np.eye(2)[random.integers(0, 2, 150)]
+    ranked, looks = rank_rows(rank, loss), []
+
+    def check():
+        looks.append(0)
+        if len(looks) > after:
+            raise StopIteration
+
+    search = RankSearch(ranked, check)
+    with pytest.raises(StopIteration):
+        search.dive(5)
+        search.solve(5)
+    known, tree = search.known(5), search.tree(5)
+    paid = cost_of(tree, dense(rank, ranked.columns), loss, np.ones(150, int), 0.0, 0)
+    assert paid == pytest.approx(ranked.cost(known.upper)) and known.lower <= known.upper
+
+
 def test_both_kernels_give_the_same_values():
     if "always" not in MODES:
         pytest.skip("numba is not installed")
