@@ -21,6 +21,7 @@ from odtc.workflow.provenance.certificates import Certified, certify_run
 from odtc.workflow.results import Fit, Unsolved
 
 EXPLAINED = 20.0  # seconds that the explanation of "infeasible" may take
+FEWER = "a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
 MORE_TIME = "more time (--time-limit), a smaller --depth or fewer tests (--encoding auto:bins=16) would let it end"
 
 
@@ -79,7 +80,8 @@ def searched(
     if found.infeasible or heap is None:
         raise no_solution(Unsolved(problem, None, solution))
     if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
-        solution = replace(solution, message=f"{found.phases}; {MORE_TIME}")
+        more = FEWER if ended == Termination.UNKNOWN else MORE_TIME  # it has ended before the limit
+        solution = replace(solution, message=f"{found.phases}; {more}")
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
     return replace(done, fewest_leaves=found.fewest, certified=certified.accepted)
 

@@ -103,9 +103,11 @@ def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
     y = (X[:, 0] + rng.normal(0, 0.5, 60) > 0.3).astype(np.int32)
     features = (Feature("a", "numeric"), Feature("b", "numeric"))
     data = Dataset("many", X, y, features, ("no", "yes"), np.ones(60))
-    facts = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts
+    fitted = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",))
+    facts, message = fitted.facts, fitted.decoded.solution.message
     free = odtc.fit(data, "auto", 2, encoding="auto").facts["objective"]
     monkeypatch.undo()
     best = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts["objective"]
     assert free <= facts["bound"] <= best <= facts["objective"] and facts["verified"]
     assert facts["kept"][0]["training"] >= 0.9
+    assert "fewer tests" in message and "more time" not in message
