@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.contract import Contract, Member
+from odtc.base.plug_ins import PlugInFile, named_files
 from odtc.errors import ChoiceError, SetAsideWarning
 
 
@@ -121,6 +122,12 @@ class Registry:
         for point in entry_points(group=self.group):
             if point not in found.setdefault(point.name, []):  # a package may be found twice on the path
                 found[point.name].append(point)
+        for file in named_files():
+            try:
+                if file.kind in (self.kind, self.group.removeprefix("odtc.").removesuffix("s")):
+                    found.setdefault(file.name, []).append(file)
+            except ChoiceError as problem:
+                _warn_of_file(str(problem))
         for name in self.module_names:
             if name in found:
                 whose = ", ".join(sorted(map(_package, found.pop(name))))
@@ -156,6 +163,18 @@ class Registry:
         return vars(self) | {"_members": {}, "_aside": {}}  # modules are found again by their names
 
 
+_WARNED: set[str] = set()
+
+
+def _warn_of_file(why: str) -> None:
+    """Warns once of a file that cannot be a member of anything."""
+    if why not in _WARNED:
+        _WARNED.add(why)
+        warnings.warn(why, SetAsideWarning, stacklevel=4)
+
+
 def _package(point: Any) -> str:
-    """The package that an entry point is of, with its version."""
+    """The package that an entry point is of, with its version; or the file."""
+    if isinstance(point, PlugInFile):
+        return repr(str(point.path))
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "a package without a name"

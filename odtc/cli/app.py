@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from odtc import __version__
+from odtc.base.plug_ins import take_option
 from odtc.cli import console
 from odtc.cli.commands import (
     bench,
@@ -56,7 +57,15 @@ USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
 @app.callback(invoke_without_command=True)
-def top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    plugin: Annotated[  # taken before the words are parsed, as it may stand behind the command, too
+        str | None,
+        typer.Option(
+            "--plugin", metavar="FILE.py", help="A formulation, an encoding, … of your own (docs/extending.md)."
+        ),
+    ] = None,
+) -> None:
     if version:
         print(f"odtc {__version__}")
         raise typer.Exit
@@ -138,8 +147,9 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("always", SetAsideWarning)  # the registries say each once
             warnings.showwarning = _shown(warnings.showwarning)
-            code = app(standalone_mode=False)
+            code = app(take_option(sys.argv[1:]), standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt

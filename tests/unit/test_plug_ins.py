@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from odtc.data.encoding import ENCODINGS
 from odtc.data.reading import READERS
 from odtc.errors import ChoiceError, SetAsideWarning
-from tests.command_line import environment
+from tests.command_line import environment, odtc
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """SUMMARY = "none"
@@ -77,3 +78,39 @@ def test_a_command_goes_on_with_a_note(broken):
     notes = [line for line in done.stderr.splitlines() if "set aside" in line]
     assert len(notes) == 4 and all(line.startswith("note: the reader") for line in notes)
     assert "Traceback" not in done.stderr and "Warning" not in done.stderr
+
+
+OWN = (ROOT / "examples" / "my-encoding" / "my_encoding.py").read_text(encoding="utf-8")
+
+
+def test_a_file_is_a_member_for_one_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    (tmp_path / "places.py").write_text(f'{OWN}\nKIND = "encoding"\n')
+    words = ("fit", ROOT / "examples" / "iris" / "iris.csv", "--encoding", "places:places=1", "--depth", 1)
+    said = odtc(*words, "--plugin", "places.py", "--json", folder=tmp_path)
+    assert said.facts["encoding"] == "places:places=1" and said.facts["verified"]
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    assert "unknown encoding 'places'" in odtc(*words, folder=tmp_path).err
+    monkeypatch.setenv("ODTC_PLUGINS", str(tmp_path))  # a folder
+    assert odtc(*words, "--json", folder=tmp_path).facts["verified"]
+
+
+@pytest.mark.parametrize(
+    "name, text, why",
+    [
+        ("a.py", "KIND = 1", "expected KIND"),
+        ("a.py", "", "expected KIND"),
+        ("a.py", "1 / 0", "cannot be loaded: ZeroDivisionError"),
+        ("a.txt", "", "expected a Python file"),
+        ("onehot.py", OWN + "KIND = 'encoding'", "odtc has one of this name"),
+        ("b.py", "KIND = 'encoding'", "is not complete"),
+    ],
+)
+def test_a_file_that_is_no_member_is_refused_or_set_aside_in_a_sentence(tmp_path, monkeypatch, name, text, why):
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    ENCODINGS._aside.clear()
+    (tmp_path / name).write_text(text)
+    said = odtc("list", "encodings", "--plugin", name, folder=tmp_path)
+    assert why in said.err and "Traceback" not in said.err and len(said.err.splitlines()) == 1
+    assert said.code == (0 if "encoding" in text else 1)
+    ENCODINGS._aside.clear()

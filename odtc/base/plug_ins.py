@@ -1,0 +1,104 @@
+"""Members that stand in single files: of `--plugin FILE.py`, or of the files and folders that ODTC_PLUGINS names.
+
+    ODTC_PLUGINS=~/my-odtc:cuts/mine.py
+
+A file is one member, called as the file is, without its suffix; `KIND = "encoding"` says what it is: the name of an
+entry point group without "odtc." and the plural. Processes that this one starts have the same members, as they have its
+environment. Code in these files runs: name none that you do not trust.
+"""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from odtc.errors import ChoiceError
+
+VARIABLE = "ODTC_PLUGINS"
+OPTION = "--plugin"
+
+
+@dataclass(frozen=True)
+class PlugInFile:
+    """A file that offers a member, as an entry point does."""
+
+    path: Path
+    dist: None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the member."""
+        return self.path.stem
+
+    @property
+    def kind(self) -> str:
+        """What it is; raises ChoiceError if the file does not say, or cannot be loaded."""
+        found = getattr(self.load(), "KIND", None)
+        if not isinstance(found, str):
+            raise ChoiceError(
+                f'expected KIND = "formulation", "encoding", "cut", … in the plug-in {str(self.path)!r}, got '
+                f"{'nothing' if found is None else repr(found)}"
+            )
+        return found
+
+    def load(self) -> ModuleType:
+        """The module of the file, which is run once. Raises ChoiceError if it cannot be."""
+        name = f"odtc_plug_in_{self.path.stem}"
+        known = sys.modules.get(name)
+        if known is not None and known.__file__ == str(self.path):
+            return known
+        spec = importlib.util.spec_from_file_location(name, self.path)
+        if spec is None or spec.loader is None or not self.path.is_file():
+            raise ChoiceError(f"expected a Python file as a plug-in, got {str(self.path)!r}")
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as problem:
+            del sys.modules[name]
+            why = " ".join(f"{type(problem).__name__}: {problem}".split())
+            raise ChoiceError(f"the plug-in {str(self.path)!r} cannot be loaded: {why:.300}") from None
+        return module
+
+
+def named_files() -> Iterator[PlugInFile]:
+    """The files that ODTC_PLUGINS names, in their order; of a folder all Python files but those that begin with _."""
+    for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        path = Path(text).expanduser().absolute()
+        inside = sorted(path.glob("[!_]*.py")) if path.is_dir() else [path]
+        yield from map(PlugInFile, inside)
+
+
+def take_option(words: Sequence[str]) -> list[str]:
+    """The words of a command line without `--plugin FILE`, wherever it stands; the files are loaded, and named in the
+    environment.
+
+    Raises
+    ------
+    ChoiceError
+        If a file is no plug-in.
+    """
+    rest: list[str] = []
+    files: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            rest += words[at:]
+            break
+        if word == OPTION or word.startswith(f"{OPTION}="):
+            at += word == OPTION
+            if at == len(words):
+                raise ChoiceError(f"expected a file behind {OPTION}, got nothing")
+            files.append(words[at].removeprefix(f"{OPTION}="))
+        else:
+            rest.append(word)
+        at += 1
+    for text in files:
+        _ = PlugInFile(Path(text).absolute()).kind
+    if files:
+        before = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = os.pathsep.join([*map(os.path.abspath, files), *([before] if before else [])])
+    return rest
