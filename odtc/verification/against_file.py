@@ -57,17 +57,15 @@ def check_against_file(
 
 
 def _bounds(written: Written, names: list[bytes], values: np.ndarray, tolerance: Fraction) -> Check:
-    worst, where = Fraction(0), b""
+    worst = _Worst()
     for at, value in enumerate(values.tolist()):
         low, high = written.bounds(at)
-        # A double is below a bound if and only if its exact number is, but for the rounding of the bound itself.
         beyond = max(
             Fraction(value) - high if high is not None and value >= float(high) else Fraction(0),
             low - Fraction(value) if low is not None and value <= float(low) else Fraction(0),
         )
-        if beyond > worst:
-            worst, where = beyond, names[at]
-    return _told("file bounds", len(values), worst, where, tolerance * max(1, abs(int(np.abs(values).max(initial=0)))))
+        worst.meet(beyond, tolerance * max(1, abs(Fraction(value))), names[at])
+    return worst.told("file bounds", len(values))
 
 
 def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
@@ -90,39 +88,50 @@ def _rows(written: Written, values: np.ndarray, tolerance: Fraction) -> Check:
     even = ~rounded & (total >= low) & (total <= high)
     even &= (np.isinf(low) | (low == np.rint(low))) & (np.isinf(high) | (high == np.rint(high)))
     left = np.flatnonzero(~(clear | even))
-    worst, where, allowed, failed = Fraction(0), b"", tolerance, None
-    if len(left):
-        names = list(written.rows)
-        order = np.argsort(rows, kind="stable")
-        starts = np.searchsorted(rows[order], np.arange(size + 1))
-        for row in left.tolist():
-            of = order[starts[row] : starts[row + 1]]
-            parts = [
-                written.numbers[number] * Fraction(value)
-                for number, value in zip(data[of].tolist(), values[columns[of]].tolist())
-            ]
-            activity, (below, above) = sum(parts, Fraction(0)), written.sides[row]
-            beyond = max(
-                Fraction(0),
-                below - activity if below is not None else Fraction(0),
-                activity - above if above is not None else Fraction(0),
-            )
-            may = tolerance * max(Fraction(1), sum(map(abs, parts), Fraction(0)))
-            if beyond > may and (failed is None or beyond > failed):
-                failed = worst = beyond
-                where, allowed = names[row], may
-            elif failed is None and beyond > worst:
-                worst, where, allowed = beyond, names[row], may
-    return _told("file rows", size, worst, where, allowed, f", {len(left)} of them added in rationals")
+    worst, names = _Worst(), list(written.rows)
+    order = np.argsort(rows, kind="stable")
+    starts = np.searchsorted(rows[order], np.arange(size + 1))
+    for row in left.tolist():
+        of = order[starts[row] : starts[row + 1]]
+        parts = [
+            written.numbers[number] * Fraction(value)
+            for number, value in zip(data[of].tolist(), values[columns[of]].tolist())
+        ]
+        activity, (below, above) = sum(parts, Fraction(0)), written.sides[row]
+        beyond = max(
+            Fraction(0),
+            below - activity if below is not None else Fraction(0),
+            activity - above if above is not None else Fraction(0),
+        )
+        worst.meet(beyond, tolerance * max(Fraction(1), sum(map(abs, parts), Fraction(0))), names[row])
+    return worst.told("file rows", size, f", {len(left)} of them added in rationals")
 
 
 def _whole(written: Written, names: list[bytes], values: np.ndarray, tolerance: Fraction) -> Check:
-    worst, where = Fraction(0), b""
+    worst = _Worst()
     for at in written.whole:
-        beyond = abs(Fraction(values[at]) - round(Fraction(values[at])))
-        if beyond > worst:
-            worst, where = beyond, names[at]
-    return _told("file integrality", len(written.whole), worst, where, tolerance)
+        worst.meet(abs(Fraction(values[at]) - round(Fraction(values[at]))), tolerance, names[at])
+    return worst.told("file integrality", len(written.whole))
+
+
+class _Worst:
+    """The largest violation, and where: of those beyond what is allowed if there is one."""
+
+    def __init__(self):
+        self.violation, self.allowed, self.where = Fraction(0), Fraction(0), b""
+
+    def meet(self, violation: Fraction, allowed: Fraction, where: bytes) -> None:
+        if (violation > allowed, violation) > (self.violation > self.allowed, self.violation):
+            self.violation, self.allowed, self.where = violation, allowed, where
+
+    def told(self, name: str, count: int, more: str = "") -> Check:
+        """The check of `count` things."""
+        if not self.violation:
+            return Check(name, True, f"{count} kept exactly{more}")
+        at, size = self.where.decode("ascii", "backslashreplace"), float(self.violation)
+        if self.violation <= self.allowed:
+            return Check(name, True, f"{count} kept within {size:.2g} (most at {at}){more}")
+        return Check(name, False, f"broken by {size:.6g} at {at}, more than {float(self.allowed):.2g}")
 
 
 def _objective(written: Written, values: np.ndarray, counted: float) -> Check:
@@ -141,12 +150,3 @@ def _words(value: Fraction) -> str:
     """A rational as a number, with its fraction where that is short."""
     text = str(value)
     return text if len(text) <= 16 else f"{float(value):.17g}"
-
-
-def _told(name: str, count: int, worst: Fraction, where: bytes, allowed: Fraction, more: str = "") -> Check:
-    if not worst:
-        return Check(name, True, f"{count} kept exactly{more}")
-    at = where.decode("ascii", "backslashreplace")
-    if worst <= allowed:
-        return Check(name, True, f"{count} kept within {float(worst):.2g} (most at {at}){more}")
-    return Check(name, False, f"broken by {float(worst):.6g} at {at}, more than {float(allowed):.2g}")

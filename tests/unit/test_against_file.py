@@ -221,3 +221,44 @@ RECORD |= {"history": [[0.1, 7.0, 1.0], [0.2, 5.0, 4.0]]}
 def test_a_record_whose_figures_contradict_each_other_is_refused(change, words):
     check = check_record(RECORD | change, 5.0)
     assert check.name == "run record" and words in check.text and check.passed == (not change)
+
+
+NUMBERS = st.sampled_from(["0", "1", "2", "3", "-1", "0.1", "0.2", "0.3", "-0.7", "1e-9", "9007199254740993", "1e16"])
+SIDES = st.sampled_from(["0", "1", "0.3", "0.30000000000000004", "2.5", "9007199254740993", "1.000000001", "-0.6"])
+VALUES = st.sampled_from([0.0, 1.0, 2.0, 0.5, 0.1, 3.0, -1.0, 1 + 1e-9, 1 - 3e-9, 1e-12, 9007199254740992.0])
+
+
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_point_is_judged_as_plain_fractions_say(data):
+    """Rows, bounds and whole columns of random decimals near their sides, each judged by itself."""
+    n, m = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    coefs = [[data.draw(NUMBERS) for _ in range(n)] for _ in range(m)]
+    sides = [(data.draw(st.sampled_from(["<=", ">=", "="])), data.draw(SIDES)) for _ in range(m)]
+    bounds = [sorted([data.draw(SIDES), data.draw(SIDES)], key=Fraction) for _ in range(n)]
+    x = [data.draw(VALUES) for _ in range(n)]
+    signed = lambda text: f"- {text[1:]}" if text.startswith("-") else f"+ {text}"  # noqa: E731
+    text = "Minimize\n obj: 0 x0\nSubject To\n"
+    for i in range(m):
+        terms = " ".join(f"{signed(coefs[i][j])} x{j}" for j in range(n))
+        text += f" c{i}: {terms} {sides[i][0]} {sides[i][1]}\n"
+    text += "Bounds\n" + "".join(f" {low} <= x{j} <= {high}\n" for j, (low, high) in enumerate(bounds))
+    text += "Generals\n x0\nEnd\n"
+    written = read_written(text.encode())
+    names = [b"x%d" % j for j in range(n)]
+    found = {check.name: check for check in check_against_file(written, names, np.array(x), 0.0)}
+    point = [Fraction(value) for value in x]
+    eps = Fraction(1, 10**9)
+    broken = []
+    for i, (sense, side) in enumerate(sides):
+        parts = [Fraction(coefs[i][j]) * point[j] for j in range(n)]
+        over = sum(parts) - Fraction(side)
+        off = {"<=": over, ">=": -over, "=": abs(over)}[sense]
+        broken.append((off, off > eps * max(1, sum(map(abs, parts)))))
+    assert found["file rows"].passed == (not any(wrong for _, wrong in broken))
+    assert ("kept exactly" in found["file rows"].text) == all(off <= 0 for off, _ in broken)
+    beyond = [max(Fraction(low) - v, v - Fraction(high)) for v, (low, high) in zip(point, bounds)]
+    assert found["file bounds"].passed == all(b <= eps * max(1, abs(v)) for b, v in zip(beyond, point))
+    assert ("kept exactly" in found["file bounds"].text) == all(b <= 0 for b in beyond)
+    assert found["file integrality"].passed == (abs(point[0] - round(point[0])) <= eps)
+    assert found["file objective"].passed
