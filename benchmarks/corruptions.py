@@ -1,0 +1,119 @@
+"""Corruptions of the files of a run, each held against `odtc verify`: python -m benchmarks.corruptions [--number 1000]
+
+One thing is changed in the point, the model file, the manifest, the data or the run record of monks-1 at depth 2, and
+`verify` reads all of it again. A change is "refused" (exit code 1 with a sentence), "harmless" if all that is claimed
+is claimed as before (end, objective, bound, right rows), "weaker" if less is claimed; else it "SURVIVES", and is shown.
+"""
+
+import argparse
+import json
+import random
+import re
+import shutil
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tests.command_line import MONKS, odtc
+
+KINDS = {"point": "m.sol", "model": "m.mps", "manifest": "m.odt.json", "data": "d.csv", "record": "m.run.json"}
+CLAIMS = ("objective", "bound", "termination", "train_correct")
+NUMBER = re.compile(rb"-?\d+(\.\d+)?")
+
+
+def base(folder: Path, depth: int) -> dict:
+    """The files of a run, and what it claims."""
+    shutil.copy(MONKS / "monks-1.csv", folder / "d.csv")
+    words = (
+        "d.csv",
+        "--model",
+        "flowoct",
+        "--encoding",
+        "onehot",
+        "--depth",
+        2,
+        "--solver",
+        "highs",
+        "--format",
+        "mps",
+    )
+    assert odtc("fit", *words, "-o", "m", folder=folder).code == 0
+    return claims(folder)
+
+
+def claims(folder: Path) -> dict | None:
+    """What `verify` claims; None if it refuses in a sentence."""
+    said = odtc("verify", "m.sol", "--json", folder=folder)
+    if said.code:
+        assert said.err.startswith("odtc: error: ") and "Traceback" not in said.err, said.err
+        return None
+    return {name: said.facts[name] for name in CLAIMS}
+
+
+def corrupt(data: bytes, rnd: random.Random) -> bytes:
+    """The bytes with one number changed, or one line doubled, left out or moved."""
+    if rnd.random() < 0.7:
+        found = list(NUMBER.finditer(data))
+        one = rnd.choice(found)
+        new = rnd.choice([b"0", b"1", b"2", b"-1", b"0.5", b"1e30", b"%d" % rnd.randrange(100), one[0] + b"1"])
+        return data[: one.start()] + new + data[one.end() :]
+    lines = data.splitlines(keepends=True)
+    at, other = rnd.randrange(len(lines)), rnd.randrange(len(lines))
+    line = lines[at]
+    if rnd.random() < 0.5:
+        del lines[at]
+    if rnd.random() < 0.7:
+        lines.insert(min(other, len(lines)), line)
+    return b"".join(lines)
+
+
+def judged(before: dict, now: dict | None) -> str:
+    """What became of a corruption."""
+    if now is None:
+        return "refused"
+    if now == before:
+        return "harmless"
+    same = now["objective"] == before["objective"] and now["train_correct"] == before["train_correct"]
+    return "weaker" if same and now["bound"] <= before["bound"] and now["termination"] != "optimal" else "SURVIVES"
+
+
+def tried(number: int, seed: int = 1, depth: int = 2) -> Counter:
+    """{(kind, what became of it): how many} of so many corruptions of each kind."""
+    rnd, seen = random.Random(seed), Counter()
+    with tempfile.TemporaryDirectory() as name:
+        first, folder = Path(name) / "base", Path(name) / "run"
+        first.mkdir()
+        before = base(first, depth)
+        for kind, file in KINDS.items():
+            data = (first / file).read_bytes()
+            for _ in range(number):
+                changed = corrupt(data, rnd)
+                if changed == data:
+                    continue
+                shutil.copytree(first, folder)
+                (folder / file).write_bytes(changed)
+                now = claims(folder)
+                shutil.rmtree(folder)
+                seen[kind, judged(before, now)] += 1
+                if judged(before, now) == "SURVIVES":
+                    places = [at for at, pair in enumerate(zip(data, changed)) if pair[0] != pair[1]]
+                    at = places[0] if places else min(len(data), len(changed))
+                    old, new = (text[max(0, at - 40) : at + 20] for text in (data, changed))
+                    print(f"{kind}: {json.dumps(now)}: {old!r} to {new!r}", flush=True)
+    return seen
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--number", type=int, default=1000, help="of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    began = time.process_time()
+    for (kind, end), count in sorted(tried(given.number, given.seed).items()):
+        print(f"{kind:9} {end:9} {count}")
+    print(f"{time.process_time() - began:.0f} CPU s")
+
+
+if __name__ == "__main__":
+    main()
