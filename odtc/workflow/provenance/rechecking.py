@@ -53,7 +53,7 @@ def recheck(
     if found is not None:
         told, remark = file_checks(model, solution, done.decoded.point_heap or done.decoded.heap, found)
     elif manifest.content:
-        remark = "the model file is not there: the rows are checked as the manifest builds them, not against the file"
+        remark = "no model file of the content that was solved is there: rows are checked as the manifest builds them"
     checks += told
     of_edited = solution.scope_objective  # of an edited model, whose columns have costs of their own
     paid = tree_cost(model.problem, done.decoded.heap)
