@@ -33,14 +33,8 @@ from odtc.workflow.provenance.claims import point_of, settled_claim
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
-OF_A_MODEL = (
-    ".sol",
-    ".run.json",
-    ".tree.json",
-    ".pool.json",
-    ".near.json",
-    ".html",
-)  # what a run of a model leaves beside it
+NEAR_BEST = (".pool.json", ".near.json")  # trees near the best
+OF_A_MODEL = (".sol", ".run.json", ".tree.json", *NEAR_BEST, ".html")  # what a run of a model leaves beside it
 
 
 def write_build(
@@ -192,6 +186,12 @@ def write_solution(model: Model, solution: Solution, options: Options, path, sta
 def forget_solution(stem) -> None:
     """Removes the solution of an earlier run of this stem: it would pass for one of this run."""
     for suffix in (".sol", ".run.json"):
+        remove(f"{stem}{suffix}")
+
+
+def forget_near_optimal(stem) -> None:
+    """Removes the trees near the best of an earlier run of this stem: they would pass for those of this run."""
+    for suffix in NEAR_BEST:
         remove(f"{stem}{suffix}")
 
 

@@ -166,6 +166,7 @@ class FileSink(Sink):
         self.files = [*self._logs]
 
     def finished(self, problem: Problem, left: float | None, known: HeapTree | None = None) -> str:
+        artifacts.forget_near_optimal(self.stem)
         if self.pool is None and self.within is None:
             return ""
         if self.pool is None:

@@ -240,7 +240,11 @@ def test_verify_reads_the_model_file_again(format, tmp_path):
     assert all(found.values()) and files | {"run record", "confirm highs"} <= set(found)
     (tmp_path / f"m.{format[-3:].lstrip('-')}").unlink()
     without = odtc("verify", "m.sol", folder=tmp_path)
-    assert without.code == 0 and "file rows" not in without.out and "no model file of the content that was solved" in without.err
+    assert (
+        without.code == 0
+        and "file rows" not in without.out
+        and "no model file of the content that was solved" in without.err
+    )
 
 
 def test_an_edited_file_is_held_against_the_point_that_solved_it(edited):

@@ -174,3 +174,11 @@ def test_what_cannot_be_counted_is_refused(tmp_path):
             Within.of(given_within)
     said = command("fit", MONKS / "monks-1.csv", "--model", "flowoct", "--within", 1, "-o", "n", folder=tmp_path)
     assert said.code == 1 and "dpflow" in said.err and not list(tmp_path.glob("n.*"))
+
+
+def test_trees_of_an_earlier_run_do_not_pass_for_those_of_this_one(tmp_path):
+    words = ("fit", MONKS / "monks-1.csv", "--depth", 1, "--encoding", "onehot", "-o", "m")
+    command(*words, "--within", "2", folder=tmp_path)
+    assert (tmp_path / "m.near.json").is_file()
+    command(*words, "--class-weight", "0=2,1=1", folder=tmp_path)
+    assert not (tmp_path / "m.near.json").exists() and (tmp_path / "m.tree.json").is_file()
