@@ -42,6 +42,10 @@ def test_the_certificate_of_what_kernels_found(depth, monkeypatch):
     assert search.search.nodes.solves(3)
     proof = check(json.loads(json.dumps(certify_search(search, found.heap))), dataset)
     assert proof.optimal and proof.bound == found.bound > 0
+    ended = interrupted(search.problem, 3)
+    found = ended.run()
+    proof = check(json.loads(json.dumps(found.certificate())), dataset)
+    assert proof.bound == pytest.approx(found.bound)
 
 
 @pytest.mark.parametrize("seed", range(100, 200))

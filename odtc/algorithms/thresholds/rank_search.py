@@ -243,11 +243,15 @@ class RankSearch:
 
     def explain(self, node, height: int, need: int) -> None:
         """Notes tests by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
-        again, one by one."""
+        again, one by one, also after `check` has ended the search."""
         known = self._entry(node, height)
         if not known.points:
-            again = Known(0, node.leaf)
-            self._deep(node, height, need, again)
+            again, check = Known(0, node.leaf), self.check
+            self.check = lambda: None
+            try:
+                self._deep(node, height, need, again)
+            finally:
+                self.check = check
             known.points = again.points
 
     def _deep(self, node, height, need, known):
