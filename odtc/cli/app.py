@@ -175,6 +175,9 @@ def main() -> None:
         )
         code = 1
     except Exception as problem:
+        if _came_of_ctrl_c(problem):  # numba says otherwise if it was compiling
+            console.say("odtc: error: interrupted before there was a result; nothing was written that is not whole")
+            sys.exit(1)
         if (
             isinstance(problem, OSError) and problem.errno in FULL and problem.filename is None
         ):  # files of ours raise OutputError
@@ -202,6 +205,13 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(code or 0)
     sys.exit(code or 0)
+
+
+def _came_of_ctrl_c(problem: BaseException | None) -> bool:
+    """Whether an exception was raised while another one, of Ctrl-C or SIGTERM, was dealt with."""
+    while problem is not None and not isinstance(problem, KeyboardInterrupt):
+        problem = problem.__context__
+    return problem is not None
 
 
 def _shown(otherwise):

@@ -709,3 +709,19 @@ def test_the_columns_hold_the_tree_of_cart_when_the_limit_has_passed():
     with deadline.within(0):
         kept = problem.module.trimmed(ready := problem.module.prepared(problem), cart)
     assert problem.module.objective(ready, kept) <= problem.module.objective(problem, cart)
+
+
+def test_ctrl_c_in_the_search_over_all_tests_hands_in_its_tree(monkeypatch):
+    looks = iter(range(3))
+
+    def look(self):
+        if next(looks, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(over_all_tests.OverAllTests, "_check", look)
+    monkeypatch.setattr(initial_columns, "WHOLE", 0)
+    problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 3, fitting=True)
+    model, solution = fitted(problem)
+    assert solution.termination == "interrupted" and solution.of_all.termination == "interrupted"
+    decoded = pipeline.decode(model, solution)
+    assert decoded.verified and decoded.solution.overall <= decoded.solution.objective

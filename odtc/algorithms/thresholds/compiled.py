@@ -101,7 +101,21 @@ def compiled() -> SimpleNamespace:
     """The kernels compiled by numba. Raises ImportError if it is not installed."""
     among = _dispatchers()
     _loaded.append(True)
-    return SimpleNamespace(compiled=True, **{name: among[name] for name in NAMES + BINARY + TALL + COUNTING})
+    return SimpleNamespace(compiled=True, **{name: _heard(among[name]) for name in NAMES + BINARY + TALL + COUNTING})
+
+
+def _heard(function):
+    """A kernel through whose compiling Ctrl-C comes as Ctrl-C: numba raises a RuntimeError instead."""
+
+    def call(*arguments):
+        try:
+            return function(*arguments)
+        except RuntimeError as problem:
+            if isinstance(problem.__context__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
+
+    return call
 
 
 @cache

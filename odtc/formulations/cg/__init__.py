@@ -285,7 +285,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     search.tell = say
     termination, message = None, ""
     try:
-        while True:
+        while over is None or not over.interrupted:
             with contextlib.suppress(TimeLimitReached), deadline.within(left()):
                 search.take(searched_tree(problem, search.paths))
             if over is None or not over.proved or problem.params.splits != "auto":
@@ -301,6 +301,8 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         termination = Termination.INTERRUPTED
         columns = Columns(search.paths, search.columns.to_pool())  # whole, whatever was going on
         columns.add_tree(search.best)
+    if over is not None and over.interrupted:
+        termination = Termination.INTERRUPTED
     heap = _heap(problem, search.paths, search.best)
     problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
     problem.derived(Held).columns = columns

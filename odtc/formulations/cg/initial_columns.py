@@ -106,6 +106,10 @@ def splits_of(problem: Problem) -> tuple[np.ndarray, ...]:
     asks = np.arange(n) // 2**topology.depth == 0
     asks[0] = False
     none = np.zeros(0, np.int32)
+    over = problem.derived(Held).over_all
+    if over is not None and over.interrupted:  # no time for others than those of its tree
+        tree = np.unique(first_tree(problem).test)
+        return tuple(tree[tree >= 0].astype(np.int32) if ask else none for ask in asks)
     kind = _kind(problem)
     if kind == "all":
         return tuple(np.arange(F, dtype=np.int32) if ask else none for ask in asks)

@@ -26,7 +26,7 @@ class OverAllTests:
     """
 
     def __init__(self, problem: Problem):
-        self.problem, self._room = problem, 0.0
+        self.problem, self._room, self.interrupted = problem, 0.0, False
         self.tests = RankedTests(problem.encoded, problem.params.reward, max(1, problem.params.n_min))
         self.search = RankSearch(self.tests.ranked, self._check)
 
@@ -41,7 +41,8 @@ class OverAllTests:
         return self.search.known(self.problem.topology.depth).exact
 
     def run(self, part: float = PART) -> HeapTree:
-        """The best tree so far after a part of the time that is left, or MOST more evaluations."""
+        """The best tree so far after a part of the time that is left, MOST more evaluations, or Ctrl-C, which
+        `interrupted` tells."""
         depth, self._room = self.problem.topology.depth, self._room + MOST
         try:
             with deadline.within(deadline.time_share(float("inf"), part)):
@@ -50,6 +51,8 @@ class OverAllTests:
                     self.search.solve(height)
         except TimeLimitReached:
             pass
+        except KeyboardInterrupt:  # whoever asks hands in the tree
+            self.interrupted = True
         return self.tests.tree(self.search, self.problem.topology)
 
     def _check(self) -> None:

@@ -303,3 +303,16 @@ def test_the_words_at_an_interruption_are_those_of_the_tree(looks):
     assert (
         float(bound) == pytest.approx(min(found.bound, float(cost)), rel=1e-5) or int(height) < problem.topology.depth
     )
+
+
+def test_ctrl_c_while_a_kernel_is_compiled_is_ctrl_c():
+    def kernel(number):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise RuntimeError("no compiled object yet")  # noqa: B904  as numba does
+
+    with pytest.raises(KeyboardInterrupt):
+        compiled._heard(kernel)(1)
+    with pytest.raises(RuntimeError):
+        compiled._heard(lambda: exec("raise RuntimeError"))()
