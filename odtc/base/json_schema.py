@@ -64,6 +64,27 @@ def read_object(path: str | PathLike[str], what: str, error: type[Exception]) ->
     return facts
 
 
+def read_if_of(
+    path: str | PathLike[str], schema: str, suffix: str, what: str, advice: str, error: type[Exception]
+) -> dict[str, Any] | None:
+    """The JSON object of a file of this schema; None for any other file, unless its name ends like one of these: then
+    `error` is raised, with advice."""
+    named = str(path).endswith(suffix)
+    try:
+        facts = read_object(path, what, error)
+    except error:
+        if named:
+            raise
+        return None
+    if facts.get("schema") == schema:
+        return facts
+    if named:
+        raise error(
+            f"expected a {what} of schema {schema!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; {advice}"
+        )
+    return None
+
+
 def validate(value: Any, shape: Any, place: str = "") -> None:
     """Raises SchemaError if the value does not satisfy this schema."""
     while callable(shape):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
-from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, show_value, validate
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.errors import ChoiceError, ModelError, TimeLimitReached, TreeError
 from odtc.problem.formulation import FORMULATIONS, NearOptimal
 from odtc.problem.problem import Problem
@@ -164,19 +164,8 @@ def tested_features(tree: Tree) -> list[str]:
 
 def read_pool(path) -> Pool | None:
     """The pool of a file, None if it is no pool; raises TreeError for one that is not whole."""
-    named = str(path).endswith(SUFFIX)
-    try:
-        facts = read_object(path, "pool", TreeError)
-    except TreeError:
-        if named:
-            raise
-        return None
-    if facts.get("schema") != SCHEMA:
-        if named:
-            raise TreeError(
-                f"expected a pool of schema {SCHEMA!r} in {str(path)!r}, got {show_value(facts.get('schema'))}; "
-                f"make it again with --pool"
-            )
+    facts = read_if_of(path, SCHEMA, SUFFIX, "pool", "make it again with --pool", TreeError)
+    if facts is None:
         return None
     try:
         validate(

@@ -16,7 +16,7 @@ import numpy as np
 from odtc.algorithms.near_optimal.stored_graph import StoredGraph, count_using, fewest_columns
 from odtc.base import deadline
 from odtc.base.atomic_write import write_text
-from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_object, show_value, validate
+from odtc.base.json_schema import ANY, FLAG, NUMBER, TEXT, WHOLE, SchemaError, read_if_of, validate
 from odtc.errors import ChoiceError, TimeLimitReached, TreeError
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.problem.problem import Problem
@@ -327,19 +327,8 @@ def write_near_optimal_set(
 
 def read_near_optimal_set(path) -> NearOptimalSet | None:
     """The set of a file, None if it holds none; raises TreeError for one that is not whole."""
-    named = str(path).endswith(SUFFIX)
-    try:
-        facts = read_object(path, "set of trees", TreeError)
-    except TreeError:
-        if named:
-            raise
-        return None
-    if facts.get("schema") != SCHEMA:
-        if named:
-            raise TreeError(
-                f"expected a set of trees of schema {SCHEMA!r} in {str(path)!r}, got "
-                f"{show_value(facts.get('schema'))}; make it again with --within"
-            )
+    facts = read_if_of(path, SCHEMA, SUFFIX, "set of trees", "make it again with --within", TreeError)
+    if facts is None:
         return None
     try:
         validate(facts, SHAPE)
