@@ -20,7 +20,8 @@ SEARCH_PROVED = (
     "the compiler's own search proved the tree, and its model would be too large for a solver, so no solver ran"
 )
 SEARCH_INSTEAD = (
-    "the time limit came before there was a model: the tree and the bound are those of the compiler's search"
+    "the time limit, or Ctrl-C, came before there was a model: the tree and the bound are those of the compiler's "
+    "search"
 )
 NO_SOLVER_RAN = "the time limit came in the compile, so no solver ran: the tree is that of the start"
 

@@ -720,8 +720,6 @@ def test_ctrl_c_in_the_search_over_all_tests_hands_in_its_tree(monkeypatch):
 
     monkeypatch.setattr(over_all_tests.OverAllTests, "_check", look)
     monkeypatch.setattr(initial_columns, "WHOLE", 0)
-    problem = pipeline.pose(MONKS / "monks-1.csv", "cg", 3, fitting=True)
-    model, solution = fitted(problem)
-    assert solution.termination == "interrupted" and solution.of_all.termination == "interrupted"
-    decoded = pipeline.decode(model, solution)
-    assert decoded.verified and decoded.solution.overall <= decoded.solution.objective
+    fit = pipeline.fit(MONKS / "monks-1.csv", "cg", 3)
+    assert fit.verified and fit.proof.termination == "interrupted" and 0 <= fit.proof.bound <= fit.proof.objective
+    assert fit.proof.objective <= fit.cart_training.cart_loss

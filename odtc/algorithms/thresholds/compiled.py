@@ -29,9 +29,11 @@ LONG = 30.0  # seconds that must be left to compile
 
 class Kernels:
     """The kernels for one search: `now` is a namespace of the functions NAMES, and `compiled`, bool; if
-    that is true, of BINARY too; of TALL, if `tall` is."""
+    that is true, of BINARY too; of TALL, if `tall` is. A search over tests of two answers (`binary`) needs other
+    kernels than one over ranks, so those may be on disk without these."""
 
-    def __init__(self):
+    def __init__(self, binary: bool = False):
+        self.first = "best_pair" if binary else "depth_two"
         self.began = time.process_time()
         wish = os.environ.get(VARIABLE, "")
         self.always = wish == "always"
@@ -44,7 +46,7 @@ class Kernels:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
         if self.settled or (spent := time.process_time() - self.began) < LOADING:
             return
-        if on_disk() or (spent > COMPILING and _time_to_compile()):
+        if on_disk(self.first) or (spent > COMPILING and _time_to_compile()):
             self.now, self.settled = compiled(), True
 
     def expect(self, seconds: float) -> None:

@@ -110,7 +110,7 @@ class RankSearch:
         found: Callable[[int, int], None] | None = None,
         room: int | None = None,
     ):
-        self.ranked, self.chosen = ranked, Kernels()
+        self.ranked, self.chosen = ranked, Kernels(ranked.binary)
         self.check, self.found = check or (lambda: None), found or (lambda upper, lower: None)
         self.memo: dict[tuple[int, bytes], Known] = {}
         self.nodes = (BinaryNodes if ranked.binary else OrderedNodes)(ranked, self.chosen)

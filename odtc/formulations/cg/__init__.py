@@ -29,7 +29,7 @@ from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
 from odtc.formulations.cg.initial_columns import Held, columns_of, paths_of, prepared, searched_tree, tail_of
-from odtc.formulations.cg.over_all_tests import OverAllTests
+from odtc.formulations.cg.over_all_tests import OverAllTests, Stopped
 from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
 from odtc.formulations.cg.restricted_master import RestrictedMaster
@@ -97,8 +97,16 @@ class Params:
     threads: int = parameter(1, "ends whose paths are evaluated side by side", least=1, below=65)
 
 
+def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, Stopped | None]:
+    """The problem, and what the search over all tests has found if Ctrl-C ended it: there is then no model."""
+    over = problem.derived(Held).over_all
+    return problem, over.stopped if over is not None and over.interrupted else None
+
+
 def build(problem: Problem) -> Model:
-    columns = columns_of(problem)
+    columns, over = columns_of(problem), problem.derived(Held).over_all
+    if over is not None and over.interrupted:
+        raise KeyboardInterrupt  # as soon as somebody could hand in its tree
     paths, m = columns.paths, ModelBuilder(f"{NAME}_d{problem.topology.depth}")
     ends, n, width = len(paths.ends), len(columns), len(paths.tests) + 1
     end, members, place = _asked(columns)
@@ -285,7 +293,7 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
     search.tell = say
     termination, message = None, ""
     try:
-        while over is None or not over.interrupted:
+        while True:
             with contextlib.suppress(TimeLimitReached), deadline.within(left()):
                 search.take(searched_tree(problem, search.paths))
             if over is None or not over.proved or problem.params.splits != "auto":
@@ -301,8 +309,6 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
         termination = Termination.INTERRUPTED
         columns = Columns(search.paths, search.columns.to_pool())  # whole, whatever was going on
         columns.add_tree(search.best)
-    if over is not None and over.interrupted:
-        termination = Termination.INTERRUPTED
     heap = _heap(problem, search.paths, search.best)
     problem = replace(problem, params=replace(problem.params, columns=columns.to_pool().to_text()))
     problem.derived(Held).columns = columns

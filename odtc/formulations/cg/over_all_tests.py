@@ -6,6 +6,8 @@ search over intervals (odtc.algorithms.thresholds.rank_search). Evaluations are 
 data has the same columns, as long as the time limit does not end the search.
 """
 
+from dataclasses import dataclass
+
 from odtc.algorithms.thresholds.rank_search import RankSearch
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
@@ -15,6 +17,16 @@ from odtc.trees.heap_tree import HeapTree
 
 PART = 0.5  # of the time that is left, for one run
 MOST = 2e9  # entries times columns of the nodes that one run evaluates: about a minute
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What a search found that was ended by Ctrl-C: its tree, and what no tree costs less than."""
+
+    heap: HeapTree
+    bound: float
+    proved: bool
+    infeasible: bool = False
 
 
 class OverAllTests:
@@ -39,6 +51,11 @@ class OverAllTests:
     def proved(self) -> bool:
         """Whether the best tree that was found is the best of all."""
         return self.search.known(self.problem.topology.depth).exact
+
+    @property
+    def stopped(self) -> Stopped:
+        """Its tree and its bound, for whoever hands them in."""
+        return Stopped(self.tests.tree(self.search, self.problem.topology), self.bound, self.proved)
 
     def run(self, part: float = PART) -> HeapTree:
         """The best tree so far after a part of the time that is left, MOST more evaluations, or Ctrl-C, which

@@ -316,3 +316,17 @@ def test_ctrl_c_while_a_kernel_is_compiled_is_ctrl_c():
         compiled._heard(kernel)(1)
     with pytest.raises(RuntimeError):
         compiled._heard(lambda: exec("raise RuntimeError"))()
+
+
+def test_a_search_over_tests_of_two_answers_looks_for_its_own_kernels_on_disk(monkeypatch):
+    """Those over ranks were looked for, so that what was compiled for kr-vs-kp was never taken again."""
+    asked = []
+    monkeypatch.setenv(compiled.VARIABLE, "")
+    monkeypatch.setattr(compiled, "available", lambda: True)
+    monkeypatch.setattr(compiled, "_loaded", [])
+    monkeypatch.setattr(compiled, "on_disk", lambda name="depth_two": bool(asked.append(name)))
+    for binary in (True, False):
+        kernels = compiled.Kernels(binary)
+        kernels.began -= 1.0  # more than LOADING, less than COMPILING
+        kernels.renew()
+    assert asked == ["best_pair", "depth_two"]
