@@ -364,15 +364,12 @@ def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | 
 
 def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
     """Columns over paths whose nodes may also ask the tests of a tree, with those of the tree."""
-    pool, every = columns.to_pool(), heap.test[heap.test >= 0]
-    splits = tuple(
-        np.union1d(
-            tests, every if len(tests) == len(columns.paths.tests) else heap.test[[node]][heap.test[[node]] >= 0]
-        ).astype(np.int32)
-        if len(tests)
-        else tests
-        for node, tests in enumerate(pool.splits)
-    )
+    pool, splits = columns.to_pool(), []
+    for node, tests in enumerate(pool.splits):
+        # A node that may ask all chosen tests may ask all of the tree, another one that of its own node.
+        more = heap.test if len(tests) == len(columns.paths.tests) else heap.test[node : node + 1]
+        splits.append(np.union1d(tests, more[more >= 0]).astype(np.int32) if len(tests) else tests)
+    splits = tuple(splits)
     wider = Columns(paths_of(problem, splits), replace(pool, splits=splits))
     wider.add_tree(columns_asked(wider.paths, heap.test))
     return wider

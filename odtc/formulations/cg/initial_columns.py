@@ -7,6 +7,7 @@ that a manifest holds. Firat et al. (2020), section 5.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -40,10 +41,9 @@ def prepared(problem: Problem) -> Problem:
     first = None
     if given in ("auto", "start"):
         if given == "start" and _kind(problem) != "all":
-            first = problem.derived(Held).over_all = OverAllTests(problem)
-            problem.derived(Held).first = min(
-                first.run(), first_tree(problem), key=lambda heap: _objective(problem, heap)
-            )
+            first, held = OverAllTests(problem), problem.derived(Held)
+            held.over_all = first
+            held.first = min(first.run(), first_tree(problem), key=partial(problem.module.objective, problem))
         paths = paths_of(problem, splits_of(problem))
         columns = Columns(paths)
         columns.add_tree(columns_asked(paths, first_tree(problem).test))
@@ -60,10 +60,6 @@ def prepared(problem: Problem) -> Problem:
     problem = replace(problem, params=replace(params, columns=pool.to_text()))
     problem.derived(Held).columns, problem.derived(Held).over_all = columns, first
     return problem
-
-
-def _objective(problem: Problem, heap: HeapTree) -> float:
-    return problem.module.objective(problem, heap)
 
 
 class Held:

@@ -171,8 +171,7 @@ def _without_sums(problem: Problem, start: HeapTree | None, floor: float) -> tup
     free = replace(problem, constraints=kept)
     if not threshold_search.searches(free):
         return start, floor
-    left = deadline.seconds_left()
-    with deadline.within(FREE_MOST if left is None else min(FREE_MOST, FREE * left)):
+    with deadline.within(deadline.time_share(FREE_MOST, FREE)):
         found = threshold_search.search(free, None, lambda *told: None)
     heap = None if found.heap is None else mended(problem, found.heap)
     better = heap is not None and (start is None or objective(problem, heap) < objective(problem, start))
@@ -185,8 +184,7 @@ def _shallower(problem: Problem, start: HeapTree | None) -> HeapTree | None:
     less = replace(problem, topology=CompleteTree(max(1, depth)))
     if depth < 3 or not constrained.searches(less):
         return start
-    left = deadline.seconds_left()
-    with deadline.within(FREE_MOST if left is None else min(FREE_MOST, FREE * left)):
+    with deadline.within(deadline.time_share(FREE_MOST, FREE)):
         heap = constrained.search(less).heap
     if heap is None:
         return start

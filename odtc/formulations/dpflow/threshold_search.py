@@ -141,7 +141,7 @@ class ThresholdSearch:
         """
         problem, depth, paid, fewest = self.problem, self.problem.topology.depth, objective(self.problem, heap), True
         scale = 2**depth
-        tests = RankedTests(problem.encoded, branch_price(problem), least_rows(problem), scale)
+        tests = self.tests.counting(scale)
         most = max(SOME / max(1, tests.ranked.rank.size), 2 * self.search.evaluated)
 
         def check():

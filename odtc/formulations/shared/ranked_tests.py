@@ -1,5 +1,7 @@
 """The tests of an encoding as ranks of columns, which a search over thresholds takes, and its trees back as tests."""
 
+from copy import copy
+
 import numpy as np
 
 from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -18,16 +20,26 @@ class RankedTests:
     encoded : Encoded
     price : float, what a branch node costs, in units of loss
     least : int, rows of the data that each leaf must have; 1 or less for none
-    scale : int, units of the search for each unit of cost, so that it can count branch nodes beside it
 
     Attributes
     ----------
     ranked : RankedRows
     """
 
-    def __init__(self, encoded: Encoded, price: float, least: int, scale: int = 1):
-        self.encoded, self.scales = encoded, Scales.of(encoded)
-        self.ranked: RankedRows = rank_rows(self.scales.rank, encoded.loss, encoded.copies, price, least, scale)
+    def __init__(self, encoded: Encoded, price: float, least: int):
+        self.encoded, self.price, self.least, self.scales = encoded, price, least, Scales.of(encoded)
+        self.ranked = self._rows(1)
+
+    def _rows(self, scale: int) -> RankedRows:
+        encoded = self.encoded
+        return rank_rows(self.scales.rank, encoded.loss, encoded.copies, self.price, self.least, scale)
+
+    def counting(self, scale: int) -> "RankedTests":
+        """The same with `scale` units of the search for each unit of cost, so that it can count branch nodes beside
+        it."""
+        other = copy(self)
+        other.ranked = self._rows(scale)
+        return other
 
     def test(self, column: int, rank: int) -> int:
         """The test of the encoding that a rank of a column is."""
