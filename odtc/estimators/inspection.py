@@ -59,7 +59,7 @@ class InspectionMixin:
         from odtc import render_report
 
         check_is_fitted(self)
-        page = render_report(self.tree_, name)
+        page = render_report(self, name)
         if path is not None:
             write_text(Path(path), page)
         return page

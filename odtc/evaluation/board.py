@@ -4,17 +4,21 @@ Each answer is a function of an opened run; the page (odtc.evaluation.html_repor
 """
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
 from odtc.data.dataset import Dataset
+from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import broken
+from odtc.problem.constraints.groups import members
 from odtc.trees.rendering import Place
 from odtc.trees.tree import Tree
 from odtc.workflow.results import Fit
 
 CONFIDENCE = 0.95
 BINS = 12  # of a histogram
+FEW_GROUPS = 12  # of a column set aside whose groups are compared unasked
 SAME_ROWS = 0.5  # share of the test rows that are training rows, from which on there is a warning
 
 
@@ -52,22 +56,94 @@ def shared_rows(training: Dataset | None, test: Dataset) -> int:
     return sum(key in known for key in keys(test))
 
 
-def warnings(fit: Fit | None, test: Dataset | None) -> list[str]:
+@dataclass(frozen=True)
+class Claim:
+    """What is said of a tree's proof: its cost, and what no tree costs less than (None if nothing is known)."""
+
+    proved: bool
+    objective: float
+    bound: float | None
+
+
+def warnings(claim: Claim | None, training: Dataset | None, test: Dataset | None) -> list[str]:
     """What must be read before the figures: no proof, test rows that are training rows."""
     said = []
-    if fit is not None and not fit.proved:
-        bound = (
-            "no bound is known" if fit.proof.bound is None else f"trees down to {fit.proof.bound:.6g} are not excluded"
-        )
-        said.append(f"Not proved: the tree costs {fit.proof.objective:.6g}, and {bound}.")
+    if claim is None:
+        said.append("Not proved: nothing is known of how this tree was found.")
+    elif not claim.proved:
+        bound = "no bound is known" if claim.bound is None else f"trees down to {claim.bound:.6g} are not excluded"
+        said.append(f"Not proved: the tree costs {claim.objective:.6g}, and {bound}.")
     if test is not None and test.n_rows:
-        shared = shared_rows(fit.dataset if fit is not None else None, test)
+        shared = shared_rows(training, test)
         if shared >= SAME_ROWS * test.n_rows:
             said.append(
                 f"{shared:,} of the {test.n_rows:,} test rows are equal to training rows: the test figures are no "
                 "estimate for new rows."
             )
     return said
+
+
+def compared_groups(tree: Tree, rows: Dataset, asked: tuple[str, ...], known: tuple[str, ...] = ()) -> list[dict]:
+    """The figures of a tree in groups of rows, side by side.
+
+    Parameters
+    ----------
+    tree : Tree
+    rows : Dataset
+        Labelled rows; columns set aside are known, too.
+    asked : tuple of str
+        COLUMN, COLUMN:LEVEL|LEVEL or COLUMN<=NUMBER, as constraints name groups.
+    known : tuple of str
+        Groups that constraints of the run compare. Columns set aside that have few values are compared unasked.
+
+    Returns
+    -------
+    list of dict
+        For each: `by`, and `groups` with `name`, `rows`, `right`, `interval`, `predicted` and `recall`: the shares of
+        each class, None without a row of it.
+
+    Raises
+    ------
+    ChoiceError
+        For groups that the rows do not have.
+    """
+    few = [
+        feature.name
+        for feature, cells in zip(rows.aside, rows.aside_X.T)
+        if 2 <= len(np.unique(cells[~np.isnan(cells)])) <= FEW_GROUPS
+    ]
+    labelled = rows.y >= 0
+    predicted, true, K = tree.predict(rows.X[labelled]), rows.y[labelled], len(tree.classes)
+    found = []
+    for text in dict.fromkeys([*asked, *known, *few]):
+        try:
+            of, names = members(rows, text)
+        except ChoiceError:
+            if text in asked:
+                raise
+            continue  # these rows lack the column
+        of = np.asarray(of)[labelled]
+        groups = []
+        for at, name in enumerate(names):
+            inside = of == at
+            if not inside.any():
+                continue
+            right = int((predicted[inside] == true[inside]).sum())
+            table = np.bincount(true[inside] * K + predicted[inside], minlength=K * K).reshape(K, K)
+            of_class = table.sum(axis=1)
+            groups.append(
+                {
+                    "name": name,
+                    "rows": int(inside.sum()),
+                    "right": right,
+                    "interval": interval(right, int(inside.sum())),
+                    "predicted": (table.sum(axis=0) / inside.sum()).tolist(),
+                    "recall": [table[k, k] / of_class[k] if of_class[k] else None for k in range(K)],
+                }
+            )
+        if groups:
+            found.append({"by": text, "groups": groups})
+    return found
 
 
 def constraints_of_cart(fit: Fit | None) -> str:

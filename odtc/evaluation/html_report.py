@@ -16,7 +16,7 @@ from odtc.base.spec_fields import plain, quoted
 from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
-from odtc.errors import TreeError
+from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.trees.rendering import Place, places, render_tree
@@ -28,6 +28,7 @@ from odtc.workflow.manifest import SUFFIX
 from odtc.workflow.near_optimal_set import SUFFIX as NEAR
 from odtc.workflow.near_optimal_set import NearOptimalSet, read_near_optimal_set
 from odtc.workflow.posing import default_params, test_rows
+from odtc.workflow.provenance.without_model import open_record
 from odtc.workflow.results import Fit
 from odtc.workflow.run_record import read_solving
 from odtc.workflow.specification import ModelSpec, ReadingSpec, RunSpec, SolvingSpec
@@ -62,16 +63,27 @@ class Run:
     start: str = "cart"
     note: str = ""  # why the data file was not read, if it was not
     data_path: str = ""  # from the current folder
+    again: RunSpec | None = None  # of a run without a model
+    said: board.Claim | None = None  # what is known of the proof of a tree without a fit
     near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
 
     @property
     def selected(self) -> bool:
         """Whether it was trained on some of the rows of its data file."""
+        if self.fit is not None and self.fit.model is None:
+            return self.fit.selection is not None
         return "selection" in self.manifest.get("data", {})
 
     @property
     def facts(self) -> dict:
         return self.fit.facts if self.fit else {}
+
+    @property
+    def claim(self) -> board.Claim | None:
+        """What is said of the tree's proof; None if nothing is known."""
+        if self.fit is None:
+            return self.said
+        return board.Claim(self.fit.proved, self.fit.proof.objective, self.fit.proof.bound)
 
 
 def open_run(given, data=None) -> Run:
@@ -102,7 +114,16 @@ def _open(given, data) -> Run:
             f"expected a run STEM with {stem}.sol and {stem}{SUFFIX}, or a tree in JSON, found neither; give the "
             f"stem that `odtc fit -o` had"
         )
-    return Run(Path(stem).name, read_tree(path))
+    tree, opened = read_tree(path), open_record(stem, path, data)
+    found = opened.fit
+    return Run(
+        Path(stem).name,
+        tree if found is None else found.tree,
+        found,
+        note=opened.note,
+        data_path=opened.data_path,
+        again=None if found is None else opened.spec,
+    )
 
 
 def _leaves_of(stem: str) -> int:
@@ -111,8 +132,9 @@ def _leaves_of(stem: str) -> int:
     return read_tree(path).n_leaves if path.is_file() else 0
 
 
-def render_page(run: Run, test: str | Path | None = None, templates=None) -> str:
-    """The page; `test` is a file with labelled rows. Raises DataError for one that does not fit."""
+def render_page(run: Run, test: str | Path | None = None, templates=None, groups: tuple[str, ...] = ()) -> str:
+    """The page; `test` is a file with labelled rows, `groups` are compared in it (else in the training rows). Raises
+    DataError for a file that does not fit, ChoiceError for groups that there are not."""
     tree = run.tree
     rows = (
         "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
@@ -124,15 +146,21 @@ def render_page(run: Run, test: str | Path | None = None, templates=None) -> str
     found = places(tree)
     training = run.fit.dataset if run.fit and not run.selected else None
     satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, tree, labelled) if run.fit else []
+    compared = training if labelled is None else labelled
+    if compared is None and groups:
+        raise ChoiceError("--group: expected rows to compare groups in, got none; name a file of them with --test")
+    of_constraints = tuple(of.text for of in run.fit.problem.encoded.groups) if run.fit else ()
     facts = {
         "version": odtc.__version__,
         "run": run,
         "near": run.near,
         "tree": tree,
         "facts": run.facts,
-        "proved": run.fit is not None and run.fit.proved,
+        "claim": run.claim,
+        "compared": [] if compared is None else board.compared_groups(tree, compared, groups, of_constraints),
+        "compared_in": "training rows" if labelled is None else "test rows",
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
-        "warnings": board.warnings(run.fit, labelled),
+        "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, labelled),
         "satisfied": satisfied,
         "cart_constraints": board.constraints_of_cart(run.fit),
         "matter": board.columns_that_matter(found),
@@ -144,7 +172,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None) -> str
         "separate": tree.missing == "separate",
         "checks": run.fit.decoded.checks if run.fit else [],
         "plot": progress_plot(run.fit.solution.history) if run.fit else None,
-        "families": families(run.fit.model) if run.fit else ([], []),
+        "families": families(run.fit.model) if run.fit and run.fit.model else ([], []),
         "commands": commands(run),
         "features": _features(run),
         "text": render_tree(tree),
@@ -173,7 +201,8 @@ def training_score(tree: Tree) -> dict:
 
 def _test_rows(run: Run, test) -> Dataset:
     if run.fit:
-        return test_rows(run.fit.model.problem, test)
+        problem = run.fit.problem  # a manifest's knows the rows, but not the columns set aside
+        return test_rows(replace(problem, encoded=replace(problem.encoded, dataset=run.fit.dataset)), test)
     return read_rows(test, run.tree.features, run.tree.classes, run.tree.target, require_labels=True)
 
 
@@ -238,7 +267,7 @@ def families(model) -> tuple[list, list]:
 
 def _features(run: Run) -> list[tuple[str, str, str, int]]:
     """(name, kind, levels, tests) of each column of the data; -1 tests if the encoding is not known."""
-    encoded = run.fit.model.problem.encoded if run.fit else None
+    encoded = run.fit.problem.encoded if run.fit else None
     counted = [0] * len(run.tree.features)
     for split in encoded.tests if encoded else ():
         for place in split.features:  # a hyperplane asks several
@@ -258,30 +287,26 @@ def commands(run: Run) -> list[str]:
     """The commands that make the run again, from the current folder."""
     if not run.fit:
         return []
-    data = run.data_path or run.manifest["data"]["name"]
-    return [
-        shlex.join(run_again(run).command(data, run.name)),
-        shlex.join(["odtc", "verify", f"{run.name}.sol"]),
-        shlex.join(["odtc", "report", run.name]),
-    ]
+    if run.again is not None:
+        cost = run.again.model.cost
+        params, text = _chosen_params(run.fit.problem), None if cost is None else cost_text(cost, run.tree.classes)
+        again = run.again.with_model(params=params, cost=text)
+        checks, data = [], run.data_path
+    else:
+        again, checks = run_again(run), [shlex.join(["odtc", "verify", f"{run.name}.sol"])]
+        data = run.data_path or run.manifest["data"]["name"]
+    return [shlex.join(again.command(data, run.name)), *checks, shlex.join(["odtc", "report", run.name])]
 
 
 def run_again(run: Run) -> RunSpec:
     """The specification of `odtc fit` that makes the run again: what is compiled from the manifest, how it was solved
     from the record of the run (STEM.run.json)."""
     problem, data = run.fit.problem, {"categorical": [], "numeric": [], "weights": None} | run.manifest["data"]
-    usual = params_to_json(parse_params(problem.formulation, default_params(problem.formulation, fitting=True)))
-    params = {
-        key: value
-        for key, value in params_to_json(problem.params).items()
-        if value != usual.get(key)
-        and len(str(value)) <= LONGEST  # longer is what the run made itself, as the columns of cg
-    }
     cuts, selection, size = run.manifest["model"].get("cuts"), data.get("selection"), run.fit.size
     model = ModelSpec(
         model=problem.formulation,
         depth=int(problem.topology.depth),
-        params=params,
+        params=_chosen_params(problem),
         encoding=problem.encoded.scheme,
         cuts=None if cuts is None else tuple(cuts),
         start=run.start,
@@ -290,6 +315,17 @@ def run_again(run: Run) -> RunSpec:
         select=selection["scheme"] if selection else None,
     )
     return RunSpec(ReadingSpec.from_manifest(data), model, run.solving)
+
+
+def _chosen_params(problem) -> dict:
+    """The parameters that `odtc fit` has other defaults of."""
+    usual = params_to_json(parse_params(problem.formulation, default_params(problem.formulation, fitting=True)))
+    return {
+        key: value
+        for key, value in params_to_json(problem.params).items()
+        if value != usual.get(key)
+        and len(str(value)) <= LONGEST  # longer is what the run made itself, as the columns of cg
+    }
 
 
 def cost_text(cost: list[list[float]], classes) -> str:

@@ -1,5 +1,6 @@
 """What Python asks of the evaluation of trees that are in memory."""
 
+from odtc.evaluation.board import Claim
 from odtc.evaluation.html_report import Run, render_page
 from odtc.trees.tree import tree_of
 
@@ -10,6 +11,7 @@ def render_report(tree, name: str = "tree") -> str:
     Parameters
     ----------
     tree : Tree or fitted OptimalTreeClassifier
+        Of the estimator the page says what is proved.
     name : str
         The title.
 
@@ -22,4 +24,6 @@ def render_report(tree, name: str = "tree") -> str:
     TreeError
         If it is neither.
     """
-    return render_page(Run(name, tree_of(tree)))
+    proved = getattr(tree, "is_optimal_", None)
+    said = None if proved is None else Claim(proved, tree.objective_, tree.bound_)
+    return render_page(Run(name, tree_of(tree), said=said))

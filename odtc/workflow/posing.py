@@ -89,9 +89,9 @@ def default_params(model: str, fitting: bool) -> dict:
 
 
 def _with_aside(problem: Problem, path) -> Dataset | None:
-    """Labelled rows with the columns set aside that constraints compare groups by; None if there are none."""
+    """Labelled rows with the columns set aside, which groups are compared by; None if there are none."""
     encoded, aside = problem.encoded, () if problem.encoded.dataset is None else problem.encoded.dataset.aside
-    if not aside or not any(given.module.compared(given) for given in problem.constraints):
+    if not aside:
         return None
     try:
         both = read_rows(path, (*encoded.features, *aside), encoded.classes, encoded.target, require_labels=True)

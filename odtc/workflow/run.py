@@ -70,7 +70,7 @@ def run(
         done = _run_rounds(spec, data, test, solver, sink, reporter)
     else:
         done = _run_once(spec, data, test, solver, sink, reporter)
-    sink.write_tree(done.decoded)
+    sink.write_tree(done, spec)
     return done
 
 

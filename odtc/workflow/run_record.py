@@ -72,10 +72,11 @@ SHAPE = {
 }
 
 
-def write_run(solution: Solution, options: Options, solution_path, stem, start=None) -> Path:
+def write_run(solution: Solution, options: Options, solution_path, stem, start=None, more: dict | None = None) -> Path:
     """Writes STEM.run.json for this solution file (None if there is no point).
 
-    `options` is a SolvingSpec if the solver's name is known; `start` is the name of the start that was asked for.
+    `options` is a SolvingSpec if the solver's name is known; `start` is the name of the start that was asked for;
+    `more` are keys of the record beside those of the solution.
     """
     path = Path(f"{stem}.run.json")
     facts = {
@@ -101,6 +102,7 @@ def write_run(solution: Solution, options: Options, solution_path, stem, start=N
         facts |= {"scope": solution.scope, "overall": solution.overall}
     if solution.race:
         facts["race"] = [racer.to_json() for racer in solution.race]
+    facts |= more or {}
     write_text(path, json.dumps(facts, indent=1) + "\n")
     return path
 

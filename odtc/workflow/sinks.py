@@ -12,7 +12,8 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import artifacts, near_optimal, near_optimal_set
 from odtc.workflow.compiling import separates
-from odtc.workflow.results import Decoded
+from odtc.workflow.provenance.without_model import write_record
+from odtc.workflow.results import Fit
 from odtc.workflow.rounds import Keeper
 from odtc.workflow.solving import ChosenSolver, Hearing, grows, learns, loop_of
 from odtc.workflow.specification import RunSpec
@@ -55,7 +56,7 @@ class Sink:
     def chosen(self, sink: "Sink", others: "list[Sink]") -> None:
         """Of the rounds of a selection this one is the result."""
 
-    def write_tree(self, decoded: Decoded) -> None:
+    def write_tree(self, done: Fit, spec: RunSpec) -> None:
         """The result."""
 
 
@@ -187,11 +188,14 @@ class FileSink(Sink):
                     path.unlink(missing_ok=True)
         self.files = [*moved, *lost] if self.keep else moved
 
-    def write_tree(self, decoded: Decoded) -> None:
-        """Writes STEM.tree.json, unless a check failed: such a tree replaces no file."""
-        if decoded.verified:
+    def write_tree(self, done: Fit, spec: RunSpec) -> None:
+        """Writes STEM.tree.json, unless a check failed: such a tree replaces no file. A run without a model leaves
+        its record beside it, STEM.run.json."""
+        if done.verified:
             self.tree = f"{self.stem}.tree.json"
-            artifacts.write_tree(decoded.tree, self.tree)
+            artifacts.write_tree(done.tree, self.tree)
+            if done.model is None and (record := write_record(done, spec, self.stem, self.tree)):
+                self.files += [record] * (record not in self.files)
             self.files.append(self.tree)
 
 

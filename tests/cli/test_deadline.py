@@ -90,6 +90,7 @@ def test_a_limit_that_ends_in_the_compile_hands_in_the_start(wide, words):
     assert facts["n_cols"] is None and set(contents(wide)) == {
         "wide.csv",
         "wide_dpflow_d4.log",
+        "wide_dpflow_d4.run.json",
         "wide_dpflow_d4.tree.json",
     }
 
@@ -194,7 +195,7 @@ def test_ctrl_c_in_the_compile_leaves_nothing_half_written(wide):
         process.wait()
     assert process.returncode == 0 and "interrupted in the compile" in err, err
     assert out.count("interrupted: objective") == 1
-    assert set(contents(wide)) == {"wide.csv", "m.log", "m.tree.json"}
+    assert set(contents(wide)) == {"wide.csv", "m.log", "m.run.json", "m.tree.json"}
     assert command("show", "m.tree.json", folder=wide).code == 0
 
 

@@ -29,7 +29,7 @@ def wide(tmp_path):
 def test_the_tree_is_proved_without_a_solver_and_a_named_one_runs(tmp_path):
     ours = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", "--json", folder=tmp_path).facts
     assert (ours["solver"], ours["termination"], ours["objective"], ours["bound"]) == ("odtc", "optimal", 27, 27)
-    assert ours["fewest_leaves"] and ours["verified"] and ours["files"] == ["a.tree.json"]
+    assert ours["fewest_leaves"] and ours["verified"] and ours["files"] == ["a.run.json", "a.tree.json"]
     words = ("--encoding", "onehot", "--solver", "highs", "-o", "b", "--json")
     theirs = command("fit", MONKS / "monks-1.csv", *words, folder=tmp_path).facts
     assert theirs["solver"].startswith("HiGHS") and theirs["objective"] == 27 and "b.sol" in theirs["files"]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -61,3 +62,98 @@ def test_the_page_warns_of_test_rows_that_are_training_rows_and_of_no_proof(tmp_
     command("report", "open", folder=tmp_path)
     facts = command("report", "open", "--json", folder=tmp_path).facts
     assert ("Not proved" in (tmp_path / "open.html").read_text()) == (facts["gap"] > 1e-9)
+
+
+LOANS = "age,region,loan\n" + "".join(
+    f"{20 + at % 40},{('north', 'south')[at % 3 == 0]},{'bad' if (at % 40 < 12) != (at % 11 == 0) else 'good'}\n"
+    for at in range(120)
+)
+
+
+@pytest.fixture(scope="module")
+def loans(tmp_path_factory):
+    """A run without a solver, with a column set aside."""
+    folder = tmp_path_factory.mktemp("loans")
+    (folder / "loans.csv").write_text(LOANS)
+    words = ("--depth", "2", "--encoding", "auto:bins=6", "--aside", "region", "--min-leaf-rows", "5")
+    said = command("fit", "loans.csv", *words, "--class-weight", "balanced", "-o", "loans", folder=folder)
+    assert said.code == 0, said.err
+    return folder
+
+
+def page_of(folder, *words):
+    said = command("report", *words, "-o", "page.html", folder=folder)
+    assert said.code == 0, said.err
+    return (folder / "page.html").read_text()
+
+
+def test_the_page_of_a_run_without_a_solver_tells_its_proof(loans):
+    record = json.loads((loans / "loans.run.json").read_text())
+    assert record["solution_file"] is None and record["termination"] == "optimal"
+    page = page_of(loans, "loans")
+    assert "Not proved" not in page and "<strong>optimal</strong>" in page and "FAILED" not in page
+    assert "no tree over these tests costs less than" in page and "leaf_rows &gt;= 5" in page
+    assert json.loads(re.search(r"const HISTOGRAMS = (.*);", page)[1])
+    # The command on the page makes the same tree.
+    again = re.search(r"<code>(odtc fit loans.csv .*)</code>", page)[1].replace("&gt;", ">").replace("&#39;", "'")
+    before = (loans / "loans.tree.json").read_text()
+    words = shlex.split(again)[1:]
+    assert command(*words[:-1], "again", folder=loans).code == 0
+    assert (loans / "again.tree.json").read_text() == before
+
+
+def test_the_page_says_not_proved_of_a_tree_whose_record_is_not_there_or_not_its_own(loans, tmp_path):
+    for name in ("loans.tree.json", "loans.csv", "loans.run.json"):
+        (tmp_path / name).write_bytes((loans / name).read_bytes())
+    record = (tmp_path / "loans.run.json").read_text()
+    (tmp_path / "loans.csv").write_text(LOANS.replace("bad", "good", 1))
+    page = page_of(tmp_path, "loans")
+    assert "Not proved: nothing is known" in page and "is not the one of the run" in page
+    (tmp_path / "loans.csv").unlink()
+    assert "is not there" in page_of(tmp_path, "loans")
+    page = page_of(tmp_path, "loans", "--data", loans / "loans.csv")
+    assert "Not proved" not in page
+    # A record that claims another objective fails a check, and one of another tree is none.
+    told = json.loads(record)
+    (tmp_path / "loans.run.json").write_text(json.dumps(told | {"objective": told["objective"] + 1}))
+    assert "FAILED" in page_of(tmp_path, "loans", "--data", loans / "loans.csv")
+    for bad in (
+        told | {"fit": told["fit"] | {"tree": {"file": "x", "sha256": "0"}}},
+        told | {"fit": 5},
+        told | {"fit": told["fit"] | {"model": {"depth": "x", "nosuch": 1}}},
+        told | {"termination": "great"},
+    ):
+        (tmp_path / "loans.run.json").write_text(json.dumps(bad))
+        assert "Not proved" in page_of(tmp_path, "loans", "--data", loans / "loans.csv")
+    (tmp_path / "loans.run.json").unlink()
+    assert "Not proved: nothing is known" in page_of(tmp_path, "loans")
+
+
+def test_groups_are_compared_as_they_are_counted_by_hand(loans):
+    tree, data = odtc.read_tree(loans / "loans.tree.json"), odtc.read(loans / "loans.csv", aside=("region",))
+    found = board.compared_groups(tree, data, ("age<=30",))
+    assert [entry["by"] for entry in found] == ["age<=30", "region"]
+    lines = [line.split(",") for line in LOANS.splitlines()[1:]]
+    said = tree.predict(data.X)
+    for group in found[1]["groups"]:
+        mine = [at for at, line in enumerate(lines) if line[1] == group["name"]]
+        classes = [tree.classes[said[at]] for at in mine]
+        assert group["rows"] == len(mine)
+        assert group["right"] == sum(lines[at][2] == name for at, name in zip(mine, classes))
+        assert group["predicted"][0] == pytest.approx(classes.count(tree.classes[0]) / len(mine))
+        bad = [name for at, name in zip(mine, classes) if lines[at][2] == "bad"]
+        assert group["recall"][tree.classes.index("bad")] == pytest.approx(bad.count("bad") / len(bad))
+    page = page_of(loans, "loans", "--test", "loans.csv", "--group", "age<=30")
+    assert "Groups side by side" in page and "By region, test rows" in page and "age&lt;=30" in page
+    said = command("report", "loans", "--group", "nosuch", folder=loans)
+    assert said.code == 1 and "'nosuch'" in said.err
+    (loans / "bare.tree.json").write_bytes((loans / "loans.tree.json").read_bytes())
+    said = command("report", "bare.tree.json", "--group", "age<=30", folder=loans)
+    assert said.code == 1 and "--test" in said.err
+
+
+def test_the_page_of_an_estimator_tells_its_proof():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    assert "Not proved" not in odtc.OptimalTreeClassifier(max_depth=1).fit(X, y).report()
+    hasty = odtc.OptimalTreeClassifier(max_depth=2, model="cart").fit(X, y)
+    assert "Not proved: the tree costs" in hasty.report()

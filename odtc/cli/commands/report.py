@@ -20,6 +20,15 @@ def report(
     test: Annotated[
         Path | None, typer.Option("--test", metavar="FILE", help="Labelled rows to test the tree on.")
     ] = None,
+    group: Annotated[
+        list[str],
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Compare the rows of each value of this column, or COLUMN:LEVEL|LEVEL, COLUMN<=NUMBER; may be "
+            "repeated. Columns set aside that have few values are compared unasked.",
+        ),
+    ] = [],
     data: MovedData = None,
     o: Annotated[Path | None, typer.Option("-o", metavar="FILE.html", help="By default STEM.html.")] = None,
     templates: Templates = None,
@@ -38,7 +47,7 @@ def report(
         run,
         *(Path(run).with_name(opened.name + ending) for ending in ENDINGS if ending != ".html"),
     )
-    write_text(path, render_page(opened, test, templates))
+    write_text(path, render_page(opened, test, templates, tuple(group)))
     facts = opened.facts | {"tree": opened.name, "files": [str(path)]}
     console.print_json(facts) if as_json else print(f"{path}  {path.stat().st_size:,} bytes; open it in a browser")
 

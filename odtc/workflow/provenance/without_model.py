@@ -1,0 +1,159 @@
+"""The record of a run without a model: what STEM.run.json says of it, and the run again from its tree and its data.
+
+`odtc fit` without a solver leaves a tree and no model, so nothing holds the words of the run but its record. It names
+the tree and the data file by their SHA-256; the tree is posed and counted again on the rows, and only the bound, the
+end and the seconds are the words of the run.
+"""
+
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from odtc.base.commit import settle
+from odtc.base.json_schema import TEXT, SchemaError, read_object, validate
+from odtc.base.spec_fields import fields_by_name
+from odtc.data.reading import fingerprint, read
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import OdtcError, TreeError
+from odtc.model.feasibility import Check, is_close
+from odtc.model.solution import Solution, Termination
+from odtc.problem.parameters import params_to_json
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import read_tree
+from odtc.workflow.decoding import without_model
+from odtc.workflow.posing import pose_run
+from odtc.workflow.results import Fit
+from odtc.workflow.row_selection.selection import rounds_of
+from odtc.workflow.run_record import SHAPE as RECORD
+from odtc.workflow.run_record import write_run
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
+
+FIT = {
+    "tree": {"file": TEXT, "sha256": TEXT},
+    "data": {"name": TEXT, "path": TEXT, "sha256": TEXT},
+    "reading": {},
+    "model": {},
+    "certified": (True, False, None),
+}
+
+
+@dataclass(frozen=True)
+class OpenedFit:
+    """A run without a model, read back: its figures computed anew, its specification, its data file; or, if there is no
+    `fit`, in words why there is none."""
+
+    fit: Fit | None = None
+    spec: RunSpec = RunSpec()
+    data_path: str = ""
+    note: str = ""
+
+
+def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str) -> Path | None:
+    """Writes STEM.run.json of a run without a model. None, and no file, for data in memory, and for rounds of a
+    selection, which another run does not find again."""
+    dataset = done.dataset
+    source = dict(dataset.source) if dataset is not None else {}
+    if source.get("path") is None or rounds_of(spec.model.select) > 1:
+        return None
+    problem, priced = done.problem, spec.model.cost is not None or spec.model.class_weight is not None
+    model = replace(
+        spec.model,
+        model=problem.formulation,
+        params=params_to_json(problem.params),
+        encoding=problem.encoded.scheme,
+        class_weight=None,
+        cost=problem.encoded.cost.tolist() if priced else None,
+        start=None if spec.model.start is None else str(spec.model.start),
+    )
+    more = {
+        "objective": done.proof.objective,
+        "bound": done.proof.bound,
+        "gap": done.proof.gap,
+        "termination": done.proof.termination,
+        "fit": {
+            "tree": {"file": Path(tree_path).name, "sha256": fingerprint(tree_path)},
+            "data": {
+                "name": dataset.name,
+                "path": os.path.relpath(source["path"], Path(tree_path).resolve().parent),
+                "sha256": source["sha256"],
+            },
+            "reading": asdict(spec.reading),
+            "model": asdict(model),
+            "certified": done.certified,
+        },
+    }
+    return write_run(done.solution, spec.solving, None, stem, spec.model.start, more)
+
+
+def open_record(stem: str, tree_path: Path, data=None) -> OpenedFit:
+    """The run of STEM.run.json, if it is one without a model and `tree_path` is its tree.
+
+    Parameters
+    ----------
+    stem : str
+    tree_path : Path
+        The tree as a file.
+    data : path or None
+        The data file, if it is no longer where the record says.
+
+    Returns
+    -------
+    OpenedFit
+    """
+    path = Path(f"{stem}.run.json")
+    settle(path)
+    if not path.is_file():
+        return OpenedFit()
+    try:
+        facts = read_object(path, "a run", TreeError)
+        if "fit" not in facts:
+            return OpenedFit()
+        validate(facts, RECORD | {"fit": FIT})
+        told = facts["fit"]
+        if told["tree"]["sha256"] != fingerprint(tree_path):
+            return OpenedFit(note=f"{path.name} is the record of another tree than {tree_path.name}")
+        where = Path(data) if data is not None else path.resolve().parent / told["data"]["path"]
+        if not where.is_file():
+            return OpenedFit(note=f"the data file {str(where)!r} is not there, so nothing is counted again (--data)")
+        if fingerprint(where) != told["data"]["sha256"]:
+            return OpenedFit(note=f"the data file {str(where)!r} is not the one of the run: its SHA-256 is another")
+        spec = _spec(facts)
+        return OpenedFit(_again(facts, spec, where, tree_path), spec, os.path.relpath(where))
+    except (OdtcError, SchemaError, ValueError, KeyError, TypeError) as problem:
+        return OpenedFit(note=f"{path.name} could not be read as the record of this run: {problem}")
+
+
+def _spec(facts: dict) -> RunSpec:
+    told, options = facts["fit"], facts.get("options", {})
+    reading = {key: tuple(value) if isinstance(value, list) else value for key, value in told["reading"].items()}
+    known = {name: options[name] for name in fields_by_name(SolvingSpec) if name in options and name != "solver"}
+    return RunSpec(ReadingSpec(**reading), ModelSpec(**told["model"]), SolvingSpec(**known))
+
+
+def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
+    dataset = read(where, **spec.reading.keywords)
+    problem, tree = pose_run(spec.with_solving(time_limit=None), dataset), read_tree(tree_path)
+    heap = HeapTree.from_tree(tree, problem.encoded, problem.topology, True)
+    paid, said = problem.module.objective(problem, heap), facts["objective"]
+    solution = Solution(
+        None,
+        Termination(facts["termination"]),
+        paid,
+        facts["bound"],
+        facts["seconds"],
+        facts["solver"],
+        start=facts["start"],
+        message=facts["message"],
+        history=tuple(map(tuple, facts["history"])),
+    )
+    done = without_model(problem, heap, solution, None)
+    same, bound = done.tree.to_json() == tree.to_json(), facts["bound"]
+    checks = [
+        Check("tree file", same, f"{tree_path.name} holds {'the' if same else 'other than the'} counts of the data"),
+        Check("objective", is_close(paid, said), f"the tree costs {paid:.10g}, the run said {said:.10g}"),
+    ]
+    if bound is not None:
+        fits = bound <= paid or is_close(bound, paid)
+        checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}"))
+    decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
+    return replace(done, decoded=decoded, certified=facts["fit"]["certified"])
