@@ -60,10 +60,15 @@ def time_share(seconds: float, part: float = 1.0) -> float:
     return seconds if end is None else max(0.0, min(seconds, part * end))
 
 
+def is_over() -> bool:
+    """Whether the end has passed; False if there is none."""
+    end = _until.get()
+    return end is not None and time.monotonic() > end
+
+
 def check() -> None:
     """Raises TimeLimitReached when the end has passed."""
-    end = _until.get()
-    if end is not None and time.monotonic() > end:
+    if is_over():
         raise TimeLimitReached(
             "the time limit came before the work was done; allow more time (--time-limit), or make it smaller: "
             "fewer tests (--encoding auto:bins=8), a smaller --depth"

@@ -4,9 +4,10 @@ What an encoding module defines is said by the protocol `Encoding`.
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,6 +43,7 @@ ENCODINGS = Registry(
     "odtc.encodings",
 )
 BINS = (int, "at most this many intervals per numeric column, cut at quantiles (2 or more)")
+_POWERS = np.array([float(10**k) for k in range(23)])  # all exact as doubles
 MANY = 8  # tests per scale, on average, from which on ranks are held instead of a column for each test
 LARGE = 2_000_000  # cells of a dense table, from which on it is not made unless it is needed
 
@@ -77,12 +79,20 @@ class Encoded:
     # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
+    # What was worked out of these rows (`derived`); never carried to other rows.
+    _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if self.cost is None:
             object.__setattr__(self, "cost", unit_cost(len(self.classes)))
         for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left, self.cost):
             array.setflags(write=False)
+
+    def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The value of `make()`, worked out once for these rows and this key, such as the tree of a heuristic."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
 
     @property
     def n_rows(self) -> int:
@@ -296,8 +306,30 @@ def midpoints(values: np.ndarray) -> np.ndarray:
     middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
     middle = np.where((low <= middle) & (middle < high), middle, low)
     # Halfway between 2.8 and 2.9 lies 2.8499999999999996 in doubles, and 2.85 to a reader.
-    near = np.array([float(f"{value:.12g}") for value in middle.tolist()])
+    near = _rounded(middle)
     return np.where((low <= near) & (near < high), near, middle)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """float(f"{value:.12g}") of each number.
+
+    Let v be scaled by 10^k to 12 digits before the point and d be the whole number next to it. d and 10^k are exact as
+    doubles for k from 0 to 22, so d / 10^k is the double nearest to the decimal number. The product v · 10^k is wrong
+    by less than 1e-3, so d is the right one unless the product is that near to a half: such numbers, and those of other
+    sizes, are written and read.
+    """
+    with np.errstate(all="ignore"):
+        digits = 11 - np.floor(np.log10(np.abs(values)))
+        simple = (digits >= 0) & (digits <= 22)
+        power = _POWERS[np.where(simple, digits, 0).astype(int)]
+        scaled = values * power
+        whole = np.rint(scaled)
+        # A logarithm that is off by one leaves 11 or 13 digits.
+        simple &= (np.abs(whole) >= 1e11) & (np.abs(whole) < 1e12) & (np.abs(np.abs(scaled - whole) - 0.5) > 1e-2)
+        near = whole / power
+    for place in np.flatnonzero(~simple).tolist():
+        near[place] = float(f"{values[place]:.12g}")
+    return near
 
 
 def _distinct(column: np.ndarray) -> tuple[np.ndarray, bool]:

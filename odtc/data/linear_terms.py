@@ -8,6 +8,7 @@ middle of the gap. So what is shown is what the tree holds, and routes by.
 
 import shlex
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -84,6 +85,11 @@ class LinearTerms:
     @property
     def n(self) -> int:
         return len(self.terms)
+
+    @cached_property
+    def distinct(self) -> np.ndarray:
+        """The different rows of Z, sorted."""
+        return np.unique(self.Z, axis=0)
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> Split | None:
         """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)

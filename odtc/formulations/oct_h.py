@@ -22,6 +22,7 @@ from functools import partial
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.data.linear_terms import LinearTerms
 from odtc.data.splits import Oblique
 from odtc.errors import TimeLimitReached, TreeError
@@ -206,6 +207,10 @@ def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
     kept = least(heap)
     if kept.n_branch_nodes == heap.n_branch_nodes:
         return kept
+    if deadline.is_over():  # cuts of single terms take a moment, as CART does
+        single = np.eye(weighed.n)
+        last = grow_margin_tree(encoded, problem.topology, weighed, problem.params.mu, single, True, limited=False)
+        return min(kept, with_min_leaf_rows(last, encoded, problem.params.n_min), key=lambda tree: tree.loss(encoded))
     others, along = [HEURISTICS.get("cart").tree(encoded, problem.topology)], directions(weighed, heap, encoded)
     with suppress(TimeLimitReached):  # a tree of the model is known already
         for gini in (True, False):

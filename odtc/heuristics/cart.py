@@ -21,7 +21,15 @@ def tree(
     """The greedy tree of this depth, its useless branch nodes dropped; those that save no more
     than `price` of loss are pruned bottom-up. A row weighs what an error on it costs, over all classes
     that it may be taken for (Breiman et al., section 4.4). Each leaf has `least_rows` rows of the data
-    or more, and with `most_leaves` what saves most is split first. Of equal splits the first test is taken."""
+    or more, and with `most_leaves` what saves most is split first. Of equal splits the first test is taken.
+    It is grown once for these rows: starts, bounds and the comparison on the screen ask for the same."""
+    asked = ("cart", topology.depth, price, least_rows, most_leaves)
+    return encoded.derived(asked, lambda: _grown(encoded, topology, price, least_rows, most_leaves))
+
+
+def _grown(
+    encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, most_leaves: int | None
+) -> HeapTree:
     test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)

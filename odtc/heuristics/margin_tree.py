@@ -19,18 +19,26 @@ PAIRS = 200  # directions of two terms at most
 
 
 def grow_margin_tree(
-    encoded: Encoded, topology: CompleteTree, weighed: LinearTerms, gap: float, directions: np.ndarray, gini: bool
+    encoded: Encoded,
+    topology: CompleteTree,
+    weighed: LinearTerms,
+    gap: float,
+    directions: np.ndarray,
+    gini: bool,
+    *,
+    limited: bool = True,
 ) -> HeapTree:
     """The tree whose cuts are along `directions` (float64 (directions, terms), of 1-norm 1), each the one with the
     least
-    Gini impurity, or else the least loss, of both sides, and none if it lessens nothing. Raises TimeLimitReached."""
+    Gini impurity, or else the least loss, of both sides, and none if it lessens nothing. Raises TimeLimitReached if it is `limited`."""
     Z = weighed.Z
     price = np.eye(len(encoded.classes))[encoded.y] * encoded.loss.sum(axis=1)[:, None] if gini else encoded.loss
 
     def ask(t: int, rows: np.ndarray) -> Split | bool:
         least, best = _mixed(price[rows].sum(axis=0), gini) * (1 - 1e-12), True
         for along in directions:
-            deadline.check()
+            if limited:
+                deadline.check()
             reach = Z[rows] @ along
             order = np.argsort(reach, kind="stable")
             cuts = np.flatnonzero(np.diff(reach[order]) >= gap * (1 + TIGHT))

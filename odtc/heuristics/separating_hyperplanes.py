@@ -67,18 +67,19 @@ def split_by_hyperplane(
 
 
 def max_margin_hyperplane(
-    Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None
+    Z: np.ndarray, rows: np.ndarray, left: np.ndarray, most: float | None = None, distinct: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, float]:
     """(h, g, margin): of the hyperplanes that keep within 1 of all of Z, one that is furthest from `rows`.
 
         max t   s.t.   g - h·z_i >= t  (i left),   h·z_i - g >= t  (i right),   |g - h·z_i| <= 1  (all i)
 
-    A margin below TIGHT is none: then it is 0. With `most` no |h_j| is more than it.
+    A margin below TIGHT is none: then it is 0. With `most` no |h_j| is more than it. `distinct` are the different rows
+    of Z, if they are known (`LinearTerms.distinct`).
     """
     d = Z.shape[1]
     if not len(rows) or left.all() or not left.any():
         return np.zeros(d), -1.0 if len(rows) and not left.any() else 1.0, 1.0
-    side, others = np.where(left, 1.0, -1.0)[:, None], np.unique(Z, axis=0)
+    side, others = np.where(left, 1.0, -1.0)[:, None], np.unique(Z, axis=0) if distinct is None else distinct
     here = np.unique(np.hstack([side * Z[rows], -side, np.ones_like(side)]), axis=0)
     within = np.hstack([others, -np.ones((len(others), 1)), np.zeros((len(others), 1))])
     x = solve_lp(

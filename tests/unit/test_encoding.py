@@ -1,6 +1,7 @@
 """Encodings: every column is its split on the raw rows, weights are kept, and nothing is there twice."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.encoding import ENCODINGS, encode, midpoints
+from odtc.data.encoding import ENCODINGS, _rounded, encode, midpoints
 from odtc.data.reading import read
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
@@ -124,7 +125,7 @@ def test_asked_tests_are_found(dataset, scheme):
 
 def test_find_needs_the_data():
     encoded = encode(made([[1, 2]], [0, 1]))
-    bare = type(encoded)(**{name: getattr(encoded, name) for name in encoded.__dataclass_fields__} | {"dataset": None})
+    bare = replace(encoded, dataset=None)
     with pytest.raises(DataError, match="without data"):
         bare.find(Threshold(0, 1.5))
     assert encoded.find(Subset(0, (2.0,))) == (0, False)
@@ -335,3 +336,22 @@ def test_a_column_of_very_many_levels_is_refused_before_its_table_is_made():
     dataset = Dataset("drawn", X, y, (code,), ("0", "1"), np.ones(n), "y")
     with pytest.raises(DataError, match=r"100,000 different values of the column 'code'; set it aside"):
         encode(dataset)
+
+
+@given(
+    st.lists(st.one_of(st.floats(), st.integers(-(10**13), 10**13).map(lambda n: n / 2**9)), min_size=1, max_size=40)
+)
+def test_numbers_of_twelve_digits_are_those_of_their_text(numbers):
+    written = [float(f"{number:.12g}") for number in numbers]
+    np.testing.assert_array_equal(_rounded(np.array(numbers)), np.array(written))
+
+
+def test_halves_of_the_twelfth_digit_are_rounded_as_in_their_text():
+    halves = np.concatenate([[n + 0.5, (n + 0.5) / 8, (n + 0.5) / 1000] for n in range(10**11, 10**11 + 50)])
+    np.testing.assert_array_equal(_rounded(halves), np.array([float(f"{half:.12g}") for half in halves.tolist()]))
+
+
+def test_what_is_worked_out_of_rows_is_not_carried_to_other_rows():
+    encoded = encode(read("examples/monks/monks-1.csv"))
+    assert encoded.derived("a", lambda: 1) == 1 == encoded.derived("a", lambda: 2)
+    assert replace(encoded, weight=2 * encoded.weight).derived("a", lambda: 2) == 2

@@ -12,7 +12,7 @@ from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
 from odtc.data import encoding
 from odtc.data.encoding import gains_of
 from odtc.errors import ChoiceError
-from odtc.heuristics import local_search
+from odtc.heuristics import cart, local_search
 from odtc.heuristics.heuristic import HEURISTICS, grow
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
@@ -163,3 +163,11 @@ def test_what_is_near_is_relative_to_the_weights(scale):
         value, tests = ShallowTreeSearch(X, gain).best(np.arange(40), depth)
         scaled, same = ShallowTreeSearch(X, gain * scale).best(np.arange(40), depth)
         assert scaled == pytest.approx(value * scale, rel=1e-9) and np.array_equal(tests, same)
+
+
+def test_carts_tree_is_grown_once_for_a_run(monkeypatch):
+    """It was grown again for the line that compares: 1.3 s of 200,000 rows, after the limit."""
+    grown = []
+    monkeypatch.setattr(cart, "grow", lambda *asked, plain=cart.grow: grown.append(asked[1:]) or plain(*asked))
+    pipeline.fit(EXAMPLES / "monks" / "monks-1.csv", "dpflow", 2).facts  # noqa: B018
+    assert len(grown) == len(set(grown)) > 0

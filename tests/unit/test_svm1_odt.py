@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import odtc
+from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Subset, Term, Threshold
@@ -430,3 +431,12 @@ def test_a_tree_that_is_just_none_of_the_model_fails_a_check_and_is_not_lost(mon
     decoded = pipeline.decode(model, solution)
     assert [check.name for check in decoded.checks if not check.passed] == ["tree in model"] and not decoded.verified
     assert settled(model, decoded) is decoded.solution
+
+
+def test_without_time_no_margin_is_looked_for_and_the_least_is_taken(monkeypatch):
+    """Three margins of 200,000 rows took three seconds after a limit of five."""
+    monkeypatch.setattr("odtc.formulations.svm1_odt.parts.max_margin_hyperplane", lambda *_: pytest.fail("a margin"))
+    problem = posed(small(1))
+    with deadline.within(0.0):
+        prepared = problem.module.prepared(problem)
+    assert prepared.params.epsilon == 1e-4

@@ -172,6 +172,8 @@ class _Tree:
             h = rng.normal(size=d)
             return h, float(h @ (Z[rng.integers(len(rows))] if len(rows) else np.full(d, 0.5)))
         kind = 0 if greedy else rng.integers(4)
+        if time.monotonic() > self.until:  # a linear model takes long; two rows of two classes are at hand
+            kind = 2
         if kind < 2:
             chosen = rng.permutation(classes)[: 1 + rng.integers(len(classes) - 1)]
             right = np.isin(self.cheapest[rows], chosen)

@@ -26,6 +26,7 @@ from functools import partial
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.data.splits import Subset
 from odtc.formulations.svm1_odt.parts import Form, literal
 from odtc.heuristics.heuristic import HEURISTICS
@@ -95,8 +96,13 @@ def prepared(problem: Problem) -> Problem:
     if problem.params.epsilon:
         return problem
     heap = HEURISTICS.get("oblique").tree(problem.encoded, problem.topology, seconds=3.0, restarts=16, part=0.25)
-    margins = [form.margin(heap, t) for t in np.flatnonzero(heap.test >= 0).tolist()]
-    least = min([0.01, *(max(LEAST, margin / 2) for margin in margins if margin >= LEAST)])
+    least = 0.01
+    for t in np.flatnonzero(heap.test >= 0).tolist():
+        if deadline.is_over():  # each margin takes a linear program; trees with more of a margin have the least one
+            least = LEAST
+            break
+        margin = form.margin(heap, t)
+        least = min(least, max(LEAST, margin / 2)) if margin >= LEAST else least
     problem = replace(problem, params=replace(problem.params, epsilon=float(f"{least * problem.params.M:.2g}")))
     problem.derived(Searched).trees.append(heap)
     return problem
@@ -194,16 +200,16 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 
 def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
-    """The tree without the branch nodes that no hyperplane of this margin can take; or, if that costs more, CART's
-    without them, or the tree that the margin was taken from."""
+    """The tree without the branch nodes that no hyperplane of this margin can take; or, if that costs more and there
+    is time, CART's without them, or the tree that the margin was taken from."""
     form, encoded = Form.of(problem), problem.encoded
 
     def fits(rows, left):
         return form.asked(rows, left, safely=True) is not None
 
     kept = drop_unfit_nodes(heap, encoded, fits)
-    if kept is heap:
-        return heap
+    if kept is heap or deadline.is_over():
+        return kept
     others = [HEURISTICS.get("cart").tree(encoded, problem.topology), *problem.derived(Searched).trees]
     return min([kept, *(drop_unfit_nodes(other, encoded, fits) for other in others)], key=partial(objective, problem))
 

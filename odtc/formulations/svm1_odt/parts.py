@@ -141,7 +141,7 @@ class Form:
     def margin(self, heap: HeapTree, t: int) -> float:
         """The widest margin with which a hyperplane parts the rows of node t as the tree does, 0 for none."""
         rows, left = rows_at_node(heap, t, self.encoded)
-        return max_margin_hyperplane(self.weighed.Z, rows, left, self.most)[2]
+        return self._apart(rows, left)[2]
 
     def node(self, heap: HeapTree, t: int):
         """`asked` of the rows of node t, as the tree parts them."""
@@ -159,10 +159,17 @@ class Form:
                 return np.zeros(self.weighed.n), 0.0, (number, chosen)
         return None if found is None else (*found, None)
 
-    def _plane(self, rows, left, safely):
-        h, g, margin = cached_hyperplane(
-            self.problem, rows, left, lambda: max_margin_hyperplane(self.weighed.Z, rows, left, self.most), "apart"
+    def _apart(self, rows, left) -> tuple[np.ndarray, float, float]:
+        return cached_hyperplane(
+            self.problem,
+            rows,
+            left,
+            lambda: max_margin_hyperplane(self.weighed.Z, rows, left, self.most, self.weighed.distinct),
+            "apart",
         )
+
+    def _plane(self, rows, left, safely):
+        h, g, margin = self._apart(rows, left)
         if (margin < self.eps and not self.soft) or (margin == 0 and safely):
             return None
         if margin >= self.eps and not self.a2:
