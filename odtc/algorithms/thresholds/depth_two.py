@@ -19,6 +19,7 @@ import numpy as np
 
 POINTS = 48  # evaluated cuts that are held at once: one for each halving of an interval of cuts, and a few more
 NEVER = 1 << 60  # more than any cost
+PURE = 8  # least losses that a better tree may cost, so that the cuts of sides without a loss are sought first
 
 
 def take_side(order, side, wanted, size):
@@ -297,6 +298,53 @@ def move_cut(sums, whole, first, size, stride, place, entry, lab, gain, starts, 
             sums[first + place[e] * stride + lab[e]] -= gain[e]
 
 
+def separable(entry, lab, own, place, starts, blocks, columns, backward):
+    """How far one test of some column separates the entries of one side of a first test without a loss.
+
+    `entry` holds the entries by rising rank of the first test's column, of which each loses something under all labels
+    but one: `lab`, and the sign of its gain `own`, say which; an entry of gain 0 never does. `starts` are the entries
+    left of each of its `blocks` + 1 cuts, `place` the block of each entry in each of the `columns`. A column separates
+    two labels as long as the last block of one is before the first block of the other.
+
+    Returns
+    -------
+    int : the last cut of which the left side is separated; with `backward` the first one of which the right side is
+    """
+    n = len(entry)
+    far = 0
+    for g in range(columns):
+        low, high = n, -1  # blocks of the label that came first
+        low_other, high_other = n, -1
+        kind, other = -1, -1
+        b, failed = 0, False
+        for i in range(n):
+            e = entry[n - 1 - i] if backward else entry[i]
+            while (n - i <= starts[blocks - 1 - b]) if backward else (i >= starts[b + 1]):
+                b += 1
+            if own[e] == 0:
+                continue
+            k = 2 * lab[e] + (1 if own[e] > 0 else 0)
+            at = place[g, e]
+            if kind < 0:
+                kind = k
+            if k == kind:
+                low = min(low, at)
+                high = max(high, at)
+            else:
+                if other < 0:
+                    other = k
+                if k != other:
+                    failed = True
+                    break
+                low_other = min(low_other, at)
+                high_other = max(high_other, at)
+            if low <= high_other and low_other <= high:
+                failed = True
+                break
+        far = max(far, b if failed else blocks)
+    return blocks - far if backward else far
+
+
 def depth_two(order, label, gain, most, count, stride, price, least, need, local):
     """The best tree of depth 2 on a node, if it costs less than `need`.
 
@@ -369,6 +417,12 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     of_whole = whole[first[m] : first[m + 1]]
     # The best stump of every column, which is the bound of either side at both ends of its order.
     stump, held = np.zeros(m, np.int64), np.full(m, NEVER, np.int64)
+    loss, single = NEVER, True  # the least loss of an entry, and whether each has one label that saves all
+    for i in range(n):
+        if own[i] != 0:
+            loss = min(loss, abs(own[i]))
+        if abs(own[i]) != cap[i]:
+            single = False
     leaf = 0
     if stride == 1:
         positive = (weight + of_whole[0]) >> 1
@@ -462,6 +516,16 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             a += 1
         while a <= z and rows - cut_rows[z] < least:
             z -= 1
+        # Cuts up to `pure` lose nothing left of them, those from `pure_right` on nothing right of them, and all others
+        # the least gain or more.
+        pure, pure_right, looked = b, 0, single and best - price <= PURE * loss
+        if looked:
+            pure = separable(entry, lab, own, place, starts, b, m, False)
+            pure_right = separable(entry, lab, own, place, starts, b, m, True)
+            if pure < pure_right and loss >= best - price:
+                continue
+            pure, pure_right = min(pure, b - 1), max(pure_right, 1)
+        looked = looked and price == 0 and least <= 1
         stack[0] = (a, z, 0, 1)
         top = 1
         while top > 0:
@@ -469,8 +533,12 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             a, z, lo, hi = stack[top]
             part = cut_weight[at_cut[hi]] - cut_weight[at_cut[lo]]
             target = best - price
-            up, down = low_mins[lo] + high_mins[hi], low_mins[hi] + high_mins[lo] - part
-            if up >= target or down >= target:
+            some, some_right = loss if a > pure else 0, loss if z < pure_right else 0
+            up = max(some, low_mins[lo]) + max(some_right, high_mins[hi])
+            down = low_mins[hi] + high_mins[lo] - part
+            # Without a price the last pure cut is at least as good as those before it, and the first as those behind.
+            worse = looked and (z < pure or a > pure_right)
+            if up >= target or down >= target or worse:
                 users[lo] -= 1
                 users[hi] -= 1
                 continue
@@ -484,6 +552,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                 users[hi] -= 1
                 continue
             c = (a + z) >> 1
+            if looked:
+                c = pure if a <= pure <= z else pure_right if a <= pure_right <= z else c
             w = cut_weight[c]
             new = 0
             while users[new] > 0:

@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import binary_triples, compiled
+from odtc.algorithms.thresholds import binary_triples, compiled, depth_two
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
-from odtc.algorithms.thresholds.rank_search import RankSearch
+from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
 from odtc.problem.branch_penalty import objective
 from tests.threshold_problems import draw, interrupted
@@ -160,6 +160,33 @@ def test_both_kernels_give_the_same_values():
         size = int(side.sum())
         one, two = (k.take_side(ranked.order, side, 1, size) for k in (compiled.plain(), compiled.compiled()))
         assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("seed", seeds(25, 200))
+def test_the_kernel_of_depth_two_where_little_is_lost(seed):
+    random = np.random.default_rng(seed)
+    n, K = int(random.integers(4, 30)), int(random.integers(2, 5))
+    rank = random.integers(0, random.integers(1, 20, 4) + 1, (n, 4))
+    left = rank[:, 0] <= np.median(rank[:, 0])
+    y = np.where(left, 2 * (rank[:, 1] > np.median(rank[:, 1])), 1 + 2 * (rank[:, 2] > np.median(rank[:, 2]))) % K
+    wrong = random.random(n) < random.choice([0, 0.1, 0.2])
+    y[wrong] = random.integers(0, K, wrong.sum())
+    loss = (1.0 - np.eye(K))[y] * random.integers(1, 1 + random.integers(1, 4), n)[:, None]
+    price, least = float(random.choice([0, 0, 1])), int(random.choice([1, 1, 3]))
+    count = np.ones(n, int)
+    best = cheapest(rank, loss, count, price, least, 2)
+    ranked = rank_rows(rank, loss, count, price, least)
+    nodes, given = OrderedNodes(ranked, compiled.Kernels()), (ranked.label, ranked.gain, ranked.most, ranked.count)
+    node, wanted = nodes.root(), round((best - ranked.floor) / ranked.unit)
+    for need in (1, 2, 3, 5, NONE, wanted, wanted + 1):
+        cost, column, cut, _ = depth_two.depth_two(
+            node.order, *given, ranked.stride, ranked.price, ranked.least, need, nodes.local
+        )
+        assert (cost, column == -2) == (min(need, wanted), need <= wanted)
+        if column >= 0:
+            sides = [nodes.child(node, *nodes.part(node, column, cut, right)) for right in (False, True)]
+            paid = sum(min(side.leaf, nodes.stump(side)[2]) for side in sides if side.rows >= ranked.least)
+            assert cost == ranked.price + paid
 
 
 @pytest.mark.parametrize("seed", range(2))
