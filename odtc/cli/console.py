@@ -308,25 +308,13 @@ def live(solver: str):
         yield take
 
 
-def expect_confidence(confidence: float | None, test, constraints) -> None:
-    """Raises ChoiceError for a confidence without rows to test on, or without a constraint, before the search."""
-    from odtc.errors import ChoiceError
-
-    if confidence is None:
-        return
-    if test is None or not constraints or not 0 < confidence < 1:
-        raise ChoiceError(
-            "expected --confidence between 0 and 1 (such as 0.95), with --constraint, and with --test FILE of rows "
-            "that had no part in the choice of the tree"
-        )
-
-
 def assured_facts(done, confidence: float) -> dict:
     """What new rows satisfy, as JSON."""
     from odtc.workflow.constrained.assurance import ASSUMPTION
 
     found = [entry.to_json() for entry in done.assured(confidence)]
-    return {"confidence": confidence, "assumption": ASSUMPTION, "constraints": found}
+    searched = [str(given) for given in done.problem.constraints]
+    return {"confidence": confidence, "assumption": ASSUMPTION, "constraints": found, "searched": searched}
 
 
 def print_assured(done, confidence: float) -> None:

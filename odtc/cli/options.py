@@ -192,7 +192,8 @@ def pairs(given: list[str]) -> dict[str, str]:
     return found
 
 
-READING, MODEL, SOLVING = Part(ReadingSpec), Part(ModelSpec, short=True), Part(SolvingSpec)
+READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
+SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,7 @@ class Dataset:
     aside: tuple[Feature, ...] = ()
     aside_X: np.ndarray | None = None
     selected: "Selected | None" = None  # if these are only some of the rows
+    held_out: Any = None  # polars.DataFrame: rows of the same table that were set aside before it was read
 
     def __post_init__(self):
         if self.aside_X is None:

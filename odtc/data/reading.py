@@ -28,6 +28,7 @@ from odtc.data.text_pieces import not_utf8
 from odtc.errors import ChoiceError, DataError
 
 BATCH = 1 << 24  # bytes of text that are read at once
+SPLIT_SEED = 20  # which rows are set aside is part of what a file says: the same in all versions
 
 
 class Reader(Protocol):
@@ -52,7 +53,17 @@ READERS = Registry(
 )
 
 
-def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=None, name=None, aside=()) -> Dataset:
+def read(
+    path,
+    target=None,
+    categorical=(),
+    numeric=(),
+    missing="drop",
+    weights=None,
+    name=None,
+    aside=(),
+    hold_out: float = 0.0,
+) -> Dataset:
     """Reads a data set.
 
     Parameters
@@ -72,6 +83,9 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
         Name of the data set; None is the stem of the file, or "data".
     aside : sequence of str
         Columns that are no features, but that constraints may speak of.
+    hold_out : float
+        Share of the rows, 0 to less than 1, that are set aside by chance before anything is learnt of them; the same
+        rows each time. They are `Dataset.held_out`.
 
     Returns
     -------
@@ -85,7 +99,7 @@ def read(path, target=None, categorical=(), numeric=(), missing="drop", weights=
         If an option is unknown.
     """
     _check_policy(missing)
-    how = ReadingSpec(target, categorical, numeric, missing, weights, aside)
+    how = ReadingSpec(target, categorical, numeric, missing, weights, aside, hold_out)
     if hasattr(path, "columns") and hasattr(path, "shape"):
         return from_frame(table_of(path), name or "data", how)
     try:
@@ -142,6 +156,8 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     row without target or weight is still left out). `source` holds path and sha256 of a file.
     """
     how = how or ReadingSpec()
+    if how.hold_out:
+        return _without_some(frame, name, how, source)
     missing, weights = how.missing, how.weights
     _check_policy(missing)
     source = source or {"path": None, "sha256": None}
@@ -198,16 +214,47 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     )
 
 
+def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Dataset:
+    """The Dataset of a frame without the rows that are set aside. Of these it knows nothing, but that a column with a
+    word among them is no column of numbers."""
+    whole = from_frame(frame, name, replace(how, hold_out=0.0), source)  # a fault is told with its row in the file
+    worded = [one.name for one in (*whole.features, *whole.aside) if one.kind == CATEGORICAL]
+    kept, held_out = set_aside(frame, how.hold_out)
+    if not kept.height or not held_out.height:
+        raise DataError(
+            f"expected rows to train on and rows to set aside of {frame.height} in "
+            f"{(source or {}).get('path') or name!r}, got {kept.height} and {held_out.height}; choose another "
+            "--hold-out"
+        )
+    listed = list(dict.fromkeys([*_listed(how.categorical), *worded]))
+    left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=whole.target), source)
+    told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
+    return replace(left, source=left.source | told, held_out=held_out)
+
+
+def set_aside(frame: pl.DataFrame, share: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """(rows that stay, rows that are set aside), each in the order of the frame: a uniform choice that is the same for
+    tables of the same length."""
+    order = np.random.default_rng(SPLIT_SEED).permutation(frame.height)
+    out = np.zeros(frame.height, bool)
+    out[order[: round(share * frame.height)]] = True
+    return frame.filter(pl.Series(~out)), frame.filter(pl.Series(out))
+
+
 def read_rows(path, features, classes, target, require_labels=False, weights=None, used=None) -> Dataset:
-    """Rows to predict or score, coded by the features and classes of a tree; none is left out.
+    """Rows to predict or score, of a file or a data frame, coded by the features and classes of a tree; none is left
+    out.
 
     Columns are found by name, others ignored. `used` holds the places of the features that are asked
     for (None: all); the others need not be there, and are NaN. In `X` a missing cell is NaN and an
     unseen level -1; `y` is -1 if the label is absent, missing or no known class. Raises DataError
     for an absent feature column (or target, with `require_labels`) and for text in a numeric column.
     """
-    path = Path(path)
-    frame, place = _load(path), repr(str(path))
+    if isinstance(path, pl.DataFrame):
+        frame, place, name, path = path, "the rows that were set aside", "held out", None
+    else:
+        path = Path(path)
+        frame, place, name = _load(path), repr(str(path)), _stem(path)
     used = range(len(features)) if used is None else sorted(used)
     roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
     expect_columns(frame.columns, place, roles | {"weight": [weights] if weights else []})
@@ -225,10 +272,8 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
                 f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
                 f"column {weights!r}; fill it in, or leave out the row"
             )
-    source = {"path": str(path), "weights": weights}
-    return Dataset(
-        _stem(path), X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source
-    )
+    source = {"path": None if path is None else str(path), "weights": weights}
+    return Dataset(name, X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source)
 
 
 def read_text(path) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 
-from odtc.base.spec_fields import NAMES, spec_field
+from odtc.base.spec_fields import NAMES, check_ranges, spec_field
 
 POLICIES = ("drop", "error", "separate")
 ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
@@ -20,6 +20,16 @@ class ReadingSpec:
     aside: tuple[str, ...] = spec_field(
         (), "Columns that no test uses, but that constraints may name.", metavar="A,B", form=NAMES
     )
+    hold_out: float = spec_field(
+        0.0,
+        "Share of the rows to set aside before all else, by chance, and to test the tree on.",
+        metavar="SHARE",
+        wanted="a share of the rows from 0 to less than 1",
+        fits=lambda share: 0 <= share < 1,
+    )
+
+    def __post_init__(self):
+        check_ranges(self)
 
     @classmethod
     def from_manifest(cls, facts: dict) -> "ReadingSpec":
@@ -28,13 +38,15 @@ class ReadingSpec:
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
             "aside": tuple(facts.get("aside", ()))
         }
-        return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed)
+        rows = {"hold_out": facts.get("hold_out", 0.0)}
+        return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows)
 
     def to_source(self) -> dict:
         """What a data set remembers of its reading, and a manifest then says; the target and `missing` have keys of
         their own there."""
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
-        return source | ({"aside": self.aside} if self.aside else {})
+        more = {"aside": self.aside, "hold_out": self.hold_out}
+        return source | {key: value for key, value in more.items() if value}
 
     @property
     def keywords(self) -> dict:

@@ -77,6 +77,7 @@ SHAPE = {
         "categorical?": [TEXT],
         "numeric?": [TEXT],
         "weights?": (TEXT, None),
+        "hold_out?": NUMBER,
         "selection?": (None, {"rows": TEXT, "weight": TEXT}),
     },
     "features": [feature_shape],

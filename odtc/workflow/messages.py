@@ -33,6 +33,18 @@ def dropped_text(dataset: Dataset) -> str:
     return f"dropped {dataset.n_dropped} rows of {dataset.n_dropped + dataset.n_rows}: {why_dropped(dataset)}"
 
 
+def held_out_text(dataset: Dataset) -> str:
+    """How many rows of the data file were set aside to test the tree on; "" if none were."""
+    if dataset.held_out is None:
+        return ""
+    out = dataset.held_out.height
+    whole = dataset if dataset.selected is None else dataset.selected.whole
+    return (
+        f"{out} of {out + whole.n_rows + whole.n_dropped} rows were set aside by chance before the search; the tree is "
+        "tested on them, and odtc knows nothing else of them"
+    )
+
+
 def why_dropped(dataset: Dataset) -> str:
     """Why rows were left out; which of them --missing separate would keep."""
     incomplete = dataset.n_dropped - dataset.n_unlabelled
@@ -58,6 +70,7 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
     if read_here:
         whole = dataset if dataset.selected is None else dataset.selected.whole
         notes.append(dropped_text(whole))
+        notes.append(held_out_text(dataset))
         if whole is not dataset:
             notes.append(f"--select {spec.model.select}: {dataset.n_rows:,} of {whole.n_rows:,} rows")
         notes += data_notes(whole)

@@ -8,6 +8,7 @@ from odtc.errors import ChoiceError
 from odtc.model.milp import Model
 from odtc.problem.formulation import FORMULATIONS, CountsNearOptimal
 from odtc.workflow.compiling import Prepared, choose_cuts, compile_model, known_tree, prepare, pricing, separates, start
+from odtc.workflow.constrained.assured_fit import fit_assured
 from odtc.workflow.decoding import decode, finish, learn, out_of_time, proved, unfinished
 from odtc.workflow.messages import COMPILER, no_solution_text
 from odtc.workflow.near_optimal_set import NearOptimalSet, near_optimal_set
@@ -128,6 +129,9 @@ def fit(
     progress : callable or None
         Takes Progress records.
     **keywords
+        `confidence`: new rows shall satisfy the constraints with this confidence, such as 0.95. The search is asked for
+        more, and `Fit.assured(confidence)` tells which of them a test on rows that it never saw assures; without `test`
+        and without `hold_out` among the keywords of `reading`, three of ten rows are set aside.
         `log`, a callable that takes pieces of the solver's log. Those of `build`, `cuts` among them, and the fields of
         odtc.workflow.specification.SolvingSpec (`solver`, `time_limit` in wall seconds for the compiler and the solver
         together, `threads`, `seed`, `gap`). With
@@ -144,8 +148,11 @@ def fit(
     DataError, ChoiceError, ModelError, SolverError
     """
     data, model, depth = _labelled(data, y, model, depth, keywords)
+    confidence = keywords.pop("confidence", None)
     reporter = CallbackReporter(progress, keywords.pop("log", None))
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})
+    if confidence is not None:
+        return fit_assured(spec, data, confidence, test, reporter=reporter)
     return run(spec, data, test, reporter=reporter)
 
 

@@ -101,19 +101,26 @@ def _with_aside(problem: Problem, path) -> Dataset | None:
     return replace(both, X=both.X[:, :m], features=encoded.features, aside=aside, aside_X=both.X[:, m:])
 
 
+def held_out_rows(problem: Problem) -> Dataset | None:
+    """The labelled rows that were set aside when the data was read; None if none were."""
+    dataset = problem.encoded.dataset
+    return None if dataset is None or dataset.held_out is None else test_rows(problem, dataset.held_out)
+
+
 def test_rows(problem: Problem, path) -> Dataset:
-    """Labelled rows of another file, coded as the training data and under its policy for missing
+    """Labelled rows of another file, or of a data frame, coded as the training data and under its policy for missing
     cells; raises DataError."""
     encoded = problem.encoded
     rows = _with_aside(problem, path)
     if rows is None:
         rows = read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
     incomplete = np.isnan(rows.X).any(axis=1)
+    place = "those that were set aside" if rows.source["path"] is None else repr(str(path))
     if encoded.missing == "separate" or not incomplete.any():
         return rows
     if encoded.missing == "error" or incomplete.all():
         raise DataError(
-            f"expected test rows without missing cells in {str(path)!r}, got {incomplete.sum()} with them among "
+            f"expected test rows without missing cells in {place}, got {incomplete.sum()} with them among "
             f"{rows.n_rows}, the first in row {incomplete.argmax() + 1}; fill them in, or train with --missing separate"
         )
     keep = ~incomplete

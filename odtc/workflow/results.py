@@ -12,6 +12,7 @@ from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, is_proved
 from odtc.problem.constraints import constraint
+from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
@@ -60,6 +61,9 @@ class Fit:
         Whether no other tree of this objective has fewer leaves; None if that was not asked.
     certified : bool or None
         Whether the certificate of the search was checked and accepted; None if there is none.
+    asked : tuple of Constraint or None
+        The constraints that new rows shall satisfy, if the search satisfied harder ones; None if they are those of the
+        problem.
 
     The figures are computed when they are first read.
     """
@@ -72,6 +76,7 @@ class Fit:
     labelled: Dataset | None = None
     fewest_leaves: bool | None = None
     certified: bool | None = None
+    asked: tuple[Constraint, ...] | None = None
 
     @property
     def tree(self) -> Tree:
@@ -171,12 +176,12 @@ class Fit:
     @cached_property
     def kept(self) -> list[dict]:
         """What each constraint asks, and what the tree reaches on training and on test rows."""
-        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled)
+        return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked)
 
     def assured(self, confidence: float) -> list[Assured]:
         """Which constraints on predictions new rows satisfy with this confidence, by the rows to test on
         (odtc.workflow.constrained.assurance)."""
-        return assurances(self.problem, self.tree, self.labelled, confidence)
+        return assurances(self.problem, self.tree, self.labelled, confidence, self.asked)
 
     def to_json(self) -> dict:
         """All figures, under the keys of `odtc fit --json`."""

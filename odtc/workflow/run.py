@@ -15,7 +15,7 @@ from odtc.errors import NoSolutionError
 from odtc.workflow.compiling import choose_cuts, is_tree_file, prepare
 from odtc.workflow.decoding import finish, learn, no_solution, unfinished
 from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_notes
-from odtc.workflow.posing import pose_run, test_rows
+from odtc.workflow.posing import held_out_rows, pose_run, test_rows
 from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
 from odtc.workflow.row_selection.selection import rounds_of, select_in_rounds
@@ -106,7 +106,7 @@ def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, repor
         notes = posed_notes(problem, spec, read_here=not isinstance(data, Dataset))
     for note in notes:
         reporter.say(note)
-    labelled = test_rows(problem, test) if test is not None else None
+    labelled = test_rows(problem, test) if test is not None else held_out_rows(problem)
     sink.posed(problem, spec)
     if learns(problem):
         done = learn(problem, labelled, deadline.limit_left(began, limit), spec.simplify)

@@ -105,6 +105,7 @@ KERNELS = (
 MOST_PARAMETERS = 8  # of a function; the commands and scikit-learn's constructor have an option each
 MAY_HAVE_MORE = {
     "estimators/classifier.py": "__init__",
+    "data/reading.py": "read",  # the keywords are the fields of ReadingSpec
     "algorithms/constrained/threshold_kernel.py": "subtrees",  # numba compiles it, and takes arrays, not records
 }
 

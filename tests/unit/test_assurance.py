@@ -31,7 +31,7 @@ def test_a_bound_from_below_fails_at_most_as_often_as_it_says(n, alpha):
 
 def test_what_is_called_assured_holds_in_the_population():
     """A few of the draws of `python -m benchmarks.assurance`: at most one in twenty is wrong."""
-    draws = [simulated(seed) for seed in range(24)]
+    draws = [simulated(seed, given=seed % 4 != 0) for seed in range(24)]
     assert sum(one["assured"] for one in draws) > 0
     assert sum(one["wrong"] for one in draws) <= 0.05 * len(draws)
 
@@ -72,8 +72,83 @@ def test_command_line(files, tmp_path):
     assert not f1["assured"] and "no exact test" in f1["why"]
     said = command("fit", train, *words, "--confidence", 0.95).out
     assert "assured   recall[yes] >= 0.7: " in said and "f1[yes] >= 0.1: cannot be assured" in said
-    assert "--test FILE of rows that had no part" in refused(command("fit", train, *words[:6], "--confidence", 0.95))
     json.dumps(facts)
+    assert "expected a --constraint" in refused(command("fit", train, "--confidence", 0.95))
+    assert "expected a --confidence between 0 and 1" in refused(command("fit", train, *words[:6], "--confidence", 95))
+
+
+def test_one_command_sets_rows_aside_and_asks_the_search_for_more(files, tmp_path):
+    _, data = files
+    recall = "recall[yes] >= 0.7"
+    words = ["fit", data, "--constraint", recall, "--constraint", "leaves <= 4", "-o", tmp_path / "t"]
+    said = command(*words, "--confidence", 0.95)
+    assert "60 of 200 rows were set aside by chance before the search" in said.err and "assured   recall" in said.out
+    facts = command(*words, "--confidence", 0.95, "--json").facts
+    assert facts["n_rows"] == 140 and facts["n_test_rows"] == 60
+    (assured,) = facts["assured"]["constraints"]
+    asked_of_search, leaves = facts["assured"]["searched"]
+    assert assured["constraint"] == recall and leaves == "leaves <= 4"
+    assert 0.7 < float(asked_of_search.split()[-1]) <= facts["kept"][0]["training"] and assured["figure"] >= 0.7
+    assert facts["kept"][0]["constraint"] == recall and facts["kept"][0]["test"] is not None
+
+
+def test_rows_that_are_set_aside_have_no_part_in_the_search(files, tmp_path):
+    """The tree is that of a file of the other rows alone, whatever the labels of those that were set aside."""
+    _, data = files
+    lines = data.read_text().splitlines()
+    whole = odtc.read(data, hold_out=0.25)
+    out = {tuple(map(str, row)) for row in whole.held_out.rows()}
+    assert (
+        whole.held_out.height == 50
+        and whole.n_rows == 150
+        and odtc.read(data, hold_out=0.25).held_out.equals(whole.held_out)
+    )
+    at = [k for k, line in enumerate(lines[1:], 1) if line in {",".join(row) for row in out}]
+    order = np.random.default_rng(20).permutation(200)[:50]
+    assert set(order + 1) <= set(at)
+    changed = [line.rsplit(",", 1)[0] + ",no" if k - 1 in order else line for k, line in enumerate(lines)]
+    trees = []
+    for name, part in (
+        ("alone", [line for k, line in enumerate(lines) if k == 0 or k - 1 not in order]),
+        ("changed", changed),
+        ("same", lines),
+    ):
+        (tmp_path / f"{name}.csv").write_text("\n".join(part) + "\n")
+        reading = {} if name == "alone" else {"hold_out": 0.25}
+        trees.append(odtc.fit(tmp_path / f"{name}.csv", None, "dpflow", 2, reading=reading).tree)
+    assert trees[0] == trees[1] == trees[2]
+
+
+def test_numbers_that_no_tree_reaches_are_asked_for_by_half(files, monkeypatch):
+    """If no tree satisfies the harder number, a lesser one is tried, and in the end the user's own."""
+    from odtc.errors import NoSolutionError
+    from odtc.workflow.constrained import assured_fit
+
+    _, data = files
+    asked = []
+
+    def run(spec, *rest, **more):
+        asked.append(float(spec.model.constraints[0].split()[-1]))
+        if len(asked) > 1 and asked[-1] > 0.701:
+            raise NoSolutionError("none")
+        return whole(spec, *rest, **more)
+
+    whole = assured_fit.run
+    monkeypatch.setattr(assured_fit, "run", run)
+    fitted = odtc.fit(data, None, "dpflow", 1, constraints="recall[yes] >= 0.7", confidence=0.9)
+    assert asked[0] == asked[-1] == 0.7 and sorted(asked[1:], reverse=True) == asked[1:] and len(asked) == 5
+    assert str(fitted.problem.constraints[0]) == "recall[yes] >= 0.7"
+
+
+def test_held_out_rows_need_rows_on_both_sides(files, tmp_path):
+    train, _ = files
+    assert "--hold-out: expected a share of the rows" in refused(command("fit", train, "--hold-out", 1))
+    assert "expected rows to train on and rows to set aside" in refused(command("fit", train, "--hold-out", 0.001))
+    command("build", train, "--hold-out", 0.5, "-o", tmp_path / "b")
+    command("solve", tmp_path / "b.mps", "--solver", "highs")
+    said = command("decode", tmp_path / "b.sol")
+    assert said.code == 0 and ", 60 rows, " in said.out
+    assert command("verify", tmp_path / "b.sol").code == 0
 
 
 def test_a_confidence_needs_rows_and_constraints(files):

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import MODEL, READING, DataFile, DialectName, Json, Pricing, Stem, completing, stem_of, takes
+from odtc.cli.options import MODEL, SPLITTING, DataFile, DialectName, Json, Pricing, Stem, completing, stem_of, takes
 from odtc.errors import ChoiceError
 
 
-@takes(MODEL, READING)
+@takes(MODEL, SPLITTING)
 def build(
     data: DataFile,
     spec,

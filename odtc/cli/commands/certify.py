@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import READING, DataFile, Json, Part, takes
+from odtc.cli.options import SPLITTING, DataFile, Json, Part, takes
 from odtc.workflow.specification import ModelSpec
 
 
-@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")), READING)
+@takes(Part(ModelSpec, only=("depth", "encoding", "class_weight", "cost", "constraints")), SPLITTING)
 def certify(
     data: DataFile,
     spec,
@@ -113,6 +113,7 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
             source["missing"],
             source.get("weights"),
             aside=tuple(source.get("aside", ())),
+            hold_out=source.get("hold_out", 0.0),
         )
     except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
         raise CertificateError(

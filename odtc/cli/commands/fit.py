@@ -9,11 +9,11 @@ import typer
 from odtc.cli import console
 from odtc.cli.commands import near_optimal
 from odtc.cli.help_page import DATA
-from odtc.cli.options import MODEL, READING, SOLVING, DataFile, Json, Stem, completing, stem_of, takes
+from odtc.cli.options import MODEL, SOLVING, SPLITTING, DataFile, Json, Stem, completing, stem_of, takes
 from odtc.errors import NoSolutionError
 
 
-@takes(replace(MODEL, changed={"model": {"default": "auto"}}), READING, SOLVING)
+@takes(replace(MODEL, changed={"model": {"default": "auto"}}), SPLITTING, SOLVING)
 def fit(
     data: DataFile,
     spec,
@@ -26,7 +26,8 @@ def fit(
         typer.Option(
             "--confidence",
             metavar="P",
-            help="Tell which --constraint new rows satisfy with this confidence, by the rows of --test.",
+            help="Find a tree whose --constraint new rows satisfy with this confidence, by a test on rows that had no "
+            "part in the search: those of --test or --hold-out, by default three of ten.",
             rich_help_panel=DATA,
         ),
     ] = None,
@@ -58,22 +59,32 @@ def fit(
       odtc fit DATA                               the best tree of depth 2, proved
       odtc fit DATA --depth 3 --test NEW          deeper, and tested on other rows
       odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --time-limit 60
+      odtc fit DATA --constraint 'recall[CLASS] >= 0.8' --confidence 0.95
       odtc fit DATA --model flowoct --solver cbc  a formulation and a solver by name
     """
     from odtc.fileformats.model_files import FORMATS
+    from odtc.workflow.constrained.assured_fit import fit_assured
     from odtc.workflow.messages import simplified_text
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
 
     if format:
         FORMATS.get(format)
-    console.expect_confidence(confidence, test, spec.model.constraints)
-    sink = FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within)
+    spec, sinks = replace(spec, simplify=not no_simplify), []
+
+    def new_sink() -> FileSink:
+        sinks.append(FileSink(lambda problem: stem_of(problem, o), format, gzip, keep, pool, within))
+        return sinks[-1]
+
     try:
-        done = run(replace(spec, simplify=not no_simplify), data, test, sink, console.ConsoleReporter())
+        if confidence is not None:
+            done = fit_assured(spec, data, confidence, test, new_sink, console.ConsoleReporter())
+        else:
+            done = run(spec, data, test, new_sink(), console.ConsoleReporter())
     except NoSolutionError as problem:
-        console.print_no_solution(problem, sink.files, as_json)
+        console.print_no_solution(problem, sinks[-1].files if sinks else [], as_json)
         raise
+    sink = sinks[-1]
     if words := simplified_text(done):
         console.say(f"note: {words}")
     facts = done.to_json() | {"tree": sink.tree, "files": [*map(str, sink.files)]}

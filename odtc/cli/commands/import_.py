@@ -10,7 +10,7 @@ from odtc.cli.options import Json, Part, takes
 from odtc.workflow.specification import ReadingSpec
 
 
-@takes(Part(ReadingSpec, leave=("aside",)))
+@takes(Part(ReadingSpec, leave=("aside", "hold_out")))
 def import_(
     file: Annotated[
         Path,

@@ -15,7 +15,7 @@ SELECTIONS = "See `odtc list selections`."
 
 @takes(
     Part(ModelSpec, only=("select", "depth"), changed={"select": {"default": "convex_hull", "help": SELECTIONS}}),
-    Part(ReadingSpec, leave=("aside",)),
+    Part(ReadingSpec, leave=("aside", "hold_out")),
 )
 def select(
     data: DataFile,

@@ -22,6 +22,11 @@ class Share:
     among: np.ndarray
     counted: np.ndarray
 
+    @property
+    def value(self) -> float:
+        """The share; 0 among no rows."""
+        return float((self.among & self.counted).sum() / max(1, self.among.sum()))
+
 
 @dataclass(frozen=True)
 class ShareSum:

@@ -56,7 +56,13 @@ class Assured:
         }
 
 
-def assurances(problem: Problem, tree: Tree, labelled: Dataset | None, confidence: float) -> list[Assured]:
+def assurances(
+    problem: Problem,
+    tree: Tree,
+    labelled: Dataset | None,
+    confidence: float,
+    asked: tuple[Constraint, ...] | None = None,
+) -> list[Assured]:
     """One entry for each constraint on predictions.
 
     Parameters
@@ -68,26 +74,69 @@ def assurances(problem: Problem, tree: Tree, labelled: Dataset | None, confidenc
         Rows that had no part in the choice of the tree.
     confidence : float
         The probability, before the rows are drawn, that everything that is then called assured holds.
+    asked : tuple of Constraint or None
+        What is to be assured; None is the constraints of the problem.
 
     Raises
     ------
     ChoiceError
         If there are no such rows, or the confidence is none.
     """
-    if not 0 < confidence < 1:
-        raise ChoiceError(f"expected a confidence between 0 and 1, such as 0.95, got {confidence:g}")
+    expect_share(confidence)
     if labelled is None:
         raise ChoiceError(
-            "a confidence needs rows that had no part in the choice of the tree: set some aside and name their file "
-            "with --test"
+            "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
+            "name their file with --test"
         )
-    known = labelled.y >= 0
-    rows = RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
-    given = [one for one in problem.constraints if one.module.can(OnPredictions)]
-    found = {one: _sums(one, problem, rows, bool(known.all())) for one in given}
-    told = [each for sums in found.values() if not isinstance(sums, str) for each in sums]
-    alpha = (1 - confidence) / max(1, len({id(share) for each in told for share in each.shares}))
+    given = [one for one in asked or problem.constraints if one.module.can(OnPredictions)]
+    found = _sums_of_each(given, problem, tree, labelled)
+    alpha = _of_each_bound(found, confidence)
     return [_assured(one, found[one], alpha) for one in given]
+
+
+def expect_share(confidence: float) -> None:
+    """Raises ChoiceError for a confidence that is no probability."""
+    if not 0 < confidence < 1:
+        raise ChoiceError(f"expected a --confidence between 0 and 1, such as 0.95, got {confidence:g}")
+
+
+def widths(problem: Problem, tree: Tree, n_rows: int, confidence: float) -> dict[Constraint, float]:
+    """By how much the bounds of a test on so many rows would fall short of the figure of each constraint, if the shares
+    of the tree are there what they are on its training rows; 0 if no test is known.
+
+    Parameters
+    ----------
+    problem : Problem
+    tree : Tree
+        Of the problem.
+    n_rows : int
+        Rows of the test.
+    confidence : float
+    """
+    trained = problem.encoded.dataset
+    given = [one for one in problem.constraints if one.module.can(OnPredictions)]
+    found = _sums_of_each(given, problem, tree, trained)
+    alpha, scale = _of_each_bound(found, confidence), n_rows / trained.n_rows
+    short = dict.fromkeys(problem.constraints, 0.0)
+    for one, sums in found.items():
+        if not isinstance(sums, str):
+            short[one] = max(
+                sum(_bound(share, alpha, scale) - share.coef * share.value for share in each.shares) for each in sums
+            )
+    return short
+
+
+def _sums_of_each(
+    given: list[Constraint], problem: Problem, tree: Tree, labelled: Dataset
+) -> "dict[Constraint, list[ShareSum] | str]":
+    rows = RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
+    return {one: _sums(one, problem, rows, bool((labelled.y >= 0).all())) for one in given}
+
+
+def _of_each_bound(found: "dict[Constraint, list[ShareSum] | str]", confidence: float) -> float:
+    """How often each of the bounds may fail, if all together fail with 1 - confidence at most."""
+    told = [each for sums in found.values() if not isinstance(sums, str) for each in sums]
+    return (1 - confidence) / max(1, len({id(share) for each in told for share in each.shares}))
 
 
 def assured_text(entry: Assured, confidence: float) -> str:
@@ -99,14 +148,14 @@ def assured_text(entry: Assured, confidence: float) -> str:
     return f"{entry.constraint}: {figure}" + (f"; cannot be assured, {entry.why}" if entry.why else "")
 
 
-def lower_bound(counted: int, among: int, alpha: float) -> float:
+def lower_bound(counted: float, among: float, alpha: float) -> float:
     """The Clopper-Pearson bound from below: the share is less with a probability of at most alpha."""
     from scipy.special import betaincinv
 
     return 0.0 if not counted else float(betaincinv(counted, among - counted + 1, alpha))
 
 
-def upper_bound(counted: int, among: int, alpha: float) -> float:
+def upper_bound(counted: float, among: float, alpha: float) -> float:
     """The same from above."""
     return 1.0 - lower_bound(among - counted, among, alpha)
 
@@ -142,7 +191,8 @@ def _assured(given: Constraint, sums: list[ShareSum] | str, alpha: float) -> Ass
     return Assured(given, figure, "" if holds else "as the test rows are too few, or do not satisfy it by enough")
 
 
-def _bound(share: Share, alpha: float) -> float:
-    """The greatest that coef · share may be, except with a probability of at most alpha."""
-    among, counted = int(share.among.sum()), int((share.among & share.counted).sum())
+def _bound(share: Share, alpha: float, scale: float = 1.0) -> float:
+    """The greatest that coef · share may be, except with a probability of at most alpha, if there were `scale` times as
+    many rows."""
+    among, counted = scale * int(share.among.sum()), scale * int((share.among & share.counted).sum())
     return share.coef * (upper_bound if share.coef > 0 else lower_bound)(counted, among, alpha)

@@ -2,6 +2,7 @@
 
 from odtc.data.dataset import Dataset
 from odtc.errors import OdtcError
+from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
@@ -9,8 +10,14 @@ from odtc.trees.tree import Tree
 from odtc.verification.verify import RowPredictions
 
 
-def kept_facts(problem: Problem, heap: HeapTree, tree: Tree, labelled: Dataset | None) -> list[dict]:
-    """One entry a constraint.
+def kept_facts(
+    problem: Problem,
+    heap: HeapTree,
+    tree: Tree,
+    labelled: Dataset | None,
+    asked: tuple[Constraint, ...] | None = None,
+) -> list[dict]:
+    """One entry for each constraint that was asked; None is those of the problem.
 
     Returns
     -------
@@ -22,7 +29,7 @@ def kept_facts(problem: Problem, heap: HeapTree, tree: Tree, labelled: Dataset |
     unlabelled = labelled is None or (labelled.y < 0).any()
     rows = None if unlabelled else RowPredictions(problem.encoded, labelled, tree.predict(labelled.X))
     found = []
-    for given in problem.constraints:
+    for given in problem.constraints if asked is None else asked:
         test = None
         if rows is not None and given.module.can(OnPredictions):
             try:

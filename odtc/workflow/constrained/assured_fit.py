@@ -1,0 +1,127 @@
+"""A fit whose constraints new rows shall satisfy: the search is asked for more than that, and rows that it never saw
+decide.
+
+A tree that satisfies a constraint on the training rows with nothing to spare satisfies it on half of all other tables,
+and no test can assure it. So the search is asked for the number and a part of the width of the test: with s the share
+of the tree on its training rows and b the bound that the test would give for s on its rows, by FACTORS · (s - b) more.
+The largest factor with a tree is taken. All that is chosen so is chosen by training rows alone, so the test stays exact
+(odtc.workflow.constrained.assurance). The idea of a candidate that expects its test is that of Thomas, Castro da Silva,
+Barto, Giguere, Brun & Brunskill 2019 ("Preventing undesirable behavior of intelligent machines", Science 366).
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, floor
+from pathlib import Path
+
+from odtc.base import deadline
+from odtc.data.dataset import Dataset
+from odtc.data.reading import read
+from odtc.errors import ChoiceError, NoSolutionError
+from odtc.problem.constraints.constraint import Constraint
+from odtc.workflow.constrained.assurance import expect_share, widths
+from odtc.workflow.posing import held_out_rows, test_rows
+from odtc.workflow.reporting import Reporter
+from odtc.workflow.results import Fit
+from odtc.workflow.run import run
+from odtc.workflow.sinks import Sink
+from odtc.workflow.specification import RunSpec
+
+HELD_OUT = 0.3  # of the rows, if no others are named
+FACTORS = (1.5, 1.0, 0.5)
+DIGITS = 1e4  # a number is tightened to a whole multiple of a ten-thousandth
+FIRST_PART = 0.3  # of the time, for the tree of the constraints as asked
+
+
+def fit_assured(
+    spec: RunSpec,
+    data: Dataset | str | Path,
+    confidence: float,
+    test: str | Path | None = None,
+    new_sink: Callable[[], Sink] = Sink,
+    reporter: Reporter | None = None,
+) -> Fit:
+    """The best tree whose constraints the test is likely to assure; `Fit.assured(confidence)` tells which it does.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        With constraints. If neither it nor `test` names rows to test on, three of ten are set aside.
+    data : Dataset or path
+    confidence : float
+        Between 0 and 1.
+    test : path or None
+        Labelled rows that had no part in any choice.
+    new_sink : callable
+        Makes what takes the files of one run; a run without a tree is followed by another.
+    reporter : Reporter or None
+
+    Raises
+    ------
+    NoSolutionError
+        If no tree satisfies the constraints as asked on the training rows.
+    ChoiceError
+        If there is no constraint to assure, or no rows to test on.
+    """
+    expect_share(confidence)
+    began, reporter = time.monotonic(), reporter or Reporter()
+    if not spec.model.constraints:
+        raise ChoiceError("expected a --constraint that a confidence can be told of, got none")
+    if not isinstance(data, Dataset):
+        if test is None and not spec.reading.hold_out:
+            spec = replace(spec, reading=replace(spec.reading, hold_out=HELD_OUT))
+        dataset = read(data, **spec.reading.keywords)
+    else:
+        dataset = data
+    if test is None and dataset.held_out is None:
+        raise ChoiceError(
+            "a confidence needs rows that had no part in the choice of the tree: set some aside (--hold-out 0.3), or "
+            "name their file with --test"
+        )
+
+    def limited(share: float) -> RunSpec:
+        left = deadline.limit_left(began, spec.solving.time_limit)
+        return spec.with_solving(time_limit=None if left is None else max(deadline.MOMENT, share * left))
+
+    first = run(limited(FIRST_PART), dataset)
+    asked, posed = first.problem.constraints, first.problem
+    labelled = held_out_rows(posed) if test is None else test_rows(posed, test)
+    width = widths(posed, first.tree, labelled.n_rows, confidence)
+    tried = set()
+    for factor in (*FACTORS, 0.0):
+        texts = tuple(str(_tightened(given, factor * width[given], width[given])) for given in asked)
+        if texts in tried:
+            continue
+        tried.add(texts)
+        more = limited(0.5 if factor else 1.0).with_model(constraints=texts)
+        try:
+            found = run(more, data, test, new_sink(), reporter)
+        except NoSolutionError:
+            if not factor:
+                raise
+            continue
+        if factor and (words := _asked_text(asked, texts, labelled.n_rows)):
+            reporter.say(words)
+        return replace(found, asked=asked)
+    raise AssertionError("the constraints as asked were tried")
+
+
+def _tightened(given: Constraint, more: float, width: float) -> Constraint:
+    """The constraint with a number that is harder by `more`; as it is if no share leaves room for the whole width."""
+    if not width or not 0 <= given.bound + (width if given.op == ">=" else -width) <= 1:
+        return given
+    if given.op == ">=":
+        return replace(given, bound=min(1.0, ceil((given.bound + more) * DIGITS - 1e-6) / DIGITS))
+    return replace(given, bound=max(0.0, floor((given.bound - more) * DIGITS + 1e-6) / DIGITS))
+
+
+def _asked_text(asked: tuple[Constraint, ...], texts: tuple[str, ...], n_rows: int) -> str:
+    """What the search was asked for, in words; "" if that is no more than what the user asks."""
+    harder = [text for given, text in zip(asked, texts) if str(given) != text]
+    if not harder:
+        return ""
+    return (
+        f"the search was asked for {' and '.join(harder)}, so that the test on {n_rows} rows can assure what you "
+        "ask for"
+    )
