@@ -10,6 +10,19 @@ RATIO = 250  # times its size that a larger one may hold: aligned model files pa
 class TooLargeError(ValueError):
     """Packed bytes hold more than can be taken for a file of text; its words say how much."""
 
+    @classmethod
+    def of(cls, packed: int) -> "TooLargeError":
+        """The error of so many packed bytes."""
+        return cls(
+            f"its {packed:,} bytes hold more than {most_unpacked(packed):,}, which no text does; unpack it, if "
+            "it is meant"
+        )
+
+
+def most_unpacked(packed: int) -> int:
+    """The bytes that so many packed bytes may hold."""
+    return max(SMALL, RATIO * packed)
+
 
 def gunzip(data: bytes) -> bytes:
     """The content of gzip data of one or more members.
@@ -24,7 +37,7 @@ def gunzip(data: bytes) -> bytes:
         If they hold more than `SMALL` bytes and more than `RATIO` times their own size, which no model, solution or
         data file does; what follows is not unpacked.
     """
-    most, parts, size, view = max(SMALL, RATIO * len(data)), [], 0, memoryview(data)
+    most, parts, size, view = most_unpacked(len(data)), [], 0, memoryview(data)
     while len(view):
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
@@ -37,9 +50,7 @@ def gunzip(data: bytes) -> bytes:
             parts.append(part)
             size += len(part)
             if size > most:
-                raise TooLargeError(
-                    f"its {len(data):,} bytes hold more than {most:,}, which no text does; unpack it, if it is meant"
-                )
+                raise TooLargeError.of(len(data))
         rest = member.unused_data
         if rest:  # the next member, and zeros that some programs pad with
             view = memoryview(rest + bytes(view))

@@ -87,25 +87,25 @@ def _as_numbers(column: pl.Series) -> pl.Series:
     return text.cast(pl.Float64, strict=False)
 
 
-def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str) -> None:
+def expect_apart(column: pl.Series, values: np.ndarray, name: str, place: str, rows: np.ndarray) -> None:
     """Raises DataError if two different whole numbers of a column are the same double in `values`,
-    as from 2^53 on neighbours are: they would be one value to every test."""
+    as from 2^53 on neighbours are: they would be one value to every test. `rows` are the numbers of the rows of these
+    cells, rising from 0."""
     large = np.flatnonzero(np.abs(values) >= EXACT)
     first: dict[float, object] = {}
-    for row in large.tolist():
-        cell = column[row]
+    for at, row in zip(large.tolist(), rows[large].tolist()):
+        cell = column[at]
         exact = cell if isinstance(cell, int) else _whole(cell)
-        if exact is not None and first.setdefault(values[row], exact) != exact:
+        if exact is not None and first.setdefault(values[at], exact) != exact:
             raise DataError(
-                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[row]]} "
+                f"expected numbers that a double tells apart in column {name!r} of {place}, got {first[values[at]]} "
                 f"and, in row "
                 f"{row + 1}, {exact}, beyond 2^53 = 9007199254740992; name the column in --categorical, or leave it out"
             )
 
 
-def weights(column: pl.Series, name: str, place: str) -> np.ndarray:
-    """float64 of shape (rows,), NaN if missing; raises DataError below 0 and if all are 0."""
-    values = numbers(column, name, place)
+def expect_weights(values: np.ndarray, name: str, place: str) -> np.ndarray:
+    """The weights, float64 of shape (rows,), NaN if missing; raises DataError below 0 and if all are 0."""
     if (values < 0).any():
         row = (values < 0).argmax()
         raise DataError(

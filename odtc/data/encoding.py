@@ -14,6 +14,7 @@ import numpy as np
 from odtc.algorithms.thresholds.ranks import merge_rows
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry
+from odtc.data.coded_columns import distinct, merge_codes, narrowed
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
@@ -267,7 +268,7 @@ def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:
     list of (Split, bool)
         As of `Encoding.tests`.
     """
-    values, absent = _distinct(dataset.X[:, feature])
+    values, absent = _known(distinct(dataset.X, feature)[0])
     found = [Subset(feature, (float(value),)) for value in values]
     found += [Missing(feature)] if absent else []
     if len(found) <= 2:
@@ -283,12 +284,12 @@ def threshold_tests(dataset: Dataset, feature: int, bins: int | None = None) -> 
     """
     if bins is not None and bins < 2:
         raise ChoiceError(f"expected bins of 2 or more, got bins={bins}")
-    column = dataset.X[:, feature]
-    values, absent = _distinct(column)
+    found, code = distinct(dataset.X, feature)
+    values, absent = _known(found)
     cuts = midpoints(values)
     if bins is not None and len(cuts) >= bins:
-        below = np.searchsorted(np.sort(column), values[:-1], side="right")
-        wanted = np.arange(1, bins) * (np.isfinite(column).sum() / bins)
+        below = np.cumsum(np.bincount(code, minlength=len(found))[: len(values)])  # rows of a number or a lower one
+        wanted, below = np.arange(1, bins) * (below[-1] / bins), below[:-1]
         after = np.searchsorted(below, wanted).clip(1, len(below) - 1)
         nearer = wanted - below[after - 1] <= below[after] - wanted
         cuts = cuts[np.unique(after - nearer)]
@@ -332,9 +333,8 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     return near
 
 
-def _distinct(column: np.ndarray) -> tuple[np.ndarray, bool]:
-    """(sorted distinct numbers, whether a cell is missing)."""
-    values = np.unique(column)
+def _known(values: np.ndarray) -> tuple[np.ndarray, bool]:
+    """(distinct numbers, whether a cell is missing) of sorted distinct cells."""
     absent = len(values) > 0 and bool(np.isnan(values[-1]))
     return (values[:-1] if absent else values), absent
 
@@ -360,7 +360,7 @@ def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np
     grouped = []
     for features, mine in places.items():
         if features:
-            values, code = np.unique(dataset.X[:, features[0]], return_inverse=True)
+            values, code = distinct(dataset.X, features[0])
             if len(values) * len(mine) > MOST_CELLS:  # known before the first of them is asked
                 raise DataError(
                     f"expected fewer levels, got {len(mine):,} tests on {len(values):,} different values of the column "
@@ -381,21 +381,13 @@ def _by_feature(dataset: Dataset, asked) -> list[tuple[list[int], np.ndarray, np
 
 def _merged_rows(dataset: Dataset, by_feature) -> tuple[np.ndarray, np.ndarray]:
     """(row_of, first): the merged row of each data row, and the first data row of each."""
-    key, n_keys = dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1
+    parts = [(dataset.y.astype(np.int64) + 1, len(dataset.classes) + 1)]
     for _, table, code in by_feature:
         # Values that answer all tests of the feature alike are one kind.
         lines = np.ascontiguousarray(np.packbits(table, axis=0).T)
         kinds, kind = np.unique(lines.view(f"V{lines.shape[1]}")[:, 0], return_inverse=True)
-        if n_keys * len(kinds) >= 2**62:
-            # The mixed-radix number would overflow: number the rows seen so far afresh.
-            seen, key = np.unique(key, return_inverse=True)
-            n_keys = len(seen)
-        key, n_keys = key * len(kinds) + kind[code], n_keys * len(kinds)
-    _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[row_of], first[order]
+        parts.append((narrowed(kind, max(1, len(kinds)))[code], len(kinds)))
+    return merge_codes(parts)
 
 
 def _merged_columns(asked, answers: np.ndarray):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.base import deadline
+from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, numbers_of
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.errors import TimeLimitReached
@@ -195,18 +196,18 @@ def _telling(dataset: Dataset) -> Iterator[Note]:
     n, n_classes = dataset.n_rows, len(dataset.classes)
     if n < IDENTIFIER:
         return
-    for feature, column in _columns(dataset):
-        if np.isnan(column).any():
+    for at, feature in enumerate(dataset.features):
+        deadline.check()
+        values, place = distinct(dataset.X, at)
+        if np.isnan(values[-1]):
             continue
-        values, place = np.unique(column, return_inverse=True)
         if len(values) < 2 or (feature.kind == CATEGORICAL and len(values) > n / 2):
             continue
-        lowest, highest = np.full(len(values), n_classes), np.full(len(values), -1)
-        np.minimum.at(lowest, place, dataset.y)
-        np.maximum.at(highest, place, dataset.y)
-        if (lowest != highest).any():
+        label = np.empty(len(values), dataset.y.dtype)
+        label[place] = dataset.y  # of the last row with this value, and of all if the value determines it
+        if (label[place] != dataset.y).any():
             continue
-        if feature.kind == NUMERIC and np.count_nonzero(np.diff(lowest)) >= n_classes:
+        if feature.kind == NUMERIC and np.count_nonzero(np.diff(label)) >= n_classes:
             continue
         yield Note(
             feature.name,

@@ -8,8 +8,9 @@ messages count the rows of data from 1, the header not among them.
 import hashlib
 import zlib
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +21,8 @@ from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.data import column_types
+from odtc.data.coded_columns import table_of_columns
+from odtc.data.column_coding import Column, WordsNeeded, code_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label, some
@@ -106,9 +109,27 @@ def read(
         path = Path(path)
     except TypeError:
         raise DataError(f"expected the path of a data file or a data frame, got {type(path).__name__}") from None
-    frame = _load(path)
+    if how.hold_out:  # the rows that are set aside are kept as they stand in the file
+        frame = _load(path)
+        return from_frame(frame, name or _stem(path), how, {"path": str(path), "sha256": fingerprint(path)})
+    columns = _columns_of(path, repr(str(path)), how)
     source = {"path": str(path), "sha256": fingerprint(path)}
-    return from_frame(frame, name or _stem(path), how, source)
+    return _dataset_of(columns, name or _stem(path), how, source)
+
+
+def _columns_of(path: Path, place: str, how: ReadingSpec) -> list[Column]:
+    """The columns of a file, read frame by frame."""
+    frames = frames_of(path)
+    first = next(frames)
+    target = _checked_columns(first.columns, place, how)
+    words = {target, *_listed(how.categorical)}
+    while True:
+        try:
+            return code_columns(chain([first], frames), place, words)
+        except WordsNeeded as needed:  # once a column at most
+            words.add(needed.name)
+            frames = frames_of(path)
+            first = next(frames)
 
 
 def read_arrays(X, y, name: str = "data", missing: str = "drop") -> Dataset:
@@ -158,56 +179,75 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     how = how or ReadingSpec()
     if how.hold_out:
         return _without_some(frame, name, how, source)
-    missing, weights = how.missing, how.weights
-    _check_policy(missing)
+    _check_policy(how.missing)
     source = source or {"path": None, "sha256": None}
     place = repr(source["path"] or name)
-    check_names(frame.columns, place)
-    categorical, numeric, aside = _listed(how.categorical), _listed(how.numeric), _listed(how.aside)
-    target = _check_columns(frame, place, how.target, categorical, numeric, weights, aside)
-    names = [n for n in frame.columns if n not in (target, weights)]
-    if not set(names) - set(aside):
+    _checked_columns(frame.columns, place, how)
+    return _dataset_of(code_columns([frame], place, frame.columns), name, how, source)
+
+
+def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> str:
+    """The target's name, after the names of columns were found to be good, and a feature among them."""
+    check_names(names, place)
+    aside = _listed(how.aside)
+    target = _check_columns(
+        names, place, how.target, _listed(how.categorical), _listed(how.numeric), how.weights, aside
+    )
+    if not set(names) - {target, how.weights, *aside}:
         raise DataError(f"expected at least one feature column beside the target {target!r} in {place}, got none")
+    return target
 
-    columns = {n: column_types.column_cells(frame[n], place) for n in frame.columns}
-    kinds = [column_types.kind_of(frame[n].dtype, columns[n], n in categorical, n in numeric) for n in names]
+
+def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) -> Dataset:
+    """The Dataset of columns; `table` is emptied, so that each column is in memory once."""
+    missing, weights, place = how.missing, how.weights, repr(source["path"] or name)
+    categorical, numeric, aside = _listed(how.categorical), _listed(how.numeric), _listed(how.aside)
+    target = _checked_columns([column.name for column in table], place, how)
+    columns = {column.name: column for column in table}
+    table.clear()
+    names = [n for n in columns if n not in (target, weights)]
+    n_rows = len(columns[target].code)
+    kinds = [columns[n].kind(n in categorical, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
-    numbers = {
-        n: column_types.numbers(columns[n], n, place, advice) for n, kind in zip(names, kinds) if kind == NUMERIC
-    }
-    for n, values in numbers.items():
-        column_types.expect_apart(columns[n], values, n, place)
-    weight = column_types.weights(columns[weights], weights, place) if weights else np.ones(frame.height)
+    numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
+    weight = np.ones(n_rows)
+    if weights:
+        weight = column_types.expect_weights(columns[weights].numbers().cells(), weights, place)
     keep = _kept_rows(columns, names, target, weights, missing, place)
+    n_unlabelled = int(_incomplete(columns, [target] + ([weights] if weights else [])).sum())
+    all_kept = bool(keep.all())
 
-    labels = columns[target].cast(pl.String).filter(pl.Series(keep))
-    classes = column_types.levels_of(labels)
-    _check_classes(classes, len(labels), target, place)
-    X, features = np.empty((len(labels), len(names))), []
-    for j, (n, kind) in enumerate(zip(names, kinds)):
+    labels = columns[target] if all_kept else columns[target].kept(keep)
+    classes = column_types.levels_of(labels.words)
+    _check_classes(classes, len(labels.code), target, place)
+    coded, features = [], []
+    for n, kind in zip(names, kinds):
+        column = columns.pop(n)
         if kind == NUMERIC:
             features.append(Feature(n, NUMERIC))
-            X[:, j] = numbers[n][keep]
+            cells = numbers.pop(n)
+            coded.append(cells if all_kept else cells.kept(keep))
             continue
-        cells = columns[n].cast(pl.String).filter(pl.Series(keep))
-        levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(cells)
+        if not all_kept:
+            column = column.kept(keep)
+        levels = ("false", "true") if kind == BOOLEAN else column_types.levels_of(column.words)
         features.append(Feature(n, kind, levels))
-        X[:, j] = column_types.level_codes(cells, levels, kind)
-    if np.isnan(X).all():
+        coded.append(column.level_codes(levels, kind))
+    if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
-    out = np.array([n in aside for n in names])
-    X, aside_X = X[:, ~out], X[:, out]
+    parts = [[column for n, column in zip(names, coded) if (n in aside) == out] for out in (False, True)]
+    X, aside_X = (table_of_columns(part, len(labels.code)) for part in parts)
     return Dataset(
         name=name,
         X=X,
-        y=column_types.level_codes(labels, classes, CATEGORICAL).astype(np.int32),
+        y=labels.level_codes(classes, CATEGORICAL).cells().astype(np.int32),
         features=tuple(feature for feature in features if feature.name not in aside),
         classes=classes,
-        weight=weight[keep],
+        weight=weight if all_kept else weight[keep],
         target=target,
         missing=missing,
-        n_dropped=int(frame.height - keep.sum()),
-        n_unlabelled=int(_incomplete(columns, [target] + ([weights] if weights else [])).any(axis=1).sum()),
+        n_dropped=int(n_rows - keep.sum()),
+        n_unlabelled=n_unlabelled,
         source=source | replace(how, categorical=categorical, numeric=numeric, aside=aside).to_source(),
         aside=tuple(feature for feature in features if feature.name in aside),
         aside_X=aside_X,
@@ -266,7 +306,8 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
             raise no_known_label(target, classes, place, frame.height, next(iter(words.drop_nulls().head(1)), None))
     weight = np.ones(frame.height)
     if weights:
-        weight = column_types.weights(column_types.column_cells(frame[weights], place), weights, place)
+        cells = column_types.column_cells(frame[weights], place)
+        weight = column_types.expect_weights(column_types.numbers(cells, weights, place), weights, place)
         if np.isnan(weight).any():
             raise DataError(
                 f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
@@ -382,10 +423,10 @@ def _listed(names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _check_columns(frame, place: str, target, categorical, numeric, weights, aside) -> str:
+def _check_columns(names, place: str, target, categorical, numeric, weights, aside) -> str:
     """The target's name, after every column named in an option was found to exist and to fit."""
     if target is None:
-        others = [name for name in frame.columns if name != weights and name not in aside]
+        others = [name for name in names if name != weights and name not in aside]
         target = others[-1] if others else weights
     for role, named in (
         ("target", [target]),
@@ -395,8 +436,8 @@ def _check_columns(frame, place: str, target, categorical, numeric, weights, asi
         ("aside", aside),
     ):
         for name in named:
-            if name not in frame.columns:
-                hint = did_you_mean(str(name), frame.columns) or f"; it has {some(frame.columns)}"
+            if name not in names:
+                hint = did_you_mean(str(name), names) or f"; it has {some(names)}"
                 raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
             if role != "target" and name == target:
                 raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
@@ -423,24 +464,29 @@ def _check_classes(classes: tuple[str, ...], n_rows: int, target: str, place: st
 def _kept_rows(columns: dict, names, target, weights, missing: str, place: str) -> np.ndarray:
     """Which rows stay: bool of shape (rows,); raises DataError by policy, or if none stays."""
     needed = ([] if missing == "separate" else list(names)) + [target] + ([weights] if weights else [])
-    absent = _incomplete(columns, needed)
-    incomplete = absent.any(axis=1)
+    incomplete = _incomplete(columns, needed)
     if missing == "error" and incomplete.any():
         row = incomplete.argmax()
+        cells = sum(int(columns[n].missing.sum()) for n in needed)
+        first = next(n for n in needed if columns[n].missing[row])
         raise DataError(
-            f"expected no missing cell in {place}, got {absent.sum()} in {incomplete.sum()} rows, the first in row "
-            f"{row + 1}, column {needed[absent[row].argmax()]!r}; fill them in, or choose --missing drop or separate"
+            f"expected no missing cell in {place}, got {cells} in {incomplete.sum()} rows, the first in row "
+            f"{row + 1}, column {first!r}; fill them in, or choose --missing drop or separate"
         )
     if incomplete.all():
-        worst = needed[absent.sum(axis=0).argmax()]
+        lacks = [int(columns[n].missing.sum()) for n in needed]
+        worst = needed[int(np.argmax(lacks))]
         advice = "remove that column, or choose --missing separate" if worst in names else "name another column"
         raise DataError(
             f"expected a row without missing cells in {place}, got none among {len(incomplete)} rows (column {worst!r} "
-            f"lacks {absent[:, needed.index(worst)].sum()}); {advice}"
+            f"lacks {max(lacks)}); {advice}"
         )
     return ~incomplete
 
 
-def _incomplete(columns: dict, names) -> np.ndarray:
-    """Which cells of these columns are missing: bool of shape (rows, names)."""
-    return np.column_stack([columns[name].is_null().to_numpy() for name in names])
+def _incomplete(columns: dict[str, Column], names) -> np.ndarray:
+    """bool (rows,): which rows lack a cell in one of these columns."""
+    found = columns[names[0]].missing
+    for name in names[1:]:
+        found |= columns[name].missing
+    return found

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from odtc.base.unpack import TooLargeError, most_unpacked
 from odtc.errors import DataError
 
 
@@ -18,8 +19,9 @@ def text_pieces(path, size: int) -> Iterator[str]:
         For broken gzip and for text that is not UTF-8.
     """
     path, done, lines = Path(path), 0, 0
+    packed = path.stat().st_size if path.name.lower().endswith(".gz") else 0
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as stream:
+    with gzip.open(path, "rb") if packed else path.open("rb") as stream:
         while True:
             try:
                 data = stream.read(size)
@@ -33,6 +35,8 @@ def text_pieces(path, size: int) -> Iterator[str]:
                 line = lines + problem.object.count(b"\n", 0, problem.start) + 1
                 raise not_utf8(path, problem.object[problem.start], line, place) from None
             done, lines = done + len(data), lines + data.count(b"\n")
+            if packed and done > most_unpacked(packed):
+                raise DataError(f"expected packed data in {str(path)!r}, but {TooLargeError.of(packed)}")
             if text:
                 yield text
             if not data:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
 from odtc.errors import TreeError
@@ -257,7 +258,10 @@ def raise_bound_to_floor(problem: Problem, solution: Solution) -> Solution:
 
 
 def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:
-    return RowPredictions(encoded, dataset, [_label(tree, cells) for cells in dataset.X.tolist()])
+    # Rows that are alike in all columns that the tree tests are routed once.
+    kind, first = alike_rows(dataset.X, sorted(tree.used))
+    labels = [_label(tree, cells) for cells in dataset.X[first].tolist()]
+    return RowPredictions(encoded, dataset, [labels[k] for k in kind.tolist()])
 
 
 def _label(tree: Tree, cells) -> int:

@@ -89,7 +89,14 @@ ONLY_IN = {
     },
     "onnx": {"trees/exporters"},
     "matplotlib": {"trees/drawing", "evaluation/plots"},
-    "polars": {"data/column_types", "data/reading", "data/readers", "data/frames"},
+    "polars": {
+        "data/coded_columns",
+        "data/column_coding",
+        "data/column_types",
+        "data/reading",
+        "data/readers",
+        "data/frames",
+    },
     "arff": {"data/readers"},
     "joblib": {"evaluation/cross_validation", "trees/importing", "algorithms/hyperplanes", "workflow/row_selection"},
 }

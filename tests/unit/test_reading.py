@@ -385,6 +385,13 @@ def test_a_few_numbers_as_classes_are_no_regression(tmp_path):
     assert len(from_frame(words, "words").classes) == 20
 
 
+def test_a_gzip_file_that_holds_far_more_than_text_does_is_refused(tmp_path):
+    """The memory needed follows the content, not the size on disk."""
+    path = written(tmp_path, gzip.compress(b"a,y\n" + b"1,0\n1,1\n" * 10 + b"\n" * (1 << 27)), "data.csv.gz")
+    with pytest.raises(DataError, match=r"expected packed data in .*, but its [0-9,]+ bytes hold more than"):
+        read(path)
+
+
 def test_nested_columns_are_refused():
     with pytest.raises(DataError, match="'a'"):
         from_frame(pl.DataFrame({"a": [[1], [2]], "y": ["p", "q"]}), "mine")

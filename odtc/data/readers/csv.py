@@ -28,8 +28,7 @@ def read(path) -> pl.DataFrame:
     delimiter = _delimiter(path, text)
     if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
         return _read_quoted(path, text, delimiter)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _read_plain(path, text, delimiter)
+    return _read_plain(path, _plain_ends(text), delimiter)
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
@@ -42,8 +41,8 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
         if '"' in text:
             break
         cut = _last_line_end(text) + 1
-        if cut:
-            block, text = text[:cut].replace("\r\n", "\n").replace("\r", "\n"), text[cut:]
+        if cut and (header is not None or text[:cut].strip()):
+            block, text = _plain_ends(text[:cut]), text[cut:]
             if header is None:
                 delimiter = _delimiter(path, block)
                 header, _, block = block.partition("\n")
@@ -60,7 +59,7 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
         while rows := list(islice(records, max(1, size // (16 * len(names))))):
             yield _frame(names, rows)
     elif text.strip("\r\n"):
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _plain_ends(text)
         yield _read_plain(path, text if header is None else f"{header}\n{text}", delimiter, above)
 
 
@@ -68,6 +67,11 @@ def _last_line_end(text: str) -> int:
     """The place of the last line end; that of the last but one sign at most of one that may go on behind it."""
     found = text.rfind("\n")
     return found if found >= 0 else text.rfind("\r", 0, max(0, len(text) - 1))
+
+
+def _plain_ends(text: str) -> str:
+    """The text with line ends of one kind."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _lines(text: str, pieces) -> Iterator[str]:
@@ -96,13 +100,15 @@ def _read_plain(path, text: str, delimiter: str, above: int = 0) -> pl.DataFrame
     names = _names(path, text.partition("\n")[0].split(delimiter))
     data = text.encode()
     signs = np.frombuffer(data, dtype=np.uint8)
-    ends = np.flatnonzero(signs == ord("\n"))
     # polars fills short rows with nulls without a word, so the widths are checked before it reads.
-    widths = np.diff(np.searchsorted(np.flatnonzero(signs == ord(delimiter)), ends), prepend=0) + 1
-    wrong = np.flatnonzero(widths != len(names))
-    if wrong.size:
+    is_end = signs == ord("\n")
+    marks = is_end[np.flatnonzero(is_end | (signs == ord(delimiter)))]  # one for each cell: whether a row ends there
+    n_lines = np.count_nonzero(marks)
+    if len(marks) != n_lines * len(names) or not marks[len(names) - 1 :: len(names)].all():
+        widths = np.diff(np.flatnonzero(marks), prepend=-1)
+        wrong = np.flatnonzero(widths != len(names))
         raise _ragged(path, above + wrong[0], len(names), widths[wrong[0]])
-    if len(widths) == 1:
+    if n_lines == 1:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     return pl.read_csv(
         io.BytesIO(data),

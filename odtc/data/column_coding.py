@@ -1,0 +1,204 @@
+"""The columns of a table, frame by frame, as codes of their different cells: what is decided about a column is decided
+on its different cells, not on its rows.
+
+A column of more than `MOST_WORDS` different numbers is held as numbers (8 bytes a row) once it is known that nothing
+but their values matters. If a later cell shows that its words matter after all, `WordsNeeded` is raised and the file is
+read again with all the words of this column.
+"""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+import polars as pl
+
+from odtc.data import column_types
+from odtc.data.coded_columns import CodedColumn, narrowed
+from odtc.data.dataset import NUMERIC
+from odtc.errors import OdtcError
+
+MOST_WORDS = 2**16 - 2  # with the code 0 of a missing cell, as many as two bytes number
+
+
+class WordsNeeded(OdtcError):
+    """A column is held as numbers, but has a cell that is none, or one beyond 2^53."""
+
+    def __init__(self, name: str):
+        super().__init__(f"expected numbers that doubles tell apart in column {name!r}")
+        self.name = name
+
+
+class Column:
+    """A column of a file: its different known cells, and which of them each row has.
+
+    Attributes
+    ----------
+    name : str
+    dtype : the type in the file
+    cells : Series
+        The different cells (odtc.data.column_types.column_cells) in the order in which they first appear, or nearly.
+    code : unsigned integers (rows,)
+        0 for a missing cell, else one more than the place in `cells`.
+    values : float64 (rows,) or None
+        If the column is held as numbers: these, NaN if missing; `cells` and `code` are then empty.
+    """
+
+    def __init__(self, name: str, dtype, cells: pl.Series, code: np.ndarray, values: np.ndarray | None, place: str):
+        self.name, self.dtype, self.cells, self.code, self.values, self.place = name, dtype, cells, code, values, place
+
+    @property
+    def missing(self) -> np.ndarray:
+        """bool (rows,)."""
+        return np.isnan(self.values) if self.values is not None else self.code == 0
+
+    def kind(self, categorical: bool, numeric: bool) -> str:
+        """As of odtc.data.column_types.kind_of."""
+        if self.values is not None:
+            return NUMERIC
+        return column_types.kind_of(self.dtype, self.cells, categorical, numeric)
+
+    def numbers(self, advice: str = "correct it") -> CodedColumn:
+        """The column as numbers; raises DataError for a cell that is no finite number, or two that are one double."""
+        if self.values is not None:
+            return CodedColumn(self.values)
+        finite = column_types.finite_numbers(self.cells)
+        wrong = (finite.is_null() & self.cells.is_not_null()).to_numpy()
+        if wrong.any():
+            row = int(np.append(False, wrong)[self.code].argmax())
+            cell = self.cells[int(self.code[row]) - 1]
+            column_types.numbers(pl.Series([cell]), self.name, self.place, advice, first=row + 1)
+        values = column_types.numbers(self.cells, self.name, self.place, advice)
+        large = np.flatnonzero(np.abs(values) >= column_types.EXACT)
+        if large.size:
+            first = np.array([int((self.code == at + 1).argmax()) for at in large.tolist()])
+            order = np.argsort(first)
+            rows, large = first[order], large[order]
+            column_types.expect_apart(self.cells[large.tolist()], values[large], self.name, self.place, rows)
+        return CodedColumn(np.append(np.nan, values), self.code)
+
+    def kept(self, keep: np.ndarray | None) -> "Column":
+        """The column of some rows, bool (rows,); None for all."""
+        if keep is None:
+            return self
+        values = None if self.values is None else self.values[keep]
+        return Column(self.name, self.dtype, self.cells, self.code[keep] if values is None else self.code, values, "")
+
+    @property
+    def words(self) -> pl.Series:
+        """The different cells that occur in some row, as text."""
+        used = np.bincount(self.code, minlength=len(self.cells) + 1)[1:] > 0
+        return self.cells.filter(pl.Series(used, dtype=pl.Boolean)).cast(pl.String)
+
+    def level_codes(self, levels: tuple[str, ...], kind: str) -> CodedColumn:
+        """The places of the cells in `levels`; NaN if missing."""
+        codes = column_types.level_codes(self.cells.cast(pl.String), levels, kind)
+        return CodedColumn(np.append(np.nan, codes), self.code)
+
+
+class ColumnCoder:
+    """Takes a column frame by frame."""
+
+    def __init__(self, series: pl.Series, place: str, keep_words: bool = False):
+        """`series` is a first piece, of which only name and type are looked at; with `keep_words` the column is never
+        held as numbers alone. Raises DataError for a type that holds no words."""
+        self.name, self.dtype, self.place = series.name, series.dtype, place
+        self._native = series.dtype.is_float() or series.dtype.is_integer() or series.dtype == pl.Boolean
+        empty = column_types.column_cells(series.head(1), place).head(0)
+        self._raw, self._number = (series if self._native else empty).head(0), np.empty(0, np.uint32)
+        self._clean_type, self._place_of, self._codes = empty.dtype, {}, []
+        self._values: list[np.ndarray] | None = None
+        declared = isinstance(series.dtype, (pl.Categorical, pl.Enum))
+        self._keep_words = keep_words or declared
+
+    def add(self, series: pl.Series) -> None:
+        """Takes the next rows. Raises WordsNeeded as the module says."""
+        if self._values is not None:
+            self._values.append(self._as_values(series))
+            return
+        raw = series if self._native else series.cast(pl.String)
+        raw = raw.fill_nan(None) if raw.dtype.is_float() else raw
+        code = _looked_up(raw, self._raw, self._number)
+        fresh = raw.filter(code.is_null() & raw.is_not_null()).unique(maintain_order=True)
+        if len(fresh):
+            number = self._numbered(fresh)
+            code = code.fill_null(_looked_up(raw, fresh, number)) if len(self._raw) else _looked_up(raw, fresh, number)
+            self._raw, self._number = pl.concat([self._raw, fresh]), np.concatenate([self._number, number])
+        self._codes.append(narrowed(code.fill_null(0).to_numpy(), len(self._place_of) + 1))
+        if len(self._place_of) > MOST_WORDS and not self._keep_words:
+            self._drop_words()
+
+    def column(self) -> Column:
+        """The column of all rows taken."""
+        empty = self._codes == []
+        code = np.zeros(0, np.uint8) if empty else np.concatenate(self._codes)
+        values = None if self._values is None else np.concatenate(self._values)
+        self._codes, self._values = [], None
+        return Column(self.name, self.dtype, self._cells, code, values, self.place)
+
+    @property
+    def _cells(self) -> pl.Series:
+        return pl.Series(self.name, list(self._place_of), dtype=self._clean_type)
+
+    def _numbered(self, fresh: pl.Series) -> np.ndarray:
+        """The numbers of cells that are met for the first time: 0 if missing, equal for those of one word."""
+        place = self._place_of
+        return np.array(
+            [
+                0 if cell is None else place.setdefault(cell, len(place)) + 1
+                for cell in column_types.column_cells(fresh, self.place).to_list()
+            ],
+            dtype=np.uint32,
+        )
+
+    def _drop_words(self) -> None:
+        """Holds the column as numbers from now on, if its words are numbers that doubles tell apart."""
+        try:
+            table = np.append(np.nan, self._as_values(self._cells))
+        except WordsNeeded:
+            self._keep_words = True
+            return
+        self._values = [table[code] for code in self._codes]
+        self._codes, self._place_of = [], {}
+        self._raw, self._number = self._raw.head(0), self._number[:0]
+
+    def _as_values(self, series: pl.Series) -> np.ndarray:
+        cells = column_types.column_cells(series, self.place)
+        numbers = column_types.finite_numbers(cells)
+        if numbers.null_count() > cells.null_count() or not (numbers.abs() < column_types.EXACT).all():
+            raise WordsNeeded(self.name)
+        # Adding zero makes 0 of -0, so that both are one value wherever bytes are compared.
+        return numbers.to_numpy() + 0.0
+
+
+def code_columns(frames: Iterable[pl.DataFrame], place: str, keep_words: Collection[str] = ()) -> list[Column]:
+    """The columns of a table that comes in frames.
+
+    Parameters
+    ----------
+    frames : iterable of DataFrame
+        One or more, of the same columns.
+    place : str
+        The file, quoted, for messages.
+    keep_words : collection of str
+        Columns that are not held as numbers alone, because they are named as categories or hold the labels.
+
+    Raises
+    ------
+    WordsNeeded
+        If another column has to be among them.
+    DataError
+        For a column whose type holds no words.
+    """
+    coders: list[ColumnCoder] = []
+    for frame in frames:
+        columns = frame.get_columns()
+        coders = coders or [ColumnCoder(series, place, series.name in keep_words) for series in columns]
+        for coder, series in zip(coders, columns, strict=True):
+            coder.add(series)
+    return [coder.column() for coder in coders]
+
+
+def _looked_up(cells: pl.Series, known: pl.Series, number: np.ndarray) -> pl.Series:
+    """UInt32: the number of each cell, null if it is missing or not known."""
+    if not len(known):
+        return pl.Series([None], dtype=pl.UInt32).new_from_index(0, len(cells))
+    return cells.replace_strict(known, pl.Series(number, dtype=pl.UInt32), default=None, return_dtype=pl.UInt32)
