@@ -56,6 +56,8 @@ def print_tree_result(done, facts: dict, as_json: bool) -> None:
         _print_tree(done)
         print_race(facts)
         _print_figures(done)
+        if done.smallest_words:
+            print(f"smallest  {done.smallest_words}")
         print(f"verified  {sum(c.passed for c in done.decoded.checks)} of {len(done.decoded.checks)} checks passed")
         if facts["files"]:
             say(f"wrote {', '.join(facts['files'])}")

@@ -48,6 +48,8 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     status_ : "optimal", "time_limit", … (odtc.model.solution.Termination); "unknown" for CART, which proves nothing
     objective_, bound_, gap_ : float; `bound_` and `gap_` None if nothing is proved
     is_optimal_ : bool, whether the bound proves that no tree costs less
+    fewest_leaves_, fewest_columns_ : bool, whether it is proved that no tree of this objective has fewer leaves, and
+        that none with as few leaves tests fewer columns
     model_ : str, the formulation that `model` came to; None if a leaf alone was the only tree
     leaf_rows_ : int64 (leaves, classes), training rows; leaf_weights_ : float64, weighted by sample and class
     feature_importances_ : float64 (features,), shares of the Gini impurity that goes
@@ -149,9 +151,9 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         dataset = self._dataset(X, codes, self._weights(X, sample_weight))
         cost = self._cost(dataset)
         if self._leaf_alone_is_best(dataset):
-            problem, (tree, solution) = None, _leaf_alone(dataset, cost)
+            problem, (tree, solution), smallest = None, _leaf_alone(dataset, cost), (True, True)
         else:
-            problem, tree, solution = self._run(
+            problem, tree, solution, smallest = self._run(
                 RunSpec(model=self._model_spec(cost, dataset), solving=solving, simplify=self.simplify), dataset
             )
         of_class = self._class_weights(dataset)
@@ -165,6 +167,7 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 solution = replace(
                     solution, objective=problem.module.objective(problem, heap), termination=Termination.UNKNOWN
                 )
+                smallest = False, False
         self.model_ = problem.formulation if problem is not None else None
         self.tree_ = tree
         for name, sign in directions(self.monotonic_cst, self._names()):
@@ -182,6 +185,7 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             solution.gap,
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
+        self.fewest_leaves_, self.fewest_columns_ = smallest
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
         with np.errstate(over="ignore"):
@@ -505,7 +509,8 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _run(self, spec: RunSpec, dataset: Dataset):
-        """(problem, tree, what was proved of it) of a run; warns if the time limit came before the proof."""
+        """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the
+        time limit came before the proof."""
         done = run(spec, dataset)
         if not done.verified:
             wrong = next(check for check in done.decoded.checks if not check.passed)
@@ -522,7 +527,7 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return done.problem, done.tree, solution
+        return done.problem, done.tree, solution, (bool(done.fewest_leaves), bool(done.fewest_columns))
 
 
 def _impurity(weights: np.ndarray) -> float:

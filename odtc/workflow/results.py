@@ -58,7 +58,9 @@ class Fit:
     labelled : Dataset or None
         Rows to test on.
     fewest_leaves : bool or None
-        Whether no other tree of this objective has fewer leaves; None if that was not asked.
+        Whether it is proved that no other tree of this objective has fewer leaves; None if that was not asked.
+    fewest_columns : bool or None
+        Whether it is proved that no other such tree with as few leaves tests fewer distinct columns; None likewise.
     certified : bool or None
         Whether the certificate of the search was checked and accepted; None if there is none.
     asked : tuple of Constraint or None
@@ -75,6 +77,7 @@ class Fit:
     dataset: Dataset | None = None
     labelled: Dataset | None = None
     fewest_leaves: bool | None = None
+    fewest_columns: bool | None = None
     certified: bool | None = None
     asked: tuple[Constraint, ...] | None = None
 
@@ -96,6 +99,14 @@ class Fit:
     def proved(self) -> bool:
         """Whether no tree costs less, by the bound."""
         return is_proved(self.proof.objective, self.proof.bound)
+
+    @property
+    def smallest_words(self) -> str:
+        """What is proved of its size among the trees of this objective, in words; "" for nothing."""
+        if not self.fewest_leaves:
+            return ""
+        said = ", and none with as few tests fewer columns" if self.fewest_columns else ""
+        return f"no tree of this objective has fewer leaves{said}"
 
     @cached_property
     def size(self) -> ModelFacts:
@@ -196,7 +207,11 @@ class Fit:
             facts["kept"] = self.kept
         if self.simplified is not None:
             facts["simplified"] = self.simplified
-        told = {"fewest_leaves": self.fewest_leaves, "certified": self.certified}
+        told = {
+            "fewest_leaves": self.fewest_leaves,
+            "fewest_columns": self.fewest_columns,
+            "certified": self.certified,
+        }
         facts |= {key: value for key, value in told.items() if value is not None}
         return facts | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
 

@@ -83,7 +83,8 @@ def searched(
         more = FEWER if ended == Termination.UNKNOWN else MORE_TIME  # it has ended before the limit
         solution = replace(solution, message=f"{found.phases}; {more}")
     done = without_model(problem, heap, raise_bound_to_floor(problem, solution), labelled, simplify)
-    return replace(done, fewest_leaves=found.fewest, certified=certified.accepted)
+    fewest = {"fewest_leaves": found.fewest.leaves, "fewest_columns": found.fewest.columns}
+    return replace(done, certified=certified.accepted, **fewest)
 
 
 def explained(problem: Problem, solution: Solution, time_limit: float | None) -> Solution:

@@ -68,24 +68,27 @@ class TreeRows:
 
     Parameters
     ----------
-    ranked : RankedRows, made with `keep`
+    ranked : RankedRows; made with `keep`, if tests are to differ that separate only rows that cost the same whatever
+        they are predicted
     """
 
     def __init__(self, ranked: RankedRows):
-        head, n = np.flatnonzero(np.diff(ranked.row, prepend=-1)), int(ranked.row.max(initial=-1)) + 1
+        first = np.diff(ranked.row, prepend=-1) > 0
+        head, entry = np.flatnonzero(first), first.cumsum() - 1  # rows that are not there have no number
+        n = len(head)
         labels = max(2, ranked.stride)
         gain = np.zeros((n, labels), np.int64)
         if ranked.stride == 1:
             gain[:, 0], gain[:, 1] = np.maximum(-ranked.gain, 0), np.maximum(ranked.gain, 0)
         else:
-            gain[ranked.row, ranked.label] = ranked.gain
+            gain[entry, ranked.label] = ranked.gain
         loss = ranked.most[head][:, None] - gain
         divisor = gcd(*np.unique(loss).tolist(), 0) or max(1, ranked.price)
         self.units = Units(divisor, ranked.price)
         self.loss, self.count = loss // divisor, ranked.count[head]
         self.rank = np.ascontiguousarray(ranked.rank[head].T.astype(np.int32))
         self.order = np.argsort(self.rank, axis=1, kind="stable").astype(np.int32)
-        self.entry, self.least, self.n = ranked.row, ranked.least, n
+        self.entry, self.least, self.n = entry, ranked.least, n
 
     def part(self, rows: np.ndarray) -> Part:
         """The set of these rows, rising numbers."""
@@ -213,7 +216,7 @@ class TreeSet:
                 table.add(1, left.leaf + right.leaf + units.skew, arc.low - arc.high)
 
     def arcs(self, part: Part, height: int, budget: int):
-        """The arcs of a node of height 3 or more with trees within a budget."""
+        """The arcs of a node of height 2 or more with trees within a budget."""
         inside = np.zeros(self.rows.n, bool)
         inside[part.rows] = True
         node = self.search.node_of(inside[self.rows.entry])
@@ -230,13 +233,14 @@ class TreeSet:
         twins = not self.twins and sides[0].leaf + sides[1].leaf == part.leaf
         return Arc(column, low, high, sides, tuple(bounds), twins)
 
-    def stumps(self, part: Part) -> list[Arc]:
-        """The arcs of a node of height 1."""
+    def stumps(self, part: Part, paid: int | None = None) -> list[Arc]:
+        """The arcs of a node of height 1; those of leaves that cost so many units of loss only, if given."""
         blocks = Blocks(part.rows, self.rows.rank, self.columns)
         sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
         before, after, cost, few = blocks.stumps(*sums)
         found = []
-        for at in np.flatnonzero((few >= self.rows.least) & (cost < part.leaf + self.twins)).tolist():
+        wanted = cost < part.leaf + self.twins if paid is None else cost == paid
+        for at in np.flatnonzero((few >= self.rows.least) & wanted).tolist():
             column, rank = int(blocks.column[before[at]]), int(blocks.rank[before[at]])
             found.append(self.arc(part, column, rank, (0, 0)))
         return found

@@ -119,10 +119,10 @@ class BinaryNodes:
         """A test as a cut of a node."""
         return 1
 
-    def stump(self, node: BinaryNode) -> tuple[int, int, int]:
-        """(column, cut, cost) of the best test of which both sides are leaves; column -1 if there is none."""
+    def stump(self, node: BinaryNode) -> tuple[tuple[int, int] | None, int]:
+        """(the best test of which both sides are leaves, its cost); None if there is none."""
         if not node.n or not self.columns:
-            return -1, 0, NEVER
+            return None, NEVER
         blocks, _, _, rows = self.cuts(node)
         right = np.rint(self.gain[node.entries].T @ self.table[node.entries]).astype(np.int64)[:, :, None]
         saved = self._saved(right, node.sums[:, None, None] - right)[:, 0]
@@ -130,7 +130,7 @@ class BinaryNodes:
         enough = (blocks > 1) & (left >= least) & (node.rows - left >= least)
         cost = np.where(enough, self.ranked.price + self._cost(node.weight, saved), NEVER)
         at = int(cost.argmin())
-        return (at, 1, int(cost[at])) if cost[at] < NEVER else (-1, 0, NEVER)
+        return ((at, 0), int(cost[at])) if cost[at] < NEVER else (None, NEVER)
 
     def gini(self, node: BinaryNode) -> tuple[int, int]:
         """(column, cut) of the test that leaves the least Gini impurity; (-1, 0) if no test parts the entries."""

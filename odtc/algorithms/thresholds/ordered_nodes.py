@@ -6,6 +6,7 @@ from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ranks import RankedRows
 
 NEVER = 1 << 59  # more than any cost
+CELLS = 2**16  # of a table of columns and entries that numpy works on at once
 
 
 class Node:
@@ -78,8 +79,8 @@ class OrderedNodes:
         left = np.count_nonzero(self.ranked.rank[node.order[column] >> 1, column] <= rank)
         return int(np.searchsorted(self.cuts(node)[1][column, : self.cuts(node)[0][column] + 1], left))
 
-    def stump(self, node: Node) -> tuple[int, int, int]:
-        """(column, cut, cost) of the best test of which both sides are leaves; column -1 if there is none."""
+    def stump(self, node: Node) -> tuple[tuple[int, int] | None, int]:
+        """(the best test of which both sides are leaves, its cost); None if there is none."""
         return best_stump(node.order, self.ranked, node.weight, node.rows)
 
     def gini(self, node: Node) -> tuple[int, int]:
@@ -111,7 +112,7 @@ class OrderedNodes:
         return int(cost), int(column), int(cut)
 
 
-def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[int, int, int]:
+def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) -> tuple[tuple[int, int] | None, int]:
     """The best test of a node whose sides are leaves.
 
     Parameters
@@ -122,27 +123,30 @@ def best_stump(order: np.ndarray, ranked: RankedRows, weight: int, rows: int) ->
 
     Returns
     -------
-    (column, cut, cost); column -1 if no test parts the entries into sides with enough rows
+    ((column, rank), cost) : None if no test parts the entries into sides with enough rows
     """
-    best = -1, 0, NEVER
-    for column, line in enumerate(order):
-        entry, ends = line >> 1, np.flatnonzero(line[:-1] & 1)
-        left = np.cumsum(ranked.count[entry])[ends]
-        enough = (left >= ranked.least) & (rows - left >= ranked.least)
-        if not enough.any():
+    best, wide = (None, NEVER), max(1, CELLS // max(1, order.shape[1]))
+    for first in range(0, len(order), wide):
+        entry, ends = order[first : first + wide] >> 1, (order[first : first + wide, :-1] & 1).astype(bool)
+        if ranked.least > 1:
+            left = ranked.count[entry].cumsum(axis=1)[:, :-1]
+            ends &= (left >= ranked.least) & (rows - left >= ranked.least)
+        if not ends.any():
             continue
+        gain = ranked.gain[entry].astype(np.int64)
         if ranked.stride == 1:
-            p = np.cumsum(ranked.gain[entry], dtype=np.int64)
-            positive = (weight + int(p[-1])) >> 1
-            cost = positive + np.minimum(-p[ends], weight - 2 * positive + p[ends])
+            p = gain.cumsum(axis=1)
+            positive = (weight + int(p[0, -1])) >> 1
+            cost = positive + np.minimum(-p, weight - 2 * positive + p)[:, :-1]
         else:
             up = down = 0
+            label = ranked.label[entry]
             for k in range(ranked.stride):
-                p = np.cumsum(np.where(ranked.label[entry] == k, ranked.gain[entry], 0), dtype=np.int64)
-                up, down = np.maximum(up, p[ends]), np.maximum(down, p[-1] - p[ends])
+                p = np.where(label == k, gain, 0).cumsum(axis=1)
+                up, down = np.maximum(up, p[:, :-1]), np.maximum(down, p[:, -1:] - p[:, :-1])
             cost = weight - up - down
-        cost = np.where(enough, cost + ranked.price, NEVER)
-        at = int(cost.argmin())
-        if cost[at] < best[2]:
-            best = column, at + 1, int(cost[at])
+        cost = np.where(ends, cost + ranked.price, NEVER)
+        column, at = divmod(int(cost.argmin()), cost.shape[1])
+        if cost[column, at] < best[1]:
+            best = (first + column, int(ranked.rank[entry[column, at], first + column])), int(cost[column, at])
     return best

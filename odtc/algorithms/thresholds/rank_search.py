@@ -121,6 +121,28 @@ class RankSearch:
         self.root = self.nodes.root()
         self.height = self.evaluated = self.serial = 0
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
+        self.coarse: tuple[RankSearch, int] | None = None
+        self.evaluated_before: dict[tuple[int, bytes], dict[int, list[int]]] = {}
+
+    def after(self, search: "RankSearch", scale: int) -> "RankSearch":
+        """This search, which takes its bounds from another one of the same rows that counts no branch nodes.
+
+        With costs of `scale` units each, and one more for each branch node, a tree that is no leaf costs at least
+        scale · V + 1 if no tree of its height costs less than V without.
+
+        Parameters
+        ----------
+        search : RankSearch
+        scale : int, that this one's rows were made with (odtc.algorithms.thresholds.ranks.rank_rows)
+
+        Returns
+        -------
+        RankSearch
+        """
+        self.coarse = search, scale
+        if self.relaxed is not None and search.relaxed is not None:
+            self.relaxed.after(search.relaxed, scale)
+        return self
 
     @property
     def kernels(self):
@@ -178,11 +200,24 @@ class RankSearch:
         known = self.memo.get((height, node.key))
         if known is None:
             settled = node.leaf <= self.ranked.price or not height
-            known = self.memo[height, node.key] = Known(node.leaf if settled else 0, node.leaf)
+            lower = node.leaf if settled else self._coarsely(node.key, height)[0]
+            known = self.memo[height, node.key] = Known(lower, node.leaf)
             self.held += ENTRY + len(node.key)
             if self.held > self.room:
                 self._drop()
         return known
+
+    def _coarsely(self, key: bytes, height: int) -> tuple[int, bool]:
+        """(what trees of this height cost at least by the search that counts no branch nodes, whether that is all
+        but the branch nodes)."""
+        if self.coarse is None:
+            return 0, False
+        search, scale = self.coarse
+        known = search.memo.get((height, key))
+        if known is None:
+            return 0, False
+        lower = scale * known.lower + 1
+        return (min(lower, scale * known.upper) if known.test == LEAF else lower), known.exact
 
     def _drop(self):
         """Drops half of what is remembered: entries of little height first, the oldest first; none of the root."""
@@ -214,8 +249,8 @@ class RankSearch:
     # Trees of height 1 and 2.
 
     def _stump(self, node, known):
-        column, cut, cost = self.nodes.stump(node)
-        known.improve(cost, None if column < 0 else self.nodes.test(node, column, cut))
+        test, cost = self.nodes.stump(node)
+        known.improve(cost, test)
         known.lower = known.upper
 
     def _pair(self, node, need, known):
@@ -345,7 +380,7 @@ class RankSearch:
         Parameters
         ----------
         node : of `nodes`
-        height : int, 3 or more
+        height : int, 2 or more
         limit : int
 
         Yields
@@ -382,7 +417,7 @@ class RankSearch:
         )
         if a > z:
             return []
-        cut = place if a <= place <= z else (a + z) >> 1
+        cut = place if a <= place <= z else self._middle(node, height, column, a, z)
         new = self._evaluate(node, height, known, target, column, cut, low, high)
         width = new.weight - low.weight, high.weight - new.weight
         under = max(bound, price + low.grown + new.grown_right, price + new.left + low.right - width[0])
@@ -394,6 +429,20 @@ class RankSearch:
             halves.append((over, -width[1], self._number(), column, cut + 1, z, new, high, 0))
         return halves
 
+    def _middle(self, node, height, column, a, z):
+        """The cut in the middle of a to z; of the cuts that the search before has evaluated, if there are some."""
+        middle = (a + z) >> 1
+        if self.coarse is None:
+            return middle
+        before = self.evaluated_before.get((height, node.key))
+        if before is None:
+            before = self.evaluated_before[height, node.key] = {}
+            known = self.coarse[0].memo.get((height, node.key))
+            for f, rank, _, _ in known.points if known is not None else ():
+                before.setdefault(f, []).append(self.nodes.cut_of(node, f, rank))
+        cuts = [cut for cut in before.get(column, ()) if a <= cut <= z]
+        return min(cuts, key=lambda cut: (abs(cut - middle), cut), default=middle)
+
     def _evaluate(self, node, height, known, target, column, cut, low, high):
         """Searches the sides of a cut as far as it takes to know whether it is part of a better tree, and somewhat
         farther, since the bounds serve its neighbours."""
@@ -402,10 +451,16 @@ class RankSearch:
         right = max(high.grown_right, low.right - (weight - low.weight))
         slack = min(min(weight - low.weight, high.weight - weight) // 2, (target + self.ranked.price) // 2)
         at, n = int(self.nodes.cuts(node)[1][column, cut]), node.n
-        bounds, found = [left, right], [None, None]
+        bounds, found, slacks = [left, right], [None, None], [slack, slack]
+        if self.coarse is not None:
+            for one in (False, True):
+                key, _ = self.nodes.part(node, column, cut, one)
+                bound, exact = self._coarsely(key, height - 1)
+                bounds[one] = max(bounds[one], bound)
+                slacks[one] = 0 if exact else slack
         for one in (False, True) if 2 * at <= n else (True, False):
-            if bounds[0] + bounds[1] < target + slack:
-                found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slack)
+            if bounds[0] + bounds[1] < target + slacks[one]:
+                found[one] = self._side(node, column, cut, one, height - 1, target - bounds[not one] + slacks[one])
                 bounds[one] = max(bounds[one], found[one].lower)
         test = self.nodes.test(node, column, cut)
         known.points.append((*test, *(side.lower if side else 0 for side in found)))

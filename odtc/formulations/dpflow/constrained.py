@@ -29,6 +29,22 @@ FEW_TESTS = 600  # more are searched after some of them
 
 
 @dataclass(frozen=True)
+class Fewest:
+    """What is proved of a tree among those of equal objective.
+
+    Attributes
+    ----------
+    leaves : bool
+        Whether none has fewer leaves.
+    columns : bool
+        Whether none with as few leaves tests fewer distinct columns.
+    """
+
+    leaves: bool = False
+    columns: bool = False
+
+
+@dataclass(frozen=True)
 class Searched:
     """What a search has come to.
 
@@ -46,8 +62,8 @@ class Searched:
         What was proved and searched, in words.
     interrupted : bool
         Whether Ctrl-C ended it.
-    fewest : bool
-        Whether it is proved that no tree of this objective has fewer leaves.
+    fewest : Fewest
+        What is proved of it among the trees of this objective.
     certificate : callable or None
         Makes the certificate of the tree and the bound (odtc.verification.certificate), if there can be one.
     proved : bool
@@ -61,7 +77,7 @@ class Searched:
     n_cases: int
     phases: str = ""
     interrupted: bool = False
-    fewest: bool = False
+    fewest: Fewest = Fewest()
     certificate: Callable[[], dict] | None = None
     proved: bool = False
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.near_optimal.fewest_columns import FewestColumns, TooMany
+from odtc.algorithms.near_optimal.tree_set import TreeRows, TreeSet
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.base import deadline
 from odtc.errors import TimeLimitReached
 from odtc.formulations.dpflow import interval_model, size_estimate
-from odtc.formulations.dpflow.constrained import Searched
+from odtc.formulations.dpflow.constrained import Fewest, Searched
 from odtc.formulations.dpflow.program import Program
 from odtc.formulations.shared.ranked_tests import RankedTests
 from odtc.problem.branch_penalty import branch_price, objective
@@ -29,6 +31,7 @@ PART = 0.2  # of the time that is left, for the trees of one depth less than the
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
+LOOKS = 4e6  # entries of evaluated tests for the fewest columns, at least
 OFTEN = 0.05  # seconds between two reports
 
 
@@ -56,6 +59,30 @@ class Proof:
     def __init__(self, problem: Problem):
         self.search = ThresholdSearch(problem)
         self.found = self.search.run()
+
+
+class _Counted:
+    """Ends a search by the time, or when it has evaluated enough: some, or in proportion to the search before."""
+
+    def __init__(self, before: RankSearch):
+        size = max(1, before.ranked.rank.size)
+        self.most, self.most_looks = max(SOME / size, 2 * before.evaluated), max(LOOKS / size, before.serial)
+        self.search: RankSearch | None = None
+        self.looks = -np.inf  # counted once it is a number
+
+    def look(self) -> None:
+        deadline.check()
+        self.looks += 1
+        if self.search.evaluated > self.most or self.looks > self.most_looks:
+            raise TimeLimitReached("enough trees were looked at")
+
+
+def _fewest_columns(tests: RankedTests, search: RankSearch, depth: int, heap: HeapTree):
+    """Of the trees that cost as little as one that a search has proved the one with the fewest columns, nested."""
+    looks = tests.looks()
+    asked = {feature for test in heap.test[heap.test >= 0] for feature in tests.encoded.tests[test].features}
+    trees = TreeSet(TreeRows(tests.ranked), search, depth, search.value(search.root, depth).upper)
+    return FewestColumns(trees, looks, len(asked)).solve()[1]
 
 
 class ThresholdSearch:
@@ -127,9 +154,12 @@ class ThresholdSearch:
         return replace(found, certificate=lambda: certify_search(self, found.heap))
 
     def smallest(self, heap: HeapTree) -> Searched:
-        """Of the best trees one with the fewest leaves, by a second price that counts branch nodes only among trees of
-        equal cost; as long as that takes no more evaluations than twice those of the proof, or some. (Counted, not
-        timed: the same data has the same tree on any machine, unless the time ends.)
+        """Of the best trees one with the fewest leaves, of these one with the fewest distinct columns, and of these the
+        first in a fixed order (odtc.algorithms.near_optimal.fewest_columns).
+
+        Leaves are counted by a second price, of branch nodes, only among trees of equal cost. Both take no more
+        evaluations than some, and those for the leaves twice as many as the proof took. (Counted, not timed: the same
+        data has the same tree on any machine, unless the time ends.)
 
         Parameters
         ----------
@@ -139,27 +169,29 @@ class ThresholdSearch:
         -------
         Searched
         """
-        problem, depth, paid, fewest = self.problem, self.problem.topology.depth, objective(self.problem, heap), True
+        problem, depth, paid = self.problem, self.problem.topology.depth, objective(self.problem, heap)
         scale = 2**depth
         tests = self.tests.counting(scale)
-        most = max(SOME / max(1, tests.ranked.rank.size), 2 * self.search.evaluated)
-
-        def check():
-            deadline.check()
-            if search.evaluated > most:
-                raise TimeLimitReached("enough trees were looked at for the fewest leaves")
-
-        search = RankSearch(tests.ranked, check)
-        need = self._units(paid) * scale + heap.n_branch_nodes
+        counted = _Counted(self.search)
+        search = counted.search = RankSearch(tests.ranked, counted.look).after(self.search, scale)
+        need, leaves, columns = self._units(paid) * scale + heap.n_branch_nodes, True, False
         try:
             search.solve(depth, need)
         except (TimeLimitReached, KeyboardInterrupt):
-            fewest = False
+            leaves = False
         if search.known(depth).upper < need:
             found = tests.tree(search, problem.topology)
             if objective(problem, found) <= paid and found.n_branch_nodes < heap.n_branch_nodes:
                 heap, paid = found, objective(problem, found)
-        return Searched(heap, paid, False, 0, 1, self.phase, fewest=fewest)
+        if leaves:
+            counted.looks = 0
+            try:
+                found = tests.heap_tree(_fewest_columns(tests, search, depth, heap), problem.topology)
+                columns = objective(problem, found) <= paid and found.n_branch_nodes == heap.n_branch_nodes
+                heap = found if columns else heap
+            except (TimeLimitReached, KeyboardInterrupt, MemoryError, TooMany):
+                pass
+        return Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
 
     def _phases(self, depth):
         need = self._known_cost()

@@ -46,10 +46,19 @@ class RankedTests:
         scale = self.ranked.columns[column]
         return int(self.scales.test(scale, np.unique(self.scales.rank[:, scale])[rank]))
 
+    def looks(self) -> list[int]:
+        """The columns of the data that the tests of each column of the search look at, as bits of a whole number."""
+        tests = self.scales.test(self.ranked.columns, 0)
+        return [sum(1 << feature for feature in set(self.encoded.tests[j].features)) for j in tests.tolist()]
+
     def tree(self, search: RankSearch, topology: CompleteTree) -> HeapTree:
         """The best tree that a search of `ranked` has found."""
+        return self.heap_tree(search.tree(topology.depth), topology)
+
+    def heap_tree(self, nested, topology: CompleteTree) -> HeapTree:
+        """A tree as nested (column, rank, left, right), with None for a leaf."""
         test, _ = blank_arrays(topology)
-        stack = [(1, search.tree(topology.depth))]
+        stack = [(1, nested)]
         while stack:
             node, tree = stack.pop()
             if tree is not None:

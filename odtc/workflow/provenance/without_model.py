@@ -34,6 +34,8 @@ FIT = {
     "reading": {},
     "model": {},
     "certified": (True, False, None),
+    "fewest_leaves?": (True, False, None),
+    "fewest_columns?": (True, False, None),
 }
 
 
@@ -80,6 +82,8 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str) -> Path | 
             "reading": asdict(spec.reading),
             "model": asdict(model),
             "certified": done.certified,
+            "fewest_leaves": done.fewest_leaves,
+            "fewest_columns": done.fewest_columns,
         },
     }
     return write_run(done.solution, spec.solving, None, stem, spec.model.start, more)
@@ -156,4 +160,5 @@ def _again(facts: dict, spec: RunSpec, where: Path, tree_path: Path) -> Fit:
         fits = bound <= paid or is_close(bound, paid)
         checks.append(Check("bound", fits, f"the run said {bound:.10g}, this tree costs {paid:.10g}"))
     decoded = replace(done.decoded, checks=[*done.decoded.checks, *checks])
-    return replace(done, decoded=decoded, certified=facts["fit"]["certified"])
+    told = {name: facts["fit"].get(name) for name in ("certified", "fewest_leaves", "fewest_columns")}
+    return replace(done, decoded=decoded, **told)

@@ -235,7 +235,7 @@ def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
             other.n,
         )
         assert two.pair(one, never)[0] == ordered.pair(other, never)[0]
-        assert min(one.leaf, two.stump(one)[2]) == min(one.leaf, ordered.stump(other)[2])
+        assert min(one.leaf, two.stump(one)[1]) == min(one.leaf, ordered.stump(other)[1])
         parting = two.cuts(one)[0] > 1
         assert (parting == (ordered.cuts(other)[0] > 1)).all()
         for mine, theirs in zip(two.cuts(one)[1:], ordered.cuts(other)[1:]) if parting.any() else ():

@@ -1,0 +1,121 @@
+"""Of the best trees one that tests the fewest distinct columns, and of these the first in a fixed order.
+
+The best trees of a set of rows are an AND/OR graph (tree_set): all tests with which one begins, and the best trees of
+both sides. With it, the sets of columns that the best trees test, of which none holds another, are
+
+    C(leaf) = {∅},   C(S, h) = min { column(test) ∪ A ∪ B : A in C(left, h - 1), B in C(right, h - 1) }
+
+They are made for sets of at most 0, 1, 2, … columns, until there is one. Branch nodes have a price, so that no leaf
+ties with a test.
+"""
+
+from collections.abc import Sequence
+
+from odtc.algorithms.near_optimal.tree_set import Part, TreeSet
+
+MOST_SETS = 200_000  # sets of columns that are made, beyond which it gives up
+
+
+class TooMany(Exception):
+    """The best trees, or the sets of their columns, are too many."""
+
+
+class FewestColumns:
+    """The fewest columns of the best trees.
+
+    Parameters
+    ----------
+    trees : TreeSet, of which the budget is what the best tree costs, which its search has proved
+    looks : int (columns of the search,), the columns of the data that its tests look at, as bits of a whole number
+    most : int, columns of the data that some best tree tests
+    """
+
+    def __init__(self, trees: TreeSet, looks: Sequence[int], most: int):
+        self.trees, self.looks, self.most = trees, looks, most
+        self._arcs: dict[tuple[int, bytes], list] = {}
+        self._sets: dict[tuple[int, bytes], list[int]] = {}
+        self._made = 0
+
+    def solve(self):
+        """(the columns as bits of a whole number, a tree as nested (column, rank, left, right) with None for a leaf).
+
+        Of the sets of the fewest columns it is that of which the columns come first, and of its trees that with the
+        first column and the lowest rank at the root, then left of it, then right.
+
+        Raises
+        ------
+        TooMany, and what `check` of the search raises
+        """
+        trees = self.trees
+        for most in range(self.most + 1):
+            self._sets.clear()
+            if found := self._of(trees.root, trees.depth, trees.budget, most):
+                columns = min((one for one in found if one.bit_count() == most), key=_first)
+                return columns, self._tree(trees.root, trees.depth, trees.budget, columns)
+        raise TooMany
+
+    def _begins(self, part: Part, height: int, cost: int) -> list:
+        """The arcs with which the best trees begin, by column and rank; none if that is a leaf."""
+        known = self._arcs.get((height, part.key))
+        if known is None:
+            trees, units = self.trees, self.trees.rows.units
+            trees.search.check()
+            if units.unit * part.leaf <= cost:
+                known = []
+            elif height == 1:
+                known = trees.stumps(part, (cost - units.price) // units.unit)
+            else:
+                known = list(trees.arcs(part, height, cost))
+            known.sort(key=lambda arc: (arc.column, arc.low))
+            self._arcs[height, part.key] = known
+        return known
+
+    def _of(self, part: Part, height: int, cost: int, most: int) -> list[int]:
+        """The sets of at most so many columns that the best trees test, none of which holds another."""
+        known = self._sets.get((height, part.key))
+        if known is not None:
+            return known
+        found: set[int] = set()
+        arcs = self._begins(part, height, cost)
+        if not arcs:
+            found.add(0)
+        for arc in arcs:
+            left, right = self._below(arc, height, most)
+            self._made += len(left) * len(right)
+            if self._made > MOST_SETS:
+                raise TooMany
+            own = self.looks[arc.column]
+            found.update(both for one in left for two in right if (both := own | one | two).bit_count() <= most)
+        self._sets[height, part.key] = _smallest(found)
+        return self._sets[height, part.key]
+
+    def _below(self, arc, height, most):
+        left = self._of(arc.sides[0], height - 1, self._paid(arc, 0, height), most)
+        return left, self._of(arc.sides[1], height - 1, self._paid(arc, 1, height), most) if left else []
+
+    def _paid(self, arc, side, height):
+        """What the best tree costs on a side."""
+        return arc.bounds[side] if height > 1 else self.trees.rows.units.unit * arc.sides[side].leaf
+
+    def _tree(self, part, height, cost, columns):
+        for arc in self._begins(part, height, cost):
+            below = self._below(arc, height, columns.bit_count())
+            if self.looks[arc.column] & ~columns == 0 and all(
+                any(one & ~columns == 0 for one in sets) for sets in below
+            ):
+                sides = (self._tree(arc.sides[at], height - 1, self._paid(arc, at, height), columns) for at in (0, 1))
+                return arc.column, arc.low, *sides
+        return None
+
+
+def _first(columns: int) -> list[int]:
+    return [at for at in range(columns.bit_length()) if columns >> at & 1]
+
+
+def _smallest(found: set[int]) -> list[int]:
+    """The sets of which none holds another one."""
+    kept: list[int] = []
+    for one in sorted(found, key=int.bit_count):
+        if not any(other & ~one == 0 for other in kept):
+            kept.append(one)
+    return kept

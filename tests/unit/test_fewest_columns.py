@@ -1,0 +1,113 @@
+"""Of the best trees the one with the fewest leaves, of these with the fewest columns, then in a fixed order."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from odtc.algorithms.near_optimal import fewest_columns
+from odtc.algorithms.thresholds import compiled
+from odtc.data.reading import read_arrays
+from odtc.estimators.classifier import OptimalTreeClassifier
+from odtc.formulations.dpflow import threshold_search
+from odtc.problem.branch_penalty import objective
+from odtc.problem.constraints.constraint import least_rows
+from odtc.workflow import pipeline
+from tests.command_line import MONKS
+from tests.command_line import odtc as command
+from tests.threshold_problems import draw
+
+
+def every(problem):
+    """(objective, branch nodes, columns) of every tree, by trying all tests everywhere."""
+    encoded, price, least = problem.encoded, problem.params.lambda_, max(1, least_rows(problem))
+    X = np.asarray(encoded.X)
+    looks = [frozenset(split.features) for split in encoded.tests]
+    known = {}
+
+    def trees(rows, height):
+        if (rows, height) not in known:
+            inside = list(rows)
+            found = {(encoded.loss[inside].sum(axis=0).min(), 0, frozenset())}
+            for j in range(encoded.n_tests) if height else ():
+                sides = [tuple(i for i in inside if X[i, j] == answer) for answer in (False, True)]
+                if min(encoded.copies[list(side)].sum() if side else 0 for side in sides) >= least:
+                    for one, two in product(*(trees(side, height - 1) for side in sides)):
+                        found.add((round(one[0] + two[0], 9), one[1] + two[1] + 1, looks[j] | one[2] | two[2]))
+            known[rows, height] = found
+        return known[rows, height]
+
+    whole = trees(tuple(range(encoded.n_rows)), problem.topology.depth)
+    return [(round((1 - price) * paid + price * nodes, 9), nodes, columns) for paid, nodes, columns in whole]
+
+
+def found_of(problem):
+    return threshold_search.ThresholdSearch(problem).run()
+
+
+def columns_of(problem, heap):
+    return {column for test in heap.test[heap.test >= 0] for column in problem.encoded.tests[test].features}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_tree_of_the_same_objective_has_fewer_leaves_or_then_fewer_columns(seed):
+    problem = draw(seed)
+    found = found_of(problem)
+    best = min(every(problem), key=lambda tree: (tree[0], tree[1], len(tree[2]), sorted(tree[2])))
+    assert found.fewest == threshold_search.Fewest(True, True)
+    assert objective(problem, found.heap) == pytest.approx(best[0], abs=1e-8)
+    assert (found.heap.n_branch_nodes, columns_of(problem, found.heap)) == best[1:]
+
+
+def test_it_is_the_same_tree_with_and_without_compiled_kernels(monkeypatch):
+    if not compiled.available():
+        pytest.skip("numba is not installed")
+    for seed in range(40, 52):
+        trees = []
+        for wish in ("never", "always"):
+            monkeypatch.setenv(compiled.VARIABLE, wish)
+            problem = draw(seed, (3,))
+            trees.append(found_of(problem).heap.to_tree(problem.encoded))
+        assert trees[0] == trees[1]
+
+
+def two_columns_or_one():
+    """Rows for which two tests of x are as good as one of x and one of z, and z comes first."""
+    x = np.repeat(np.arange(12.0), 5)
+    z = np.where((x < 4) & (np.arange(60) % 2 > 0), 9.0, np.where(x < 8, 0.0, 9.0))
+    return np.column_stack([z, x]), ((x >= 4) & (x < 8)).astype(int)
+
+
+def test_one_column_is_taken_where_two_are_as_good():
+    problem = pipeline.pose(read_arrays(*two_columns_or_one()), "dpflow", 2)
+    found = found_of(problem)
+    assert found.fewest.columns and columns_of(problem, found.heap) == {1} and found.heap.n_branch_nodes == 2
+
+
+def test_too_many_best_trees_are_said_and_leave_a_best_tree(monkeypatch):
+    monkeypatch.setattr(fewest_columns, "MOST_SETS", 1)
+    problem = pipeline.pose(read_arrays(*two_columns_or_one()), "dpflow", 2)
+    found = found_of(problem)
+    assert found.proved is False and found.fewest == threshold_search.Fewest(True, False)
+    assert objective(problem, found.heap) == 0 and found.heap.n_branch_nodes == 2
+
+
+def test_the_keys_are_told(tmp_path):
+    said = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", "--json", folder=tmp_path)
+    assert said.facts["fewest_leaves"] and said.facts["fewest_columns"]
+    shown = command("fit", MONKS / "monks-1.csv", "--encoding", "onehot", "-o", "a", folder=tmp_path).out
+    words = "no tree of this objective has fewer leaves, and none with as few tests fewer columns"
+    assert f"smallest  {words}" in shown
+    record = json.loads((tmp_path / "a.run.json").read_text())["fit"]
+    assert (record["fewest_leaves"], record["fewest_columns"]) == (True, True)
+    assert command("report", "a", folder=tmp_path).code == 0
+    assert words in (tmp_path / "a.html").read_text()
+
+
+def test_the_estimator_tells_it():
+    X, y = two_columns_or_one()
+    ours = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    assert ours.fewest_leaves_ and ours.fewest_columns_
+    assert OptimalTreeClassifier(max_depth=0).fit(X, y).fewest_columns_
+    assert not OptimalTreeClassifier(max_depth=2, model="cart").fit(X, y).fewest_leaves_
