@@ -5,6 +5,7 @@ import dataclasses
 from odtc.base.registry import did_you_mean
 from odtc.data.encoding import ENCODINGS
 from odtc.data.reading import READERS
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.fileformats.model_files import FORMATS
 from odtc.fileformats.solution_files import POINTS
@@ -31,6 +32,7 @@ REGISTRIES = {
     "constraints": CONSTRAINTS,
     "points": POINTS,
     "readers": READERS,
+    "tasks": TASKS,
 }
 
 

@@ -98,6 +98,9 @@ def _print_figures(done) -> None:
     from odtc.workflow.constrained.kept_constraints import kept_text
 
     size, training, cart, test = done.size, done.training, done.cart_training, done.test
+    if done.judged is not None:
+        _print_judged(done)
+        return
     weighted = training.train_weighted_accuracy is not None
     shares = (training.train_weighted_accuracy, cart.cart_train_weighted_accuracy)
     ours, theirs = (f", by weight {100 * share:.2f} %" if weighted else "" for share in shares)
@@ -121,6 +124,19 @@ def _print_figures(done) -> None:
             f"CART {100 * test.cart_test_accuracy:.2f} %"
             + (f" ({test.n_test_rows_dropped} more have missing cells)" if test.n_test_rows_dropped else "")
         )
+
+
+def _print_judged(done) -> None:
+    """The figures of a task that is no classification."""
+    from odtc.data.task import TASKS
+    from odtc.workflow.constrained.kept_constraints import kept_text
+
+    task = TASKS.get(done.problem.encoded.task)
+    for name, facts in done.judged.items():
+        for line in task.told(facts):
+            print(f"{'CART' if name == 'cart' else name:<8}  {line}")
+    for entry in done.kept:
+        print(f"kept      {kept_text(entry)}")
 
 
 def _print_all_rows(done) -> None:

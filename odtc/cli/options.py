@@ -13,6 +13,7 @@ import typer
 from odtc.base.spec_fields import NAMES, PAIRS, REPEATED, default_of, fields_by_name, flag_of
 from odtc.cli.help_page import CONSTRAINTS, DATA, SOLVER
 from odtc.cli.help_page import MODEL as MODEL_SECTION
+from odtc.data.reading_spec import TASK_FIELDS
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import (
     SHORT_CONSTRAINTS,
@@ -194,6 +195,9 @@ def pairs(given: list[str]) -> dict[str, str]:
 
 READING, MODEL, SOLVING = Part(ReadingSpec, leave=("hold_out",)), Part(ModelSpec, short=True), Part(SolvingSpec)
 SPLITTING = Part(ReadingSpec)  # of the commands that may set rows aside
+# Commands that know no other task than classification read without the options of tasks.
+READING_CLASSES = Part(ReadingSpec, leave=("hold_out", "task", *TASK_FIELDS))
+SPLITTING_CLASSES = Part(ReadingSpec, leave=("task", *TASK_FIELDS))
 
 
 def names(text: str | None) -> tuple[str, ...]:

@@ -80,7 +80,9 @@ class Column:
         if keep is None:
             return self
         values = None if self.values is None else self.values[keep]
-        return Column(self.name, self.dtype, self.cells, self.code[keep] if values is None else self.code, values, "")
+        return Column(
+            self.name, self.dtype, self.cells, self.code[keep] if values is None else self.code, values, self.place
+        )
 
     @property
     def words(self) -> pl.Series:

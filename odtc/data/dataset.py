@@ -1,12 +1,13 @@
 """The data a tree is learnt from: one matrix of numbers, with the words that explain them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from odtc.base.json_schema import TEXT
 from odtc.base.text import show_number
+from odtc.data.reading_spec import CLASSIFICATION
 
 NUMERIC, CATEGORICAL, BOOLEAN = "numeric", "categorical", "boolean"
 
@@ -54,6 +55,9 @@ class Dataset:
     `Feature.levels`); NaN is a missing cell, -1 a level never seen in training. `y` is int32
     of shape (rows,), an index into `classes`, -1 if the label is not known. `weight` is
     float64 of shape (rows,), 1 without a weight column.
+
+    Of a policy a row of the file may be several rows here, one for each action that it has a vote for
+    (odtc.data.tasks.policy): `copies` is 1 for the first of them and 0 for the others.
     """
 
     name: str
@@ -72,16 +76,45 @@ class Dataset:
     aside_X: np.ndarray | None = None
     selected: "Selected | None" = None  # if these are only some of the rows
     held_out: Any = None  # polars.DataFrame: rows of the same table that were set aside before it was read
+    task: str = CLASSIFICATION
+    # float64 (rows, sums): what the task adds up over the rows of a leaf (odtc.data.task).
+    sums: np.ndarray | None = None
+    copies: np.ndarray | None = None  # int64 (rows,): rows of the file that each is; 1 by default
 
     def __post_init__(self):
         if self.aside_X is None:
             object.__setattr__(self, "aside_X", np.zeros((len(self.y), 0)))
-        for array in (self.X, self.y, self.weight, self.aside_X):
+        if self.sums is None:
+            object.__setattr__(self, "sums", np.zeros((len(self.y), 0)))
+        if self.copies is None:
+            object.__setattr__(self, "copies", np.ones(len(self.y), np.int64))
+        for array in (self.X, self.y, self.weight, self.aside_X, self.sums, self.copies):
             array.setflags(write=False)
 
     @property
     def n_rows(self) -> int:
         return len(self.y)
+
+    @property
+    def n_file_rows(self) -> int:
+        """Rows of the file."""
+        return int(self.copies.sum())
+
+    def taken(self, rows: np.ndarray, **fields) -> "Dataset":
+        """Some of the rows.
+
+        Parameters
+        ----------
+        rows : bool (rows,) or int (kept,)
+        **fields
+            Other fields of the data set, as they are to be.
+
+        Returns
+        -------
+        Dataset
+        """
+        kept = {name: getattr(self, name)[rows] for name in ("X", "y", "weight", "aside_X", "sums", "copies")}
+        return replace(self, **(kept | fields))
 
 
 @dataclass(frozen=True)

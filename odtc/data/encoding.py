@@ -18,6 +18,7 @@ from odtc.data.coded_columns import distinct, merge_codes, narrowed
 from odtc.data.cost_matrix import unit_cost
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.ranked_answers import MOST_CELLS, RankedAnswers, require_cells
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Missing, Split, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 
@@ -80,13 +81,17 @@ class Encoded:
     # float64, (rows, features): the cells of each row if there is no dataset (a manifest), see `values`.
     cells: np.ndarray | None = None
     groups: tuple = ()  # of rows of the data, that constraints speak of (odtc.problem.constraints.groups)
+    task: str = CLASSIFICATION
+    sums: np.ndarray | None = None  # float64 (rows, sums): what the task adds up (odtc.data.task)
     # What was worked out of these rows (`derived`); never carried to other rows.
     _derived: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if self.cost is None:
             object.__setattr__(self, "cost", unit_cost(len(self.classes)))
-        for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left, self.cost):
+        if self.sums is None:
+            object.__setattr__(self, "sums", np.zeros((self.n_rows, 0)))
+        for array in (self.X, self.y, self.weight, self.copies, self.row_of, self.ones_left, self.cost, self.sums):
             array.setflags(write=False)
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -238,7 +243,7 @@ def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Enco
         X=X,
         y=dataset.y[first],
         weight=np.bincount(row_of, dataset.weight, len(first)),
-        copies=np.bincount(row_of, minlength=len(first)),
+        copies=np.bincount(row_of, dataset.copies, len(first)).astype(np.int64),
         row_of=row_of,
         tests=tuple(asked[j][0] for j in kept),
         ones_left=np.array([asked[j][1] for j in kept], dtype=bool),
@@ -249,7 +254,17 @@ def _encoded(dataset, scheme, asked, X, row_of, first, kept, stands_for) -> Enco
         stands_for=stands_for,
         scheme=scheme,
         dataset=dataset,
+        task=dataset.task,
+        sums=sums_over(row_of, dataset.sums, len(first)),
     )
+
+
+def sums_over(place: np.ndarray, sums: np.ndarray, n: int) -> np.ndarray:
+    """float64 (n, sums): the sums over the rows of each place; `place` int (rows,), `sums` float64 (rows, sums)."""
+    found = np.zeros((n, sums.shape[1]))
+    for j, column in enumerate(sums.T):
+        found[:, j] = np.bincount(place, column, n)
+    return found
 
 
 def level_tests(dataset: Dataset, feature: int) -> list[tuple[Split, bool]]:

@@ -26,7 +26,8 @@ from odtc.data.column_coding import Column, WordsNeeded, code_columns
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.frames import table_of, table_of_arrays
 from odtc.data.reading_rows import code_cells, code_labels, expect_columns, no_known_label, some
-from odtc.data.reading_spec import POLICIES, ReadingSpec
+from odtc.data.reading_spec import CLASSIFICATION, POLICIES, TASK_FIELDS, ReadingSpec
+from odtc.data.task import task_of
 from odtc.data.text_pieces import not_utf8
 from odtc.errors import ChoiceError, DataError
 
@@ -66,6 +67,7 @@ def read(
     name=None,
     aside=(),
     hold_out: float = 0.0,
+    **task,
 ) -> Dataset:
     """Reads a data set.
 
@@ -89,6 +91,8 @@ def read(
     hold_out : float
         Share of the rows, 0 to less than 1, that are set aside by chance before anything is learnt of them; the same
         rows each time. They are `Dataset.held_out`.
+    **task
+        `task` and the options of that task, as fields of odtc.data.reading_spec.ReadingSpec.
 
     Returns
     -------
@@ -102,7 +106,7 @@ def read(
         If an option is unknown.
     """
     _check_policy(missing)
-    how = ReadingSpec(target, categorical, numeric, missing, weights, aside, hold_out)
+    how = ReadingSpec(target, categorical, numeric, missing, weights, aside, hold_out, **_task_options(task))
     if hasattr(path, "columns") and hasattr(path, "shape"):
         return from_frame(table_of(path), name or "data", how)
     try:
@@ -121,8 +125,7 @@ def _columns_of(path: Path, place: str, how: ReadingSpec) -> list[Column]:
     """The columns of a file, read frame by frame."""
     frames = frames_of(path)
     first = next(frames)
-    target = _checked_columns(first.columns, place, how)
-    words = {target, *_listed(how.categorical)}
+    words = {*_checked_columns(first.columns, place, how), *_listed(how.categorical)}
     while True:
         try:
             return code_columns(chain([first], frames), place, words)
@@ -186,40 +189,39 @@ def from_frame(frame: pl.DataFrame, name, how: ReadingSpec | None = None, source
     return _dataset_of(code_columns([frame], place, frame.columns), name, how, source)
 
 
-def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> str:
-    """The target's name, after the names of columns were found to be good, and a feature among them."""
+def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tuple[str, ...]:
+    """The columns of the target, after the names of columns were found to be good, and a feature among them."""
     check_names(names, place)
     aside = _listed(how.aside)
-    target = _check_columns(
-        names, place, how.target, _listed(how.categorical), _listed(how.numeric), how.weights, aside
-    )
-    if not set(names) - {target, how.weights, *aside}:
-        raise DataError(f"expected at least one feature column beside the target {target!r} in {place}, got none")
-    return target
+    targets = task_of(how).target_columns(names, replace(how, aside=tuple(aside)), place)
+    _check_columns(names, place, targets, how, aside)
+    if not set(names) - {*targets, how.weights, *aside}:
+        raise DataError(f"expected at least one feature column beside the target {some(targets)} in {place}, got none")
+    return targets
 
 
 def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) -> Dataset:
     """The Dataset of columns; `table` is emptied, so that each column is in memory once."""
     missing, weights, place = how.missing, how.weights, repr(source["path"] or name)
     categorical, numeric, aside = _listed(how.categorical), _listed(how.numeric), _listed(how.aside)
-    target = _checked_columns([column.name for column in table], place, how)
+    targets = _checked_columns([column.name for column in table], place, how)
     columns = {column.name: column for column in table}
     table.clear()
-    names = [n for n in columns if n not in (target, weights)]
-    n_rows = len(columns[target].code)
+    names = [n for n in columns if n not in (*targets, weights)]
+    n_rows = len(columns[targets[0]].missing)
     kinds = [columns[n].kind(n in categorical, n in numeric) for n in names]
     advice = "correct it, or name the column in --categorical"
     numbers = {n: columns[n].numbers(advice) for n, kind in zip(names, kinds) if kind == NUMERIC}
     weight = np.ones(n_rows)
     if weights:
         weight = column_types.expect_weights(columns[weights].numbers().cells(), weights, place)
-    keep = _kept_rows(columns, names, target, weights, missing, place)
-    n_unlabelled = int(_incomplete(columns, [target] + ([weights] if weights else [])).sum())
+    keep = _kept_rows(columns, names, targets, weights, missing, place)
+    n_unlabelled = int(_incomplete(columns, [*targets, *([weights] if weights else [])]).sum())
     all_kept = bool(keep.all())
+    n_kept = int(keep.sum())
 
-    labels = columns[target] if all_kept else columns[target].kept(keep)
-    classes = column_types.levels_of(labels.words)
-    _check_classes(classes, len(labels.code), target, place)
+    task, asked = task_of(how), {n: columns[n] if all_kept else columns[n].kept(keep) for n in targets}
+    task.expect(asked, how, place)
     coded, features = [], []
     for n, kind in zip(names, kinds):
         column = columns.pop(n)
@@ -236,22 +238,24 @@ def _dataset_of(table: list[Column], name: str, how: ReadingSpec, source: dict) 
     if not any(column.has_number for column in coded):
         raise DataError(f"expected a known cell in some feature column of {place}, got only missing ones")
     parts = [[column for n, column in zip(names, coded) if (n in aside) == out] for out in (False, True)]
-    X, aside_X = (table_of_columns(part, len(labels.code)) for part in parts)
-    return Dataset(
+    X, aside_X = (table_of_columns(part, n_kept) for part in parts)
+    rows = Dataset(
         name=name,
         X=X,
-        y=labels.level_codes(classes, CATEGORICAL).cells().astype(np.int32),
+        y=np.zeros(n_kept, np.int32),
         features=tuple(feature for feature in features if feature.name not in aside),
-        classes=classes,
+        classes=(),
         weight=weight if all_kept else weight[keep],
-        target=target,
+        target=targets[0],
         missing=missing,
         n_dropped=int(n_rows - keep.sum()),
         n_unlabelled=n_unlabelled,
         source=source | replace(how, categorical=categorical, numeric=numeric, aside=aside).to_source(),
         aside=tuple(feature for feature in features if feature.name in aside),
         aside_X=aside_X,
+        task=how.task,
     )
+    return task.labelled(rows, asked, how, place)
 
 
 def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Dataset:
@@ -267,7 +271,8 @@ def _without_some(frame: pl.DataFrame, name, how: ReadingSpec, source) -> Datase
             "--hold-out"
         )
     listed = list(dict.fromkeys([*_listed(how.categorical), *worded]))
-    left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=whole.target), source)
+    target = whole.target if how.task == CLASSIFICATION else how.target
+    left = from_frame(kept, name, replace(how, hold_out=0.0, categorical=listed, target=target), source)
     told = {"categorical": _listed(how.categorical), "numeric": _listed(how.numeric), "hold_out": how.hold_out}
     return replace(left, source=left.source | told, held_out=held_out)
 
@@ -290,11 +295,7 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
     unseen level -1; `y` is -1 if the label is absent, missing or no known class. Raises DataError
     for an absent feature column (or target, with `require_labels`) and for text in a numeric column.
     """
-    if isinstance(path, pl.DataFrame):
-        frame, place, name, path = path, "the rows that were set aside", "held out", None
-    else:
-        path = Path(path)
-        frame, place, name = _load(path), repr(str(path)), _stem(path)
+    frame, place, name, path = _opened(path)
     used = range(len(features)) if used is None else sorted(used)
     roles = {"feature": [features[j].name for j in used], "label": [target] if require_labels else []}
     expect_columns(frame.columns, place, roles | {"weight": [weights] if weights else []})
@@ -313,8 +314,61 @@ def read_rows(path, features, classes, target, require_labels=False, weights=Non
                 f"expected a weight in every row of {place}, got none in row {np.isnan(weight).argmax() + 1}, "
                 f"column {weights!r}; fill it in, or leave out the row"
             )
-    source = {"path": None if path is None else str(path), "weights": weights}
+    source = {"path": path, "weights": weights}
     return Dataset(name, X, y, tuple(features), tuple(classes), weight, target, missing="separate", source=source)
+
+
+def _opened(path) -> tuple[pl.DataFrame, str, str, str | None]:
+    """(frame, what messages call it, its name, its path or None) of a file, or of rows that were set aside."""
+    if isinstance(path, pl.DataFrame):
+        return path, "the rows that were set aside", "held out", None
+    path = Path(path)
+    return _load(path), repr(str(path)), _stem(path), str(path)
+
+
+def read_judged_rows(path, trained: Dataset) -> Dataset:
+    """Rows of another file with their target, coded by the features of a data set whose task is no classification.
+
+    Rows without a target or a weight are left out. Raises DataError as `read_rows`, and for other actions.
+    """
+    frame, place, name, path = _opened(path)
+    features = trained.features
+    how = ReadingSpec.from_manifest({"target": trained.target, "missing": trained.missing} | trained.source)
+    task = task_of(how)
+    try:
+        targets = task.target_columns(frame.columns, how, place)
+    except ChoiceError as problem:
+        raise DataError(str(problem)) from None
+    needed = [*targets, *([how.weights] if how.weights else [])]
+    expect_columns(frame.columns, place, {"feature": [one.name for one in features], "weight": needed[len(targets) :]})
+    columns = {column.name: column for column in code_columns([frame.select(needed)], place, needed)}
+    keep = ~_incomplete(columns, needed)
+    if not keep.any():
+        raise DataError(f"expected a row of {place} with a target, got missing cells in all {frame.height} rows")
+    X, _ = code_cells(frame, place, features, range(len(features)))
+    weight = np.ones(frame.height)
+    if how.weights:
+        weight = column_types.expect_weights(columns[how.weights].numbers().cells(), how.weights, place)
+    rows = Dataset(
+        name=name,
+        X=X[keep],
+        y=np.zeros(int(keep.sum()), np.int32),
+        features=features,
+        classes=(),
+        weight=weight[keep],
+        target=trained.target,
+        missing="separate",
+        n_dropped=int((~keep).sum()),
+        source={"path": path, "weights": how.weights},
+        task=trained.task,
+    )
+    found = task.labelled(rows, {n: columns[n].kept(keep) for n in targets}, how, place)
+    if found.classes != trained.classes:
+        raise DataError(
+            f"expected the actions {', '.join(trained.classes)} in {place}, got {', '.join(found.classes)}; a policy "
+            "is judged on rows of its own actions"
+        )
+    return found
 
 
 def read_text(path) -> str:
@@ -423,13 +477,22 @@ def _listed(names) -> list[str]:
     return [names] if isinstance(names, str) else list(names)
 
 
-def _check_columns(names, place: str, target, categorical, numeric, weights, aside) -> str:
-    """The target's name, after every column named in an option was found to exist and to fit."""
-    if target is None:
-        others = [name for name in names if name != weights and name not in aside]
-        target = others[-1] if others else weights
+def _task_options(given: dict) -> dict:
+    """The options of a task, where names of columns are tuples; raises ChoiceError for an unknown one."""
+    plain, known = ReadingSpec(), ("task", *TASK_FIELDS)
+    for name in given:
+        if name not in known:
+            raise ChoiceError(f"unknown option {name!r}{did_you_mean(name, known)}")
+    return {
+        name: tuple(_listed(value)) if isinstance(getattr(plain, name), tuple) else value
+        for name, value in given.items()
+    }
+
+
+def _check_columns(names, place: str, targets, how: ReadingSpec, aside) -> None:
+    """Raises ChoiceError for a column named in an option that does not exist or does not fit."""
+    weights, categorical, numeric = how.weights, _listed(how.categorical), _listed(how.numeric)
     for role, named in (
-        ("target", [target]),
         ("weights", [weights] if weights else []),
         ("categorical", categorical),
         ("numeric", numeric),
@@ -439,31 +502,17 @@ def _check_columns(names, place: str, target, categorical, numeric, weights, asi
             if name not in names:
                 hint = did_you_mean(str(name), names) or f"; it has {some(names)}"
                 raise ChoiceError(f"expected --{role} to name a column of {place}, got {name!r}{hint}")
-            if role != "target" and name == target:
+            if name in targets:
                 raise ChoiceError(f"expected another column for --{role}, got {name!r}, which is the target of {place}")
             if role in ("categorical", "numeric", "aside") and name == weights:
                 raise ChoiceError(f"expected a feature column for --{role}, got {name!r}, which holds the weights")
             if role == "numeric" and name in categorical:
                 raise ChoiceError(f"expected the column {name!r} in --categorical or in --numeric, got it in both")
-    return target
 
 
-def _check_classes(classes: tuple[str, ...], n_rows: int, target: str, place: str) -> None:
-    if len(classes) < 2:
-        raise DataError(
-            f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in all "
-            f"{n_rows} rows; name another target"
-        )
-    if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
-        raise DataError(
-            f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
-            f"{target!r}, which looks like a regression target; name another with --target, or make classes of it"
-        )
-
-
-def _kept_rows(columns: dict, names, target, weights, missing: str, place: str) -> np.ndarray:
+def _kept_rows(columns: dict, names, targets, weights, missing: str, place: str) -> np.ndarray:
     """Which rows stay: bool of shape (rows,); raises DataError by policy, or if none stays."""
-    needed = ([] if missing == "separate" else list(names)) + [target] + ([weights] if weights else [])
+    needed = ([] if missing == "separate" else list(names)) + [*targets] + ([weights] if weights else [])
     incomplete = _incomplete(columns, needed)
     if missing == "error" and incomplete.any():
         row = incomplete.argmax()

@@ -2,9 +2,13 @@
 
 from dataclasses import asdict, dataclass
 
-from odtc.base.spec_fields import NAMES, check_ranges, spec_field
+from odtc.base.spec_fields import NAMES, changes_of, check_ranges, spec_field
 
 POLICIES = ("drop", "error", "separate")
+CLASSIFICATION = "classification"  # the task, if none is named
+SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
+GOALS = ("min", "max")
+TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")  # of some tasks only
 ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
 
 
@@ -27,6 +31,32 @@ class ReadingSpec:
         wanted="a share of the rows from 0 to less than 1",
         fits=lambda share: 0 <= share < 1,
     )
+    task: str = spec_field(
+        CLASSIFICATION, "What a leaf answers; see `odtc list tasks`.", metavar="NAME", completes="tasks"
+    )
+    actions: tuple[str, ...] = spec_field(
+        (), "Of a policy: columns with the cost of each action on each row.", metavar="A,B", form=NAMES
+    )
+    treatment: str | None = spec_field(
+        None, "Of a policy: the column of the action that each row received.", metavar="COL"
+    )
+    outcome: str | None = spec_field(None, "Of a policy: the column of the number that came of it.", metavar="COL")
+    propensity: tuple[str, ...] = spec_field(
+        (),
+        "Of a policy: the column of the probability of the action received, or one column per action in the order "
+        "of their names; by default estimated.",
+        metavar="COL[,COL…]",
+        form=NAMES,
+    )
+    scores: str = spec_field(
+        SCORES[0], "Of a policy: how costs are estimated.", metavar="|".join(SCORES), completes=SCORES
+    )
+    goal: str | None = spec_field(
+        None,
+        "Of a policy: whether less or more is better; by default min for --actions, max for --outcome.",
+        metavar="|".join(GOALS),
+        completes=GOALS,
+    )
 
     def __post_init__(self):
         check_ranges(self)
@@ -38,15 +68,21 @@ class ReadingSpec:
         listed = {key: tuple(facts[key]) for key in ("categorical", "numeric")} | {
             "aside": tuple(facts.get("aside", ()))
         }
+        asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
+        told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
+        if "actions" in told or "treatment" in told:
+            told["target"] = None  # the name of the answer, of which the file has no column
         rows = {"hold_out": facts.get("hold_out", 0.0)}
-        return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows)
+        return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows | told)
 
     def to_source(self) -> dict:
         """What a data set remembers of its reading, and a manifest then says; the target and `missing` have keys of
         their own there."""
         source = {"weights": self.weights, "categorical": list(self.categorical), "numeric": list(self.numeric)}
+        changed = {key: value for key, value in changes_of(self).items() if key in ("task", *TASK_FIELDS)}
+        told = {key: list(value) if isinstance(value, tuple) else value for key, value in changed.items()}
         more = {"aside": self.aside, "hold_out": self.hold_out}
-        return source | {key: value for key, value in more.items() if value}
+        return source | {key: value for key, value in more.items() if value} | told
 
     @property
     def keywords(self) -> dict:

@@ -2,39 +2,32 @@
 
 import warnings
 from dataclasses import replace
-from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Bunch, assert_all_finite, check_random_state
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils import Bunch, assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from odtc.base.text import show_number
-from odtc.data import frames
 from odtc.data.cost_matrix import cost_matrix
-from odtc.data.dataset import NUMERIC, Dataset, Feature
-from odtc.errors import SolverError
+from odtc.data.dataset import Dataset
 from odtc.estimators import parameters
 from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_node
-from odtc.estimators.inspection import InspectionMixin
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
-from odtc.model.solution import Solution, Termination, is_proved
+from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.model.solution import Solution, Termination
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
-from odtc.workflow.run import run
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 
 @parameters.document
-class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
+class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     """The classification tree of a depth with the fewest (weighted) training errors, proved by a solver.
 
     {parameters}
@@ -103,11 +96,6 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def fit(self, X, y, sample_weight=None):
         """Finds the best tree for these rows.
 
@@ -169,7 +157,7 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                 )
                 smallest = False, False
         self.model_ = problem.formulation if problem is not None else None
-        self.tree_ = tree
+        self._ended(tree, solution)
         for name, sign in directions(self.monotonic_cst, self._names()):
             if keeps_order(tree, self._names().index(name), 1 if sign > 0 else 0) is False:
                 warnings.warn(
@@ -178,13 +166,6 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
                     UserWarning,
                     stacklevel=2,
                 )
-        self.status_, self.objective_, self.bound_, self.gap_ = (
-            str(solution.termination),
-            solution.objective,
-            solution.bound,
-            solution.gap,
-        )
-        self.is_optimal_ = is_proved(solution.objective, solution.bound)
         self.fewest_leaves_, self.fewest_columns_ = smallest
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
@@ -282,44 +263,6 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def apply(self, X):
-        """The leaf of each row.
-
-        Parameters
-        ----------
-        X : array or data frame (rows, columns)
-
-        Returns
-        -------
-        int64 (rows,)
-            Leaves are counted from the left, from 0.
-        """
-        X = self._coded(X)
-        return self.tree_.apply(X)
-
-    def decision_path(self, X):
-        """The nodes on each row's path from the root to its leaf.
-
-        Parameters
-        ----------
-        X : array or data frame (rows, columns)
-
-        Returns
-        -------
-        sparse bool (rows, nodes)
-            Nodes in the order of `tree_.walk()`.
-        """
-        from scipy.sparse import csr_array
-
-        leaves, paths, above = self.apply(X), [], []
-        for number, (node, depth) in enumerate(self.tree_.walk()):
-            above = [*above[:depth], number]
-            if isinstance(node, Leaf):
-                paths.append(above)
-        ends = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in leaves])])
-        nodes = np.concatenate([paths[leaf] for leaf in leaves])
-        return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(leaves), number + 1))
-
     @property
     def feature_importances_(self) -> np.ndarray:
         """float64 (features,): how much of the Gini impurity of the training weight goes at the splits of each feature,
@@ -346,32 +289,7 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         weighed(self.tree_.root)
         return gone / gone.sum() if gone.sum() > 0 else np.zeros_like(gone)
 
-    def get_depth(self) -> int:
-        """The depth of the tree; 0 for a leaf alone.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.depth
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
     # What `fit` is made of.
-
-    def _weights(self, X, sample_weight) -> np.ndarray:
-        if sample_weight is None:
-            return np.ones(len(X))
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
 
     def _training_rows(self, X, y, sample_weight) -> Dataset:
         """Rows in the codes of the fitted estimator as `fit` takes them; raises ValueError for other labels."""
@@ -380,53 +298,6 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         if len(y) != len(X) or (self.classes_[codes] != y).any():
             raise ValueError("expected the rows and labels that the estimator was fitted on, got other ones")
         return self._dataset(X, codes, self._weights(X, sample_weight))
-
-    def _seed(self) -> int:
-        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _learnt(self, X):
-        """(X, features) of the training rows, after scikit-learn's own checks of them."""
-        given = self.categorical_features
-        if frames.is_mixed(X) or not isinstance(given, str):
-            frames.expect_names(X)
-            validate_data(self, X, skip_check_array=True)
-            series = frames.series_of(X)
-            if not series or not len(series[0]):
-                raise ValueError(
-                    f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) "
-                    f"while a minimum of 1 is required."
-                )
-            return frames.learn_features(series, self._names(), self._categorical(given))
-        if given != "from_dtype":
-            raise ValueError(
-                f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
-            )
-        frames.expect_names(X)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        return X, tuple(Feature(name, NUMERIC) for name in self._names())
-
-    def _coded(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
-            validate_data(self, X, reset=False, skip_check_array=True)
-            return frames.encode_cells(frames.series_of(X), self.features_)
-        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-
-    def _names(self) -> list[str]:
-        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
-
-    def _categorical(self, given) -> set[int]:
-        if isinstance(given, str):
-            return set()
-        names, found = self._names(), set()
-        for item in given:
-            if isinstance(item, str) and item in names:
-                found.add(names.index(item))
-            elif isinstance(item, Integral) and not isinstance(item, bool) and 0 <= item < len(names):
-                found.add(int(item))
-            else:
-                raise ValueError(f"expected categorical_features to hold names or places of columns, got {item!r}")
-        return found
 
     def _dataset(self, X, codes, weight) -> Dataset:
         """The rows that weigh something, in an order of their own: so neither the order of the rows nor
@@ -507,27 +378,6 @@ class OptimalTreeClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             cost=cost,
             constraints=given,
         )
-
-    def _run(self, spec: RunSpec, dataset: Dataset):
-        """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the
-        time limit came before the proof."""
-        done = run(spec, dataset)
-        if not done.verified:
-            wrong = next(check for check in done.decoded.checks if not check.passed)
-            raise SolverError(
-                f"the solver {done.solution.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
-                f"try another solver"
-            )
-        solution = replace(done.solution, objective=done.proof.objective, bound=done.proof.bound)
-        if solution.termination == Termination.TIME_LIMIT:
-            warnings.warn(
-                f"the time limit of {self.time_limit:g} s came before the proof: the tree costs "
-                f"{solution.objective:g}, "
-                f"the best bound is {solution.bound}; raise time_limit, or lower max_depth",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return done.problem, done.tree, solution, (bool(done.fewest_leaves), bool(done.fewest_columns))
 
 
 def _impurity(weights: np.ndarray) -> float:

@@ -5,7 +5,7 @@ each class is dealt out evenly. Of settings that score alike the one with the sm
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import product
 
 import joblib
@@ -139,8 +139,7 @@ def run(
 
 
 def _part(dataset: Dataset, rows: np.ndarray) -> Dataset:
-    X, y, weight, aside_X = dataset.X[rows], dataset.y[rows], dataset.weight[rows], dataset.aside_X[rows]
-    return replace(dataset, X=X, y=y, weight=weight, aside_X=aside_X)
+    return dataset.taken(rows)
 
 
 def _results(tasks, jobs: int) -> Iterator[Fold]:

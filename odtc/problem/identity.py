@@ -17,6 +17,7 @@ import numpy as np
 import odtc
 from odtc.base import deadline
 from odtc.data.dataset import Feature
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split
 from odtc.model.milp import Model
 from odtc.problem.parameters import parameter_key
@@ -67,6 +68,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
             [split.to_json(features), bool(left), _merged(features, merged)]
             for split, left, merged in _timed(zip(encoded.tests, encoded.ones_left, encoded.stands_for))
         ],
+        **({"task": encoded.task} if encoded.task != CLASSIFICATION else {}),
         "groups": [[of.text, list(of.names)] for of in encoded.groups],
     }
     deadline.check()
@@ -78,6 +80,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         (encoded.copies, "<i8"),
         (np.asarray(encoded.cost, float), "<f8"),
         *((of.weight, "<f8") for of in encoded.groups),
+        *([(encoded.sums, "<f8")] if encoded.sums is not None and encoded.sums.size else []),
     ]
     if module.WEIGHS:
         arrays.append((encoded.values, "<f8"))

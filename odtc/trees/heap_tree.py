@@ -128,12 +128,13 @@ class HeapTree:
                 here = ends == t
                 counts = np.bincount(encoded.y[here], encoded.weight[here], K)
                 rows = np.bincount(encoded.y[here], encoded.copies[here], K).astype(int)
-                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)))
+                sums = tuple(map(float, encoded.sums[here].sum(axis=0)))
+                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)), sums)
             zero, one = node(2 * t), node(2 * t + 1)
             split, ones_left = self.split(t, encoded)
             return Branch(split, *((one, zero) if ones_left else (zero, one)))
 
-        return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing)
+        return Tree(node(1), encoded.features, encoded.classes, encoded.target, encoded.missing, encoded.task)
 
     @classmethod
     def from_tree(cls, tree: Tree, encoded: Encoded, topology: CompleteTree, beyond: bool = False) -> "HeapTree":

@@ -14,6 +14,7 @@ What every tree template is given:
     weighted  whether the weights of the leaves differ from their numbers of rows
     ends      the places of the leaves, in the order of their numbers
     shares    per leaf the share of each class in its training weight
+    remarks   per leaf what its task tells of its rows, "" of a classification
 """
 
 import re
@@ -26,8 +27,9 @@ from odtc.base.templates import render, template_folders
 from odtc.base.text import show_number
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Oblique, Split, Subset, Threshold
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
-from odtc.trees.tree import Branch, Node, Tree, tree_of
+from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
 
 
 @dataclass(frozen=True)
@@ -143,8 +145,13 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
         "counted": counted,
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
+        "remarks": [_remark(tree, leaf) for leaf in leaves],
     }
     return render(f"tree/{path.name}", templates, **facts)
+
+
+def _remark(tree: Tree, leaf: Leaf) -> str:
+    return TASKS.get(tree.task).leaf_words(leaf.sums, tree.classes) if leaf.sums else ""
 
 
 def places(tree: Tree) -> list[Place]:

@@ -116,4 +116,4 @@ def _added(one, other):
     if isinstance(one, Branch):
         return Branch(one.split, _added(one.left, other.left), _added(one.right, other.right))
     add = lambda a, b: tuple(x + y for x, y in zip(a, b))  # noqa: E731
-    return Leaf(one.label, add(one.counts, other.counts), add(one.rows, other.rows))
+    return Leaf(one.label, add(one.counts, other.counts), add(one.rows, other.rows), add(one.sums, other.sums))

@@ -6,6 +6,7 @@ import numpy as np
 
 from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_error, read_object, show_value, validate
 from odtc.data.dataset import Feature, feature_shape
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
 from odtc.errors import DataError, TreeError
 
@@ -15,11 +16,13 @@ SCHEMA = "odtc.tree/1"
 @dataclass(frozen=True)
 class Leaf:
     """Predicts `classes[label]`. `counts` are the training weights that end here, by class;
-    `rows` the numbers of training rows, by class (both of shape (classes,))."""
+    `rows` the numbers of training rows, by class (both of shape (classes,)); `sums` what the task adds up over
+    them (odtc.data.task)."""
 
     label: int
     counts: tuple[float, ...] = ()
     rows: tuple[int, ...] = ()
+    sums: tuple[float, ...] = ()
 
     def shares(self, n_classes: int) -> tuple[float, ...]:
         """The share of each class in the training weight of this leaf, of shape (classes,).
@@ -61,6 +64,7 @@ class Tree:
     classes: tuple[str, ...]
     target: str = "class"
     missing: str = "drop"
+    task: str = CLASSIFICATION
 
     def leaves(self) -> list[Leaf]:
         """All leaves, left to right.
@@ -198,6 +202,7 @@ class Tree:
         """
         return {
             "schema": SCHEMA,
+            **({"task": self.task} if self.task != CLASSIFICATION else {}),
             "target": self.target,
             "classes": list(self.classes),
             "features": [feature.to_json() for feature in self.features],
@@ -211,6 +216,7 @@ class Tree:
                 "label": self.classes[node.label],
                 "counts": list(node.counts),
                 "rows": list(node.rows),
+                **({"sums": list(node.sums)} if node.sums else {}),
             }
         return {
             "split": node.split.to_json(self.features),
@@ -253,10 +259,12 @@ class Tree:
             def node(part):
                 if "label" in part:
                     counts, rows = part.get("counts", ()), part.get("rows", ())
-                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)))
+                    sums = tuple(map(float, part.get("sums", ())))
+                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)), sums)
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
-            return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"])
+            task = facts.get("task", CLASSIFICATION)
+            return cls(node(facts["root"]), features, classes, facts["target"], facts["missing"], task)
         except (SchemaError, RecursionError) as problem:
             raise TreeError(f"the tree is not whole: {explain_error(problem)}") from None
 
@@ -268,6 +276,7 @@ def _shape(facts, place: str) -> dict:
     def node(value, place):
         if not isinstance(value, dict) or "label" not in value:
             return {"split": split_shape, "left": node, "right": node}
+        validate(value.get("sums", []), [NUMBER], f"{place}.sums")
         for key in ("counts", "rows"):
             validate(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
             if len(value.get(key, [])) not in (0, len(classes)):
@@ -282,6 +291,7 @@ def _shape(facts, place: str) -> dict:
         "classes": [TEXT],
         "features": [feature_shape],
         "target": TEXT,
+        "task?": TEXT,
         "missing": ("drop", "error", "separate"),
         "root": node,
     }

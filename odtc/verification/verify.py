@@ -14,6 +14,7 @@ import numpy as np
 from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import Encoded
+from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
 from odtc.model.milp import Model
@@ -155,6 +156,11 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
             )
     if rows is not None:
         checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
+        again = TASKS.get(encoded.task).loss_again(rows.dataset.sums, np.array(rows.predicted))
+        if again is not None:
+            text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
+            total = float(encoded.loss.sum())  # what sums of decimals are off by
+            checks.append(Check(encoded.task, math.isclose(again, loss, rel_tol=1e-6, abs_tol=1e-6 * total), text))
     return checks
 
 

@@ -31,6 +31,7 @@ from odtc.base.json_schema import (
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.encoding import Encoded
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import split_from_json, split_shape
 from odtc.errors import ManifestError, OdtcError, SolutionError
 from odtc.fileformats.solution_files import RawPoint
@@ -78,12 +79,13 @@ SHAPE = {
         "numeric?": [TEXT],
         "weights?": (TEXT, None),
         "hold_out?": NUMBER,
+        "task?": TEXT,
         "selection?": (None, {"rows": TEXT, "weight": TEXT}),
     },
     "features": [feature_shape],
     "classes": [TEXT],
     "encoding": {"scheme": TEXT, "tests": [_test_shape]},
-    "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT},
+    "rows": {"n": WHOLE, "X": TEXT, "y": TEXT, "weight": TEXT, "copies": TEXT, "values?": TEXT, "sums?": TEXT},
     "cost?": [[NUMBER]],
     "groups?": [{"text": TEXT, "names": [TEXT], "weight": TEXT}],
     "model": {
@@ -211,6 +213,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "data": {
             "name": encoded.name,
             **source,
+            **({"task": encoded.task} if encoded.task != CLASSIFICATION else {}),
             "target": encoded.target,
             "missing": encoded.missing,
             "n_rows": int(encoded.copies.sum()),
@@ -237,6 +240,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "y": _pack(encoded.y.astype("<i4")),
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
+            **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
             **({"values": _pack(encoded.values.astype("<f8"))} if problem.module.WEIGHS else {}),
         },
         "cost": encoded.cost.tolist(),
@@ -430,6 +434,8 @@ def _problem(facts: dict) -> Problem:
         cells=_unpack(rows["values"], "<f8", n * len(features)).astype(float).reshape(n, len(features))
         if "values" in rows
         else None,
+        task=facts["data"].get("task", CLASSIFICATION),
+        sums=_unpack(rows["sums"], "<f8").astype(float).reshape(n, -1) if "sums" in rows else None,
         groups=tuple(
             Groups(of["text"], tuple(of["names"]), _unpack(of["weight"], "<f8").astype(float).reshape(n, -1))
             for of in facts.get("groups", ())

@@ -10,15 +10,20 @@ from odtc.base import deadline
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
-from odtc.data.reading import read, read_rows
+from odtc.data.reading import read, read_judged_rows, read_rows
+from odtc.data.reading_spec import CLASSIFICATION
+from odtc.data.task import expect_classes
 from odtc.errors import DataError
 from odtc.problem.constraints import constraint
+from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import RunSpec
+
+OF_CLASSES = (Subject.RIGHT, Subject.RIGHT_OF_TWO, Subject.PREDICTIONS, Subject.LEAVES)  # of constraints
 
 
 def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, fitting: bool = False, **keywords):
@@ -65,12 +70,20 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
             choice = choose(encoded.n_tests, wanted.depth, kinds, encoded, spec.searching)
         model = choice.formulation
         settings = _settings(spec, model)
+    for option in ("class_weight", "cost", "select"):
+        if getattr(wanted, option) is not None:
+            expect_classes(dataset.task, f"--{option.replace('_', '-')}")
     if wanted.class_weight is not None or wanted.cost is not None:
         # "balanced" is of all rows, also if some of them are selected: the leaves will hold all.
         counted = encoded if dataset.selected is None else dataset.selected.whole
         of_class = np.bincount(counted.y, counted.weight, len(encoded.classes))
         encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, wanted.class_weight, wanted.cost))
     problem = constraint.posed(Problem(encoded, topology, model, settings, choice=choice), wanted.constraints)
+    for given in problem.constraints:
+        if given.module.SUBJECT in OF_CLASSES:
+            expect_classes(encoded.task, f"--constraint {given}")
+    if problem.module.prices_answers(problem):
+        expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
         return problem.module.prepared(problem)
 
@@ -111,8 +124,9 @@ def test_rows(problem: Problem, path) -> Dataset:
     """Labelled rows of another file, or of a data frame, coded as the training data and under its policy for missing
     cells; raises DataError."""
     encoded = problem.encoded
-    rows = _with_aside(problem, path)
-    if rows is None:
+    if encoded.task != CLASSIFICATION and encoded.dataset is not None:
+        rows = read_judged_rows(path, encoded.dataset)
+    elif (rows := _with_aside(problem, path)) is None:
         rows = read_rows(path, encoded.features, encoded.classes, encoded.target, require_labels=True)
     incomplete = np.isnan(rows.X).any(axis=1)
     place = "those that were set aside" if rows.source["path"] is None else repr(str(path))
@@ -124,5 +138,4 @@ def test_rows(problem: Problem, path) -> Dataset:
             f"{rows.n_rows}, the first in row {incomplete.argmax() + 1}; fill them in, or train with --missing separate"
         )
     keep = ~incomplete
-    kept = {name: getattr(rows, name)[keep] for name in ("X", "y", "weight", "aside_X")}
-    return replace(rows, **kept, n_dropped=int(incomplete.sum()))
+    return rows.taken(keep, n_dropped=int((incomplete * rows.copies).sum()))

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from odtc.data.dataset import Dataset
+from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import Check, is_close
@@ -185,6 +186,26 @@ class Fit:
         return TestFacts.of(self.tree, self.cart, self.labelled) if self.labelled is not None else None
 
     @cached_property
+    def judged(self) -> dict | None:
+        """The figures of its task (odtc.data.task) of the tree on its training rows, of CART's and on the rows to test
+        on; None if the task is classification, which the other figures tell of."""
+        encoded, labelled = self.problem.encoded, self.labelled
+        task = TASKS.get(encoded.task)
+        if task.CLASSES:
+            return None
+
+        def of_rows(heap: HeapTree) -> dict:
+            end = heap.reach(encoded.X)
+            sums = encoded.sums if encoded.dataset is None else encoded.dataset.sums
+            at = end if encoded.dataset is None else end[encoded.row_of]
+            return task.figures(sums, heap.label[at], encoded.classes)
+
+        found = {"training": of_rows(self.decoded.heap), "cart": of_rows(self.greedy)}
+        if labelled is not None:
+            found["test"] = task.figures(labelled.sums, self.tree.predict(labelled.X), encoded.classes)
+        return found
+
+    @cached_property
     def kept(self) -> list[dict]:
         """What each constraint asks, and what the tree reaches on training and on test rows."""
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked)
@@ -207,13 +228,16 @@ class Fit:
             facts["kept"] = self.kept
         if self.simplified is not None:
             facts["simplified"] = self.simplified
+        if self.judged is not None:
+            facts |= {"task": self.problem.encoded.task, "judged": self.judged}
         told = {
             "fewest_leaves": self.fewest_leaves,
             "fewest_columns": self.fewest_columns,
             "certified": self.certified,
         }
         facts |= {key: value for key, value in told.items() if value is not None}
-        return facts | (self.test.to_json() if self.test is not None else {}) | {"verified": self.verified}
+        tested = self.test is not None and self.judged is None
+        return facts | (self.test.to_json() if tested else {}) | {"verified": self.verified}
 
     @cached_property
     def facts(self) -> dict:

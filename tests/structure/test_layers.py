@@ -86,6 +86,7 @@ ONLY_IN = {
         "trees/drawing",
         "trees/importing",
         "data/encodings",
+        "data/tasks/policy",
     },
     "onnx": {"trees/exporters"},
     "matplotlib": {"trees/drawing", "evaluation/plots"},
@@ -113,6 +114,7 @@ MOST_PARAMETERS = 8  # of a function; the commands and scikit-learn's constructo
 MAY_HAVE_MORE = {
     "estimators/classifier.py": "__init__",
     "data/reading.py": "read",  # the keywords are the fields of ReadingSpec
+    "estimators/policy.py": "__init__",
     "algorithms/constrained/threshold_kernel.py": "subtrees",  # numba compiles it, and takes arrays, not records
 }
 
@@ -283,6 +285,7 @@ GROUPS = {
     "constraints": "odtc.constraints",
     "points": "odtc.points",
     "readers": "odtc.readers",
+    "tasks": "odtc.tasks",
 }
 
 

@@ -22,6 +22,7 @@ import numpy as np
 WHOLE = 2**40  # units of one loss at most, if weights are whole multiples of a unit
 FINE = 2**46  # units of all losses together, if they are not
 SMALL = 2**29  # sums below this are held in int32
+DECIMAL = 1e-13  # of the largest: what sums of decimals are off by
 NO_RADIX = 2**62
 
 
@@ -224,7 +225,11 @@ def _distinct_columns(rank):
 def _in_units(loss, price):
     """(losses, price, unit): as whole numbers of the greatest unit of which all are multiples; of a small one, if
     that would be smaller still."""
-    values = [Fraction(value) for value in np.unique(loss[loss > 0])[:10_000].tolist()]
+    digits = decimal_places(loss)
+    values = [
+        Fraction(value) if digits is None else Fraction(round(value * 10**digits), 10**digits)
+        for value in np.unique(loss[loss > 0])[:10_000].tolist()
+    ]
     values += [Fraction(price).limit_denominator(10**9)] if price > 0 else []
     if values and len(np.unique(loss)) <= 10_000:
         below = lcm(*(value.denominator for value in values))
@@ -237,6 +242,20 @@ def _in_units(loss, price):
             )
     unit = max(float(loss.max(axis=1).sum()), price) / FINE or 1.0
     return np.rint(loss / unit).astype(np.int64), round(price / unit), unit
+
+
+def decimal_places(values: np.ndarray) -> int | None:
+    """The fewest digits behind the point with which numbers are written, up to the rounding of their sums; None if they
+    are whole multiples of a power of two, or have more than nine digits."""
+    largest = float(np.abs(values).max(initial=0.0))
+    binary = values * 2.0**20
+    if np.array_equal(binary, np.rint(binary)):
+        return None
+    for digits in range(1, 10):
+        scaled = values * 10.0**digits
+        if (np.abs(scaled - np.rint(scaled)) <= DECIMAL * max(1.0, largest * 10.0**digits)).all():
+            return digits
+    return None
 
 
 def _entries(whole, rows, keep):

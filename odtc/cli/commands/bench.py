@@ -7,7 +7,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.help_page import GroupHelp
-from odtc.cli.options import READING, Json, Part, names, takes
+from odtc.cli.options import READING_CLASSES, Json, Part, names, takes
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -28,7 +28,7 @@ TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="
             "encoding": {"default": "onehot"},
         },
     ),
-    READING,
+    READING_CLASSES,
     Part(
         SolvingSpec,
         only=("time_limit", "threads", "seed", "solver"),

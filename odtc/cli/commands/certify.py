@@ -91,6 +91,7 @@ def certify(
 def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
     """The check of a certificate against its data file, read anew."""
     from odtc.data.reading import fingerprint, read
+    from odtc.data.reading_spec import ReadingSpec
     from odtc.errors import CertificateError, ChoiceError, DataError
     from odtc.verification import certificate
     from odtc.verification.claim import words as terms_in_words
@@ -105,16 +106,8 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
         )
     file = data or path.resolve().parent / source["path"]
     try:
-        rows = read(
-            file,
-            source["target"],
-            tuple(source.get("categorical", ())),
-            tuple(source.get("numeric", ())),
-            source["missing"],
-            source.get("weights"),
-            aside=tuple(source.get("aside", ())),
-            hold_out=source.get("hold_out", 0.0),
-        )
+        told = {"categorical": (), "numeric": (), "weights": None} | source
+        rows = read(file, **ReadingSpec.from_manifest(told).keywords)
     except (DataError, ChoiceError) as problem:  # whose hints are of options that a certificate has no need of
         raise CertificateError(
             f"{str(file)!r} is not the data of the certificate {str(path)!r}, which expects the target "

@@ -7,10 +7,11 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import Json, Part, takes
+from odtc.data.reading_spec import TASK_FIELDS
 from odtc.workflow.specification import ReadingSpec
 
 
-@takes(Part(ReadingSpec, leave=("aside", "hold_out")))
+@takes(Part(ReadingSpec, leave=("aside", "hold_out", "task", *TASK_FIELDS)))
 def import_(
     file: Annotated[
         Path,

@@ -8,7 +8,18 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.help_page import DATA
-from odtc.cli.options import MODEL, READING, SOLVING, DataFile, Json, Stem, Templates, TreeFile, stem_named, takes
+from odtc.cli.options import (
+    MODEL,
+    READING_CLASSES,
+    SOLVING,
+    DataFile,
+    Json,
+    Stem,
+    Templates,
+    TreeFile,
+    stem_named,
+    takes,
+)
 
 # The start is the old tree, and all rows count: the tree must be one of theirs.
 REFIT = replace(
@@ -21,7 +32,7 @@ REFIT = replace(
 )
 
 
-@takes(REFIT, READING, SOLVING)
+@takes(REFIT, READING_CLASSES, SOLVING)
 def refit(
     tree: TreeFile,
     data: DataFile,

@@ -8,6 +8,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.options import DataFile, Json, Part, takes
+from odtc.data.reading_spec import TASK_FIELDS
 from odtc.workflow.specification import ModelSpec, ReadingSpec
 
 SELECTIONS = "See `odtc list selections`."
@@ -15,7 +16,7 @@ SELECTIONS = "See `odtc list selections`."
 
 @takes(
     Part(ModelSpec, only=("select", "depth"), changed={"select": {"default": "convex_hull", "help": SELECTIONS}}),
-    Part(ReadingSpec, leave=("aside", "hold_out")),
+    Part(ReadingSpec, leave=("aside", "hold_out", "task", *TASK_FIELDS)),
 )
 def select(
     data: DataFile,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import READING, DataFile, Json, Part, Stem, among, completing, stem_named, takes
+from odtc.cli.options import READING_CLASSES, DataFile, Json, Part, Stem, among, completing, stem_named, takes
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -14,7 +14,7 @@ EACH_FIT = "Wall seconds of each fit; by default none."
 
 @takes(
     Part(ModelSpec, only=("encoding", "class_weight", "cost", "constraints")),
-    READING,
+    READING_CLASSES,
     Part(
         SolvingSpec,
         only=("time_limit", "seed", "solver"),

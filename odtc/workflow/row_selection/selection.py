@@ -180,9 +180,7 @@ def take_rows(dataset: Dataset, rows: np.ndarray, weight: np.ndarray, facts: dic
     rows were selected before."""
     before = dataset.selected
     of = Selected(dataset, rows, facts) if before is None else Selected(before.whole, before.rows[rows], facts)
-    return replace(
-        dataset, X=dataset.X[rows], aside_X=dataset.aside_X[rows], y=dataset.y[rows], weight=weight, selected=of
-    )
+    return dataset.taken(rows, weight=weight, selected=of)
 
 
 def fill_leaves(tree: Tree, problem: Problem, whole: Dataset) -> Tree:

@@ -1,0 +1,91 @@
+"""What a tree is asked for: a class, an action, a number.
+
+A task says which columns of the data hold its target, what the rows of a leaf cost together, and what the leaf then
+answers. The cost of a leaf is a function of sums over its rows, so that a state of the dynamic program carries these
+sums and nothing else:
+
+    task             sums over the rows of a leaf               cost of the leaf
+    classification   weight of each class                       least loss of one class
+    policy           cost of each action                        least of them
+
+One member is one module of odtc.data.tasks, with what the protocol below declares.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from odtc.base.contract import Contract
+from odtc.base.registry import Registry
+from odtc.data.dataset import Dataset
+from odtc.data.reading_spec import TASK_FIELDS, ReadingSpec
+from odtc.errors import ChoiceError
+
+
+class Task(Protocol):
+    """What a task defines."""
+
+    NAME: str
+    SUMMARY: str
+    FIELDS: tuple = ()  # the fields of ReadingSpec that are options of this task alone
+    # Whether constraints and costs that speak of classes and of right predictions mean something.
+    CLASSES: bool = False
+
+    @abstractmethod
+    def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
+        """The columns of a file that hold its target and are no features. Raises ChoiceError if one is not there, or if
+        options contradict each other."""
+        ...
+
+    def expect(self, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> None:
+        """Raises DataError for a target that cannot be learnt from, before the features are looked at."""
+
+    @abstractmethod
+    def labelled(self, rows: Dataset, cells: Mapping[str, Any], how: ReadingSpec, place: str) -> Dataset:
+        """The data set with its target.
+
+        `rows` has features and weights alone, `cells` the columns of `target_columns` on the same rows
+        (odtc.data.column_coding.Column). Raises
+        DataError for a target that cannot be learnt from.
+        """
+        ...
+
+    def leaf_words(self, sums: Sequence[float], classes: Sequence[str]) -> str:
+        """What is told of a leaf whose rows have these sums; "" for what counts of rows tell."""
+        return ""
+
+    def figures(self, sums: np.ndarray, label: np.ndarray, classes: Sequence[str]) -> dict:
+        """Figures of answers `label` int (rows,), places in `classes`, on rows with these sums, float64 (rows, sums),
+        under the keys of `--json`."""
+        return {}
+
+    def loss_again(self, sums: np.ndarray, label: np.ndarray) -> float | None:
+        """What a tree with these answers loses, as `HeapTree.loss` counts it, from the sums of the rows alone; None if
+        the sums do not tell. `verify` compares the two."""
+        return None
+
+    def told(self, facts: Mapping) -> list[str]:
+        """The figures in words, one line each."""
+        return []
+
+
+TASKS = Registry("task", "odtc.data.tasks", ("classification", "policy"), Contract(always=(Task,)), "odtc.tasks")
+
+
+def expect_classes(task: str, what: str) -> None:
+    """Raises ChoiceError for a task whose leaves do not answer classes; `what` needs that."""
+    if not TASKS.get(task).CLASSES:
+        raise ChoiceError(f"{what} is about classes, which --task {task} has not; leave it out, or classify")
+
+
+def task_of(how: ReadingSpec):
+    """The task that a specification names; raises ChoiceError for an option of another task."""
+    task = TASKS.get(how.task)
+    plain = ReadingSpec()
+    for name in TASK_FIELDS:
+        if getattr(how, name) != getattr(plain, name) and name not in task.FIELDS:
+            able = [other for other in TASKS.names() if name in TASKS.get(other).FIELDS]
+            raise ChoiceError(f"--{name} is an option of --task {' or '.join(able)}, got it with --task {how.task}")
+    return task

@@ -1,0 +1,48 @@
+"""Classification: a leaf answers the class that loses least on its rows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.data import column_types
+from odtc.data.dataset import CATEGORICAL, Dataset
+from odtc.data.reading_rows import some
+from odtc.errors import ChoiceError, DataError
+
+NAME = "classification"
+SUMMARY = "a leaf answers a class; the cost of a row is that of a wrong prediction"
+CLASSES = True
+
+
+def target_columns(columns, how, place: str) -> tuple[str, ...]:
+    """The named column, or the last one that is neither a weight nor set aside."""
+    others = [name for name in columns if name != how.weights and name not in how.aside]
+    target = how.target if how.target is not None else others[-1] if others else how.weights
+    if target not in columns:
+        hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"
+        raise ChoiceError(f"expected --target to name a column of {place}, got {target!r}{hint}")
+    return (target,)
+
+
+def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
+    """The rows with the codes of their classes."""
+    labels = cells[rows.target]
+    classes = column_types.levels_of(labels.words)
+    return replace(rows, y=labels.level_codes(classes, CATEGORICAL).cells().astype(np.int32), classes=classes)
+
+
+def expect(cells, how, place: str) -> None:
+    """Raises DataError for one class, and for numbers of which most are different."""
+    ((target, labels),) = cells.items()
+    classes, n_rows = column_types.levels_of(labels.words), len(labels.missing)
+    if len(classes) < 2:
+        raise DataError(
+            f"expected at least two classes in the target {target!r} of {place}, got only {classes[0]!r} in all "
+            f"{n_rows} rows; name another target"
+        )
+    if n_rows >= 20 and 2 * len(classes) > n_rows and column_types.numbers_of(classes) is not None:
+        raise DataError(
+            f"expected a target with few classes in {place}, got {len(classes)} different numbers in {n_rows} rows of "
+            f"{target!r}, which looks like a regression target; name another with --target, or make classes of it"
+        )

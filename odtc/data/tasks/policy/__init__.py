@@ -1,0 +1,192 @@
+"""Policies: a leaf answers an action, and a row pays what that action costs it.
+
+With c_ia the cost of action a on row i, of weight w_i, a tree that sends row i to the action a(i) costs
+Σ_i w_i c_i,a(i). Each row votes for the actions, with what they save of its highest cost:
+
+    v_ia = w_i (max_b c_ib - c_ia) >= 0,        Σ_i w_i c_i,a(i) = Σ_i w_i max_b c_ib - Σ_i v_i,a(i)
+
+so the best policy has the most votes. In the data set a row of the file is one row of class a and weight v_ia for each
+action that it has a vote for; that of its best action counts as the row (`copies`). The weight of the errors of a
+tree, Σ_i Σ_{a != a(i)} v_ia, differs from what the policy costs by the same number for every tree. So every
+formulation, search, bound and certificate for weighted rows holds for policies. The row of the best action also carries
+weight and costs as sums: n, Σ w, Σ w c_a, Σ w min_a c_a.
+
+The costs are columns of the file (`--actions`), or estimated of the treatment and the outcome that were observed
+(odtc.data.tasks.policy.causal_scores).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.base.registry import did_you_mean
+from odtc.data.dataset import Dataset
+from odtc.data.reading_rows import some
+from odtc.data.reading_spec import GOALS, SCORES
+from odtc.data.tasks.policy.causal_scores import estimated
+from odtc.errors import ChoiceError, DataError
+
+NAME = "policy"
+SUMMARY = "a leaf answers an action; the cost of a row is that of the action"
+FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")
+TARGET = "action"
+DIGITS = 12  # of a vote, relative to the largest: what the difference of two decimals leaves is no vote
+ESTIMATED = 6  # the same of costs that are estimates
+
+
+def target_columns(columns, how, place: str) -> tuple[str, ...]:
+    """The columns of costs, or treatment, outcome and propensities."""
+    observed = {"treatment": how.treatment, "outcome": how.outcome}
+    for name, known in (("scores", SCORES), ("goal", (None, *GOALS))):
+        if getattr(how, name) not in known:
+            raise ChoiceError(
+                f"--{name}: expected one of {', '.join(filter(None, known))}, got {getattr(how, name)!r}"
+                f"{did_you_mean(str(getattr(how, name)), list(filter(None, known)))}"
+            )
+    if how.target is not None:
+        raise ChoiceError(
+            "a policy has no --target: name the columns of costs with --actions, or --treatment and --outcome"
+        )
+    if how.actions:
+        if given := [name for name in ("treatment", "outcome", "propensity") if getattr(how, name)]:
+            raise ChoiceError(f"expected either --actions or --treatment and --outcome, got --actions and --{given[0]}")
+        if len(how.actions) < 2 or len(set(how.actions)) < len(how.actions):
+            raise ChoiceError(f"--actions: expected two different columns or more, got {', '.join(how.actions)}")
+        wanted = {"actions": how.actions}
+    elif absent := [name for name, column in observed.items() if column is None]:
+        raise ChoiceError(
+            f"--task policy: expected --actions A,B (columns of costs) or --treatment and --outcome, got no "
+            f"--{absent[0]}"
+        )
+    else:
+        wanted = {name: (column,) for name, column in observed.items()} | {"propensity": how.propensity}
+    for option, names in wanted.items():
+        for name in names:
+            if name not in columns:
+                hint = did_you_mean(str(name), columns) or f"; it has {some(columns)}"
+                raise ChoiceError(f"expected --{option} to name a column of {place}, got {name!r}{hint}")
+    found = tuple(name for names in wanted.values() for name in names)
+    if len(set(found)) < len(found):
+        twice = next(name for name in found if found.count(name) > 1)
+        raise ChoiceError(f"expected different columns for --{', --'.join(wanted)}, got {twice!r} twice")
+    return found
+
+
+def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
+    """The votes of the rows."""
+    if how.actions:
+        actions = tuple(how.actions)
+        costs = np.column_stack([cells[name].numbers().cells() for name in actions])
+        costs = -costs if how.goal == "max" else costs
+    else:
+        actions, costs = estimated(rows, cells, how, place)
+    target = how.treatment or TARGET
+    while any(target == feature.name for feature in rows.features):
+        target += "_"
+    return voting(replace(rows, target=target), actions, costs, place, DIGITS if how.actions else ESTIMATED)
+
+
+def voting(rows: Dataset, actions: tuple[str, ...], costs: np.ndarray, place: str, digits: int = DIGITS) -> Dataset:
+    """The data set of the votes of rows for actions.
+
+    Parameters
+    ----------
+    rows : Dataset
+        Features and weights.
+    actions : tuple of str
+        Their names.
+    costs : float64 (rows, actions)
+        What each action costs on each row.
+    place : str
+        Where the costs come from, for messages.
+    digits : int
+        Of the largest vote, that all are rounded to.
+    """
+    n = rows.n_rows
+    votes = rows.weight[:, None] * (costs.max(axis=1, keepdims=True) - costs)
+    if not np.isfinite(votes).all():
+        raise DataError(f"expected costs whose differences are finite numbers in {place}; scale them down")
+    if not votes.any():
+        raise DataError(
+            f"expected costs that differ between the actions {', '.join(actions)} in some row of {place}, got the same "
+            "for all: every policy would cost the same"
+        )
+    votes = _decimal(votes, digits)
+    best = votes.argmax(axis=1)
+    cast = votes > 0
+    cast[np.arange(n), best] = True  # a row without a vote stays as a row of weight 0
+    of, action = np.nonzero(cast)
+    copies = action == best[of]
+    sums = sums_of(costs, rows.weight)
+    return replace(
+        rows,
+        X=rows.X[of],
+        aside_X=rows.aside_X[of],
+        y=action.astype(np.int32),
+        weight=votes[of, action],
+        classes=actions,
+        sums=np.where(copies[:, None], sums[of], 0.0),
+        copies=copies.astype(np.int64),
+    )
+
+
+def sums_of(costs: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """float64 (rows, 3 + actions): 1, w, w c_a and w min_a c_a of each row."""
+    by_weight = weight[:, None] * costs
+    return np.column_stack([np.ones(len(costs)), weight, by_weight, weight * costs.min(axis=1)])
+
+
+def _decimal(votes: np.ndarray, digits: int) -> np.ndarray:
+    """The votes to as many decimal places as the largest has digits for."""
+    places = digits - 1 - int(np.floor(np.log10(votes.max())))
+    return np.round(votes, places) if abs(places) < 300 else votes
+
+
+def leaf_words(sums, classes) -> str:
+    """What each action costs a row of the leaf."""
+    if not sums[1]:
+        return ""
+    return "mean cost " + ", ".join(f"{name} {cost / sums[1]:.4g}" for name, cost in zip(classes, sums[2:-1]))
+
+
+def figures(sums: np.ndarray, label: np.ndarray, classes) -> dict:
+    """What the policy costs on these rows, by the row and with the standard error of that mean; and beside it the best
+    action for all rows, and the best for each row."""
+    known = sums[:, 0] > 0
+    sums, label = sums[known], label[known]
+    if not len(sums) or not sums[:, 1].any():
+        return {"n_rows": len(sums), "cost": None}
+    weight, costs, least = sums[:, 1], sums[:, 2:-1], sums[:, -1]
+    paid = costs[np.arange(len(sums)), label]
+    total, mean = float(weight.sum()), float(paid.sum() / weight.sum())
+    # The mean is a ratio of sums over rows: its error is that of the linearised ratio.
+    error = float(np.sqrt(((paid - mean * weight) ** 2).sum() * len(sums) / max(1, len(sums) - 1)) / total)
+    single = costs.sum(axis=0)
+    return {
+        "n_rows": len(sums),
+        "cost": float(paid.sum()),
+        "mean_cost": mean,
+        "standard_error": error if len(sums) > 1 else None,
+        "best_action": classes[int(single.argmin())],
+        "best_action_cost": float(single.min()),
+        "least_cost": float(least.sum()),
+    }
+
+
+def loss_again(sums: np.ndarray, label: np.ndarray) -> float:
+    """Σ over rows of Σ_{b != a(i)} w_i (max_c c_ic - c_ib)."""
+    costs = sums[:, 2:-1]
+    saved = costs.max(axis=1, keepdims=True) - costs
+    return float(saved.sum() - saved[np.arange(len(costs)), label].sum())
+
+
+def told(facts) -> list[str]:
+    """One line."""
+    if facts["cost"] is None:
+        return ["no row has a weight"]
+    error = "" if facts["standard_error"] is None else f" ± {facts['standard_error']:.4g}"
+    return [
+        f"cost {facts['cost']:.10g}, {facts['mean_cost']:.6g}{error} a row of {facts['n_rows']}; "
+        f"{facts['best_action']} for all {facts['best_action_cost']:.10g}, the best of each row "
+        f"{facts['least_cost']:.10g}"
+    ]

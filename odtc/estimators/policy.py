@@ -1,0 +1,215 @@
+"""`OptimalPolicyTree`: the tree that says which action to take, of known costs or of what was observed."""
+
+import numpy as np
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from odtc.base.text import show_number
+from odtc.data.dataset import Dataset
+from odtc.data.reading_spec import GOALS, SCORES
+from odtc.data.tasks import policy
+from odtc.data.tasks.policy.causal_scores import design, scores_of
+from odtc.estimators import parameters
+from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
+
+
+@parameters.document
+class OptimalPolicyTree(TreeEstimator):
+    """The tree of a depth whose actions cost least on the training rows, proved.
+
+    `fit(X, costs)` takes what each action costs on each row; `fit(X, treatment, outcome)` estimates that from the
+    action that each row received and what came of it (odtc.data.tasks.policy.causal_scores).
+
+    {parameters}
+
+    Attributes
+    ----------
+    tree_ : odtc.Tree
+    actions_ : array (actions,), the columns of a data frame of costs, their places, or the treatments
+    costs_ : float64 (rows, actions), what the actions cost the training rows, known or estimated
+    cost_ : float, what the tree costs on the training rows
+    objective_, bound_, gap_ : float, as of `odtc fit`: `cost_` is `objective_` plus the same number for all trees
+    status_, is_optimal_, n_features_in_, feature_names_in_, features_
+    """
+
+    def __init__(
+        self,
+        max_depth=2,
+        *,
+        min_samples_leaf=1,
+        scores="doubly-robust",
+        goal=None,
+        model="auto",
+        solver=None,
+        time_limit=None,
+        encoding="auto",
+        categorical_features="from_dtype",
+        constraints=(),
+        params=None,
+        threads=None,
+        random_state=None,
+        simplify=True,
+    ):
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.scores = scores
+        self.goal = goal
+        self.model = model
+        self.solver = solver
+        self.time_limit = time_limit
+        self.encoding = encoding
+        self.categorical_features = categorical_features
+        self.constraints = constraints
+        self.params = params
+        self.threads = threads
+        self.random_state = random_state
+        self.simplify = simplify
+
+    def fit(self, X, y, outcome=None, propensity=None, sample_weight=None):
+        """Finds the best policy for these rows.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+        y : float (rows, actions) or array (rows,)
+            What each action costs on each row; or with `outcome` the action that each row received.
+        outcome : float (rows,) or None
+            What came of the action; more is better, unless goal="min".
+        propensity : float (rows,) or (rows, actions), or None
+            The probability of the action received, or of each; None if it is to be estimated.
+        sample_weight : float (rows,) or None
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If data or parameters do not fit.
+        """
+        parameters.expect(self)
+        if self.scores not in SCORES or self.goal not in (None, *GOALS):
+            raise ValueError(
+                f"expected scores of {', '.join(SCORES)} and goal of {', '.join(GOALS)} or None, got {self.scores!r} "
+                f"and {self.goal!r}"
+            )
+        X, self.features_ = self._learnt(X)
+        weight = self._weights(X, sample_weight)
+        rows = Dataset(
+            "X", X + 0.0, np.zeros(len(X), np.int32), self.features_, (), weight, "action", "separate", task="policy"
+        )
+        if outcome is None:
+            costs, self.actions_ = _table(y, len(X))
+            costs, digits = -costs if self.goal == "max" else costs, policy.DIGITS
+        else:
+            costs, digits = self._estimated(rows, y, outcome, propensity), policy.ESTIMATED
+        self.costs_ = costs
+        names = tuple(show_number(one) if isinstance(one, float) else str(one) for one in self.actions_.tolist())
+        dataset = policy.voting(rows, names, costs, "the costs", digits)
+        given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
+        if self.min_samples_leaf > 1:
+            given += (short_constraint("min_leaf_rows", self.min_samples_leaf),)
+        spec = RunSpec(
+            model=ModelSpec(self.model, int(self.max_depth), self.params, self.encoding, constraints=given),
+            solving=SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver),
+            simplify=self.simplify,
+        )
+        problem, tree, solution, _ = self._run(spec, dataset)
+        self._ended(tree, solution)
+        self.model_ = problem.formulation
+        self.cost_ = self._paid(tree.predict(X), costs, weight)
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """The action for each row.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        array (rows,)
+            Of `actions_`.
+        """
+        X = self._coded(X)
+        return self.actions_[self.tree_.predict(X)]
+
+    def value(self, X, costs, sample_weight=None) -> tuple[float, float]:
+        """What the policy costs a row, and the standard error of this mean.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+        costs : float (rows, actions)
+            In the order of `actions_`.
+        sample_weight : float (rows,) or None
+
+        Returns
+        -------
+        (float, float)
+
+        Raises
+        ------
+        ValueError
+            For costs of another shape.
+        """
+        check_is_fitted(self)
+        X = self._coded(X)
+        table, _ = _table(costs, len(X))
+        if table.shape[1] != len(self.actions_):
+            raise ValueError(f"expected costs of {len(self.actions_)} actions, got {table.shape[1]}")
+        weight = self._weights(X, sample_weight)
+        sums = policy.sums_of(table, weight)
+        told = policy.figures(sums, self.tree_.predict(X), self.tree_.classes)
+        return told["mean_cost"], told["standard_error"]
+
+    def score(self, X, costs, sample_weight=None) -> float:
+        """Minus what the policy costs a row: more is better.
+
+        Parameters
+        ----------
+        X, costs, sample_weight
+            As of `value`.
+
+        Returns
+        -------
+        float
+        """
+        return -self.value(X, costs, sample_weight)[0]
+
+    def _estimated(self, rows: Dataset, treatment, outcome, propensity) -> np.ndarray:
+        treatment, outcome = column_or_1d(treatment), np.asarray(column_or_1d(outcome), float)
+        if not len(treatment) == len(outcome) == rows.n_rows:
+            raise ValueError(
+                f"expected a treatment and an outcome for each of {rows.n_rows} rows, got {len(treatment)} and "
+                f"{len(outcome)}"
+            )
+        self.actions_ = unique_labels(treatment)
+        taken = np.searchsorted(self.actions_, treatment)
+        if len(self.actions_) < 2 or not np.isfinite(outcome).all():
+            raise ValueError("expected two treatments or more and finite outcomes")
+        known = None if propensity is None else np.asarray(propensity, float)
+        shapes = (rows.n_rows,), (rows.n_rows, len(self.actions_))
+        if known is not None and (known.shape not in shapes or not ((known > 0) & (known <= 1)).all()):
+            raise ValueError("expected propensities above 0 and at most 1, one for each row or for each row and action")
+        scores = scores_of(design(rows), taken, outcome, rows.weight, self.scores, known)
+        return scores if self.goal == "min" else -scores
+
+    @staticmethod
+    def _paid(label: np.ndarray, costs: np.ndarray, weight: np.ndarray) -> float:
+        return float((weight * costs[np.arange(len(costs)), label]).sum())
+
+
+def _table(costs, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """(costs float64 (rows, actions), the names of the actions). Raises ValueError for another shape."""
+    names = np.array([str(name) for name in costs.columns]) if hasattr(costs, "columns") else None
+    table = np.asarray(costs, float)
+    if table.ndim != 2 or table.shape[0] != n_rows or table.shape[1] < 2 or not np.isfinite(table).all():
+        raise ValueError(
+            f"expected finite costs of shape ({n_rows}, actions) with two actions or more, got shape {table.shape}; "
+            "give outcomes, too, if these are treatments"
+        )
+    return table, np.arange(table.shape[1]) if names is None else names

@@ -1,0 +1,173 @@
+"""What all estimators of trees have in common: how rows are coded, where they end, and how a run is made."""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from odtc.data import frames
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.errors import SolverError
+from odtc.estimators.inspection import InspectionMixin
+from odtc.model.solution import Termination, is_proved
+from odtc.trees.tree import Leaf
+from odtc.workflow.run import run
+from odtc.workflow.specification import RunSpec
+
+
+class TreeEstimator(InspectionMixin, BaseEstimator):
+    """An estimator whose `fit` makes `tree_`; it has `categorical_features`, `random_state` and `time_limit`."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def apply(self, X):
+        """The leaf of each row.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        int64 (rows,)
+            Leaves are counted from the left, from 0.
+        """
+        X = self._coded(X)
+        return self.tree_.apply(X)
+
+    def decision_path(self, X):
+        """The nodes on each row's path from the root to its leaf.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        sparse bool (rows, nodes)
+            Nodes in the order of `tree_.walk()`.
+        """
+        from scipy.sparse import csr_array
+
+        leaves, paths, above = self.apply(X), [], []
+        for number, (node, depth) in enumerate(self.tree_.walk()):
+            above = [*above[:depth], number]
+            if isinstance(node, Leaf):
+                paths.append(above)
+        ends = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in leaves])])
+        nodes = np.concatenate([paths[leaf] for leaf in leaves])
+        return csr_array((np.ones(len(nodes), bool), nodes, ends), shape=(len(leaves), number + 1))
+
+    def get_depth(self) -> int:
+        """The depth of the tree; 0 for a leaf alone.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    # What `fit` is made of.
+
+    def _weights(self, X, sample_weight) -> np.ndarray:
+        if sample_weight is None:
+            return np.ones(len(X))
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+
+    def _seed(self) -> int:
+        return 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _learnt(self, X):
+        """(X, features) of the training rows, after scikit-learn's own checks of them."""
+        given = self.categorical_features
+        if frames.is_mixed(X) or not isinstance(given, str):
+            frames.expect_names(X)
+            validate_data(self, X, skip_check_array=True)
+            series = frames.series_of(X)
+            if not series or not len(series[0]):
+                raise ValueError(
+                    f"Found array with {len(series[0]) if series else 0} sample(s) and {len(series)} feature(s) "
+                    f"while a minimum of 1 is required."
+                )
+            return frames.learn_features(series, self._names(), self._categorical(given))
+        if given != "from_dtype":
+            raise ValueError(
+                f'expected categorical_features as "from_dtype" or a list of names or places, got {given!r}'
+            )
+        frames.expect_names(X)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        return X, tuple(Feature(name, NUMERIC) for name in self._names())
+
+    def _coded(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return frames.encode_cells(frames.series_of(X), self.features_)
+        return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+
+    def _names(self) -> list[str]:
+        return [str(name) for name in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+
+    def _categorical(self, given) -> set[int]:
+        if isinstance(given, str):
+            return set()
+        names, found = self._names(), set()
+        for item in given:
+            if isinstance(item, str) and item in names:
+                found.add(names.index(item))
+            elif isinstance(item, Integral) and not isinstance(item, bool) and 0 <= item < len(names):
+                found.add(int(item))
+            else:
+                raise ValueError(f"expected categorical_features to hold names or places of columns, got {item!r}")
+        return found
+
+    def _ended(self, tree, solution) -> None:
+        """Takes the tree and what is proved of it."""
+        self.tree_ = tree
+        self.status_, self.objective_, self.bound_, self.gap_ = (
+            str(solution.termination),
+            solution.objective,
+            solution.bound,
+            solution.gap,
+        )
+        self.is_optimal_ = is_proved(solution.objective, solution.bound)
+
+    def _run(self, spec: RunSpec, dataset: Dataset):
+        """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the
+        time limit came before the proof."""
+        done = run(spec, dataset)
+        if not done.verified:
+            wrong = next(check for check in done.decoded.checks if not check.passed)
+            raise SolverError(
+                f"the solver {done.solution.solver!r} gave a point that fails the check {wrong.name!r} ({wrong.text}); "
+                f"try another solver"
+            )
+        solution = replace(done.solution, objective=done.proof.objective, bound=done.proof.bound)
+        if solution.termination == Termination.TIME_LIMIT:
+            warnings.warn(
+                f"the time limit of {self.time_limit:g} s came before the proof: the tree costs "
+                f"{solution.objective:g}, "
+                f"the best bound is {solution.bound}; raise time_limit, or lower max_depth",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return done.problem, done.tree, solution, (bool(done.fewest_leaves), bool(done.fewest_columns))
