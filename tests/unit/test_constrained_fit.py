@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import odtc
-from odtc.data.dataset import Dataset, Feature
+from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import NoSolutionError
 from odtc.formulations.dpflow import constrained
+from odtc.workflow import pipeline
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
 
@@ -111,3 +112,23 @@ def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
     assert free <= facts["bound"] <= best <= facts["objective"] and facts["verified"]
     assert facts["kept"][0]["training"] >= 0.9
     assert "fewer tests" in message and "more time" not in message
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_mean_recall_by_weights_of_no_common_unit_is_searched(seed):
+    """The shares of classes of weights such as 12.37 have no moderate common denominator: the sum is rounded, and every
+    tree that it lets through is counted exactly."""
+    from odtc.problem.constraints.constraint import broken
+    from tests.laws.problems import least_of_every_tree
+
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, (40, 4)).astype(float), rng.integers(0, 3, 40).astype(np.int32)
+    weight = np.round(rng.uniform(0.5, 3, 40), 2)
+    features = tuple(Feature(f"x{j}", NUMERIC) for j in range(4))
+    data = Dataset("weighed", X, y, features, ("a", "b", "c"), weight)
+    problem = pipeline.pose(data, "dpflow", 2, constraints=(f"balanced_accuracy >= {0.42 + 0.03 * seed}",))
+    assert problem.module.searches(problem)
+    least, found = least_of_every_tree(problem), problem.module.search(problem, None, lambda *told: None)
+    assert found.infeasible == (least == np.inf) and found.proved
+    if not found.infeasible:
+        assert not broken(problem, found.heap) and found.bound == pytest.approx(least, abs=1e-9)

@@ -143,6 +143,8 @@ class CoarseSearch:
                 place = int(np.flatnonzero(mine == test)[0])
                 near.append(mine[max(0, place - self.near) : place + self.near + 1])
             tests, before = np.unique(np.concatenate(near)), self.upper
+            if not len(tests):  # no column may be tested
+                return
             search = ConstrainedSearch(_only(self.problem, tests), self._tick)
             search.upper = min(search.upper, self.upper)
             found = search.run()
@@ -315,8 +317,15 @@ def _only(problem: ConstrainedProblem, tests: np.ndarray, roots=None) -> Constra
     columns, column = np.unique(problem.column[tests], return_inverse=True)
     subsets = np.unique(problem.subsets[:, columns], axis=0)
     inside = (subsets[:, None, :] <= subsets[None, :, :]).all(axis=2) & ~np.eye(len(subsets), dtype=bool)
+    accepts = problem.accepts
     return replace(
-        problem, X=problem.X[:, tests], column=column.reshape(-1), subsets=subsets[~inside.any(axis=1)], allowed=allowed
+        problem,
+        X=problem.X[:, tests],
+        column=column.reshape(-1),
+        subsets=subsets[~inside.any(axis=1)],
+        allowed=allowed,
+        below=None if problem.below is None else problem.below[np.ix_(tests, tests)],
+        accepts=None if accepts is None else lambda test, label: accepts(_named(test, tests), label),
     )
 
 

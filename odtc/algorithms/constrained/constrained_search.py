@@ -175,7 +175,7 @@ class ConstrainedSearch:
         alive = sum(int(self._alive(cases).sum()) for cases in self._cases.values())
         total = sum(len(cases.subsets) for cases in self._cases.values())
         test, label = (None, None) if self.best is None else self.best
-        if test is not None:
+        if test is not None and len(self.order):
             test = np.where(test >= 0, self.order[np.maximum(test, 0)], -1).astype(np.int32)
         return Found(test, label, None if self.best is None else self.upper, self.bound, self.infeasible, alive, total)
 

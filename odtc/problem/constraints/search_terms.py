@@ -13,14 +13,14 @@ from math import comb
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.data.encoding import Encoded
 from odtc.data.splits import Threshold
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.groups import members, regrouped
 from odtc.problem.constraints.kind import BarsPaths, OnPredictions
 from odtc.problem.constraints.on_predictions import lines
-from odtc.problem.constraints.search_units import whole
+from odtc.problem.constraints.search_units import rounded_down, whole
 from odtc.problem.constraints.terms import Terms
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
@@ -86,11 +86,12 @@ def search_problem(problem: Problem) -> SearchProblem:
     each = [(given, terms_of(encoded, given)) for given in problem.constraints]
     found = [terms for _, terms in each]
     depth, K = problem.topology.depth, len(encoded.classes)
-    uses, bound, branch_uses, leaf_uses = _additive(encoded, found)
+    uses, bound, branch_uses, leaf_uses, rounded = _additive(encoded, found)
     measures = [measure for terms in found for measure in terms.measures]
     levels = [terms.levels(depth) for terms in found if terms.levels and depth]
     below = [terms.below for terms in found if terms.below is not None]
     column, subsets, relaxed = subsets_of(found, encoded.n_tests, depth)
+    relaxed += rounded
     checked = [given for given, terms in each if terms.checked or any(terms is one for one in relaxed)]
     lam = Fraction(str(getattr(problem.params, "lambda_", 0.0)))
     loss, scale = whole(encoded.loss)
@@ -153,13 +154,20 @@ def refined(encoded: Encoded, constraints: tuple[Constraint, ...]) -> Encoded:
     return regrouped(finer, texts)
 
 
-def _additive(encoded: Encoded, found: list[Terms]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(uses, bound, branch uses, leaf uses) of all sums, whole."""
+def _additive(
+    encoded: Encoded, found: list[Terms]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Terms]]:
+    """(uses, bound, branch uses, leaf uses) of all sums, whole, and the terms of which some sum is rounded so that no
+    tree that satisfies them is lost."""
     n, K = encoded.n_rows, len(encoded.classes)
-    uses, bound, branch, leaf = [], [], [], []
+    uses, bound, branch, leaf, rounded = [], [], [], [], []
     for terms in found:
         for coef, upper in terms.lines:
-            values, scale = whole(coef)
+            try:
+                values, scale = whole(coef)
+            except TooLarge:
+                values, scale = rounded_down(coef)
+                rounded.append(terms)
             uses.append(values)
             bound.append(int(np.floor(upper * scale + 1e-9 * max(1.0, abs(upper * scale)))))
             branch.append(0)
@@ -178,6 +186,7 @@ def _additive(encoded: Encoded, found: list[Terms]) -> tuple[np.ndarray, np.ndar
         np.array(bound, np.int64),
         np.array(branch, np.int64),
         np.array(leaf, np.int64).reshape(R, K),
+        rounded,
     )
 
 

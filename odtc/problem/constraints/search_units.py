@@ -8,6 +8,7 @@ import numpy as np
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 
 MOST_DENOMINATOR = 10**6  # of weights and prices that are no whole numbers
+ROUNDED = 2**24  # the largest coefficient of a sum that is rounded
 
 
 def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -25,3 +26,10 @@ def whole(values: np.ndarray) -> tuple[np.ndarray, int]:
         if (np.abs(found - values * scale) <= 1e-9 * np.maximum(1, np.abs(found))).all():
             return found.astype(np.int64), scale
     raise TooLarge("weights or prices are no fractions of numbers up to a million; round them")
+
+
+def rounded_down(coef: np.ndarray) -> tuple[np.ndarray, float]:
+    """(int64 of the same shape, scale): ⌊coef · scale⌋. Whatever keeps Σ coef ≤ b keeps Σ ⌊coef · scale⌋ ≤ b · scale,
+    so a bound on the trees that keep the second holds for those that keep the first."""
+    scale = ROUNDED / max(float(np.abs(coef).max(initial=0)), 1e-300)
+    return np.floor(coef * scale).astype(np.int64), scale
