@@ -9,17 +9,64 @@ sys.path.insert(0, str(ROOT))
 
 
 def on_page_markdown(markdown: str, page, config, files) -> str:
-    return re.sub(r"<!-- (\w+)(?: (\S+))? -->", lambda found: GENERATORS[found[1]](*filter(None, [found[2]])), markdown)
+    filled = re.sub(
+        r"<!-- (\w+)(?: (\S+))? -->", lambda found: GENERATORS[found[1]](*filter(None, [found[2]])), markdown
+    )
+    return set_formulas(filled)
+
+
+def set_formulas(markdown: str) -> str:
+    """Formulas in LaTeX as MathML, which browsers set without a script: blocks of kind `math`, and $`…`$ in a line."""
+    from latex2mathml.converter import convert
+
+    def set_block(found: re.Match) -> str:
+        # The extension for tables cuts lines at bars, also in HTML.
+        return f'<div class="formula">{convert(found[1].strip(), display="block")}</div>'.replace("|", "&#124;")
+
+    markdown = re.sub(r"^```math\n(.*?)^```$", set_block, markdown, flags=re.M | re.S)
+    # In a span, as Markdown takes a line that begins with `math` for a block.
+    return re.sub(r"\$`([^`]+)`\$", lambda found: f"<span>{convert(found[1])}</span>".replace("|", "&#124;"), markdown)
+
+
+def on_page_content(html: str, page, config, files) -> str:
+    """The parameters of the estimator, which its docstring has from the options of the command line."""
+    return html.replace("<p>{parameters}</p>", _estimator_parameters()) if "{parameters}" in html else html
+
+
+def _estimator_parameters() -> str:
+    from html import escape
+
+    import odtc
+
+    section = odtc.OptimalTreeClassifier.__doc__.partition("----------\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"^(\w+) : (.*)\n((?:    .*\n?)+)", section, flags=re.M)
+    lines = [
+        f"<dt><code>{name}</code> : {escape(kind)}</dt><dd>{escape(' '.join(text.split()))}</dd>"
+        for name, kind, text in entries
+    ]
+    return f"<dl class='parameters'>{''.join(lines)}</dl>"
 
 
 def models() -> str:
-    """A section per formulation: what `odtc info` says."""
+    """A section per formulation: its formulas, and what `odtc info` says."""
     from odtc.cli.catalogue import describe, members
 
-    return "\n\n".join(
-        f"## {name}\n\n{summary}\n\n```text\n{describe(name).partition(chr(10))[2].strip()}\n```"
-        for name, summary in members("models")
-    )
+    sections = []
+    for name, summary in members("models"):
+        formulas = ROOT / "docs" / "formulas" / f"{name}.md"
+        sections += [f"## {name}", summary]
+        sections += [formulas.read_text(encoding="utf-8").strip()] if formulas.is_file() else []
+        sections.append(f"```text\n{describe(name).partition(chr(10))[2].strip()}\n```")
+    return "\n\n".join(sections)
+
+
+def api() -> str:
+    """The public names of odtc, described by their docstrings."""
+    import odtc
+
+    order = ("OptimalTreeClassifier", "fit", "build", "solve", "decode", "start", "near_optimal", "read")
+    names = [*order, *(name for name in odtc._HOMES if name not in order)]
+    return "\n\n".join(f"::: {odtc._HOMES[name]}.{name}" for name in names)
 
 
 def members_of(kind: str) -> str:
@@ -79,4 +126,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-GENERATORS = {"models": models, "members": members_of, "solvers": solvers, "commands": commands, "source": source}
+GENERATORS = {
+    "api": api,
+    "models": models,
+    "members": members_of,
+    "solvers": solvers,
+    "commands": commands,
+    "source": source,
+}

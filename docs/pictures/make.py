@@ -1,12 +1,24 @@
-"""Draws the pictures of the documentation anew: `python docs/pictures/make.py`. The data are scikit-learn's."""
+"""Draws the pictures of the documentation anew: `python docs/pictures/make.py [NAME …]`, where Chromium is installed.
 
+The data are scikit-learn's, those of examples/, and loans that examples/board-and-production makes.
+"""
+
+import runpy
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
-from sklearn.datasets import load_breast_cancer
-
-import odtc
-
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
+
+from sklearn.datasets import load_breast_cancer  # noqa: E402
+
+import odtc  # noqa: E402
+
+STUDY = ("flowoct", "flowoct:literal=true", "binoct", "dpflow")
 
 
 def first_tree() -> odtc.OptimalTreeClassifier:
@@ -15,7 +27,70 @@ def first_tree() -> odtc.OptimalTreeClassifier:
     return odtc.OptimalTreeClassifier(max_depth=2).fit(table.data, table.target_names[table.target])
 
 
+def command(*words, folder: Path) -> None:
+    subprocess.run([sys.executable, "-m", "odtc", *map(str, words)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def tree(folder: Path) -> None:
+    fitted = first_tree()
+    (folder / "breast-cancer.svg").write_text(odtc.export(fitted, "svg"), encoding="utf-8")
+    print(f"breast-cancer.svg: {fitted.status_}, objective {fitted.objective_:g}, bound {fitted.bound_:g}")
+
+
+def page(folder: Path) -> None:
+    """The page of the board, by day and on a phone by night."""
+    from tests.browser import Browser
+
+    runpy.run_path(str(ROOT / "examples" / "board-and-production" / "run.py"))["main"](folder)
+    with Browser() as browser:
+        where = (folder / "january.html").as_uri()
+        browser.open(where, width=1000, height=1150).screenshot(folder / "report.png", whole=False)
+        phone = browser.open(where, width=390, height=800, dark=True)
+        phone.screenshot(folder / "report-phone.png", whole=False)
+
+
+def frontier(folder: Path) -> None:
+    words = ("--depth", 3, "--encoding", "onehot", "--vary", "recall[1] >= 0.5:0.95:0.05")
+    command("frontier", ROOT / "examples" / "monks" / "monks-2.csv", *words, "-o", "frontier.svg", folder=folder)
+
+
+def regions(folder: Path) -> None:
+    iris = ROOT / "examples" / "iris" / "iris.csv"
+    command("fit", iris, "--depth", 3, "-o", "iris", folder=folder)
+    columns = ("--x", "petal length (cm)", "--y", "petal width (cm)")
+    command("plot", "regions", "iris.tree.json", iris, *columns, "-o", "regions.png", folder=folder)
+
+
+def profile(folder: Path) -> None:
+    data = ",".join(str(ROOT / "examples" / "monks" / f"monks-{number}.csv") for number in (1, 2, 3))
+    words = ("--data", data, "--depths", "1,2", "--forms", ",".join(STUDY), "--time-limit", 60)
+    command("bench", "models", *words, "--results", "study.jsonl", folder=folder)
+    command("plot", "profile", "study.jsonl", "-o", "profile.svg", folder=folder)
+
+
+def progress(folder: Path) -> None:
+    monks = ROOT / "examples" / "monks" / "monks-2.csv"
+    words = ("--model", "flowoct", "-p", "literal=true", "--depth", 2, "--encoding", "onehot", "--solver", "highs")
+    command("fit", monks, *words, "-o", "m", folder=folder)
+    command("plot", "progress", "m", "-o", "progress.svg", folder=folder)
+
+
+PICTURES = {
+    tree: ("breast-cancer.svg",),
+    page: ("report.png", "report-phone.png"),
+    frontier: ("frontier.svg",),
+    regions: ("regions.png",),
+    profile: ("profile.svg",),
+    progress: ("progress.svg",),
+}
+
+
 if __name__ == "__main__":
-    tree = first_tree()
-    (HERE / "breast-cancer.svg").write_text(odtc.export(tree, "svg"), encoding="utf-8")
-    print(f"breast-cancer.svg: {tree.status_}, objective {tree.objective_:g}, bound {tree.bound_:g}")
+    for draw, files in PICTURES.items():
+        if sys.argv[1:] and draw.__name__ not in sys.argv[1:]:
+            continue
+        with tempfile.TemporaryDirectory() as made:
+            draw(Path(made))
+            for file in files:
+                shutil.copy(Path(made) / file, HERE / file)
+                print(file, f"{(HERE / file).stat().st_size:,} bytes")

@@ -37,16 +37,33 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
 
     Attributes
     ----------
-    tree_ : odtc.Tree, with counts and rows in its leaves
-    status_ : "optimal", "time_limit", … (odtc.model.solution.Termination); "unknown" for CART, which proves nothing
-    objective_, bound_, gap_ : float; `bound_` and `gap_` None if nothing is proved
-    is_optimal_ : bool, whether the bound proves that no tree costs less
-    fewest_leaves_, fewest_columns_ : bool, whether it is proved that no tree of this objective has fewer leaves, and
-        that none with as few leaves tests fewer columns
-    model_ : str, the formulation that `model` came to; None if a leaf alone was the only tree
-    leaf_rows_ : int64 (leaves, classes), training rows; leaf_weights_ : float64, weighted by sample and class
-    feature_importances_ : float64 (features,), shares of the Gini impurity that goes
-    classes_, n_classes_, n_features_in_, feature_names_in_, features_ (odtc.data.dataset.Feature)
+    tree_ : Tree
+        With counts and rows in its leaves.
+    status_ : str
+        "optimal", "time_limit", … (odtc.model.solution.Termination); "unknown" for CART, which proves nothing.
+    objective_ : float
+        What the tree costs.
+    bound_, gap_ : float or None
+        What no tree costs less than, and the gap to it; None if nothing is proved.
+    is_optimal_ : bool
+        Whether the bound proves that no tree costs less.
+    fewest_leaves_ : bool
+        Whether it is proved that no tree of this objective has fewer leaves.
+    fewest_columns_ : bool
+        Whether it is proved that none with as few leaves tests fewer columns.
+    model_ : str or None
+        The formulation that `model` came to; None if a leaf alone was the only tree.
+    leaf_rows_ : int64 (leaves, classes)
+        Training rows.
+    leaf_weights_ : float64 (leaves, classes)
+        The same weighted by sample and class.
+    feature_importances_ : float64 (features,)
+        Shares of the Gini impurity that goes.
+    classes_ : array (classes,)
+    n_classes_, n_features_in_ : int
+    feature_names_in_ : array (features,)
+        If the columns have names.
+    features_ : tuple of odtc.data.dataset.Feature
     """
 
     def __init__(

@@ -209,6 +209,16 @@ def code_version() -> str:
     return f"{__version__} {said.strip()}" if re.fullmatch(r"[\w.-]+\s*", said) else __version__
 
 
+def expect_results(path) -> list[dict]:
+    """The finished cells of a results file; raises ChoiceError if there is no file, or no cell in it, DataError as
+    `read_results`."""
+    if not Path(path).is_file():
+        raise ChoiceError(f"expected the results of `odtc bench models`, got {str(path)!r}, which is no file")
+    if not (results := read_results(path)):
+        raise ChoiceError(f"expected finished cells of `odtc bench models` in {str(path)!r}, got none")
+    return results
+
+
 def read_results(path) -> list[dict]:
     """The finished cells of a results file, none if there is no file. A last line that was cut off is
     no result. Raises DataError for a file of other content."""

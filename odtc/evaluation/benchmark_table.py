@@ -30,12 +30,27 @@ BUSY = 0.8
 
 def markdown(results: list[dict]) -> str:
     """What these results say; of a cell that was measured more than once, the last."""
-    results = list({_place(result): result for result in results}.values())
+    results = latest(results)
     pairs = {id(result): peer for result, peer in pair_results(results)}
-    parts = [*map(_conditions, _groups(results)), ""]
+    parts = [*conditions(results), ""]
     parts += [_line(HEAD), _line(["---"] * len(HEAD))]
-    parts += [_line(_cells(result, pairs.get(id(result)))) for result in sorted(results, key=_order)]
+    parts += [_line(_cells(result, pairs.get(id(result)))) for result in in_order(results)]
     return "\n".join([*parts, "", *_summary(results), *_notes(results)]) + "\n"
+
+
+def latest(results: list[dict]) -> list[dict]:
+    """Of a cell that was measured more than once, the last."""
+    return list({_place(result): result for result in results}.values())
+
+
+def in_order(results: list[dict]) -> list[dict]:
+    """The latest results by depth and data, peers behind the others."""
+    return sorted(latest(results), key=_order)
+
+
+def conditions(results: list[dict]) -> list[str]:
+    """A sentence for each solver and limit of these results."""
+    return [_conditions(group) for group in _groups(results)]
 
 
 def pair_results(results: list[dict]) -> list[tuple[dict, dict]]:
@@ -43,8 +58,8 @@ def pair_results(results: list[dict]) -> list[tuple[dict, dict]]:
     peers = {}
     for result in results:
         if result["peer"]:
-            peers.setdefault(_match(result), []).append(result)
-    return [(result, peer) for result in results if not result["peer"] for peer in peers.get(_match(result), ())]
+            peers.setdefault(problem_of(result), []).append(result)
+    return [(result, peer) for result in results if not result["peer"] for peer in peers.get(problem_of(result), ())]
 
 
 def optima_agree(result: dict, peer: dict) -> bool:
@@ -66,7 +81,8 @@ def _starved(result: dict) -> str:
     return f" (had {100 * share:.0f} % of a core)" if limited else ""
 
 
-def _match(result: dict) -> tuple:
+def problem_of(result: dict) -> tuple:
+    """What a cell solves, and under which solver and limits: the data, the depth, the constraints."""
     key = result["key"]
     return (
         key["data"],
@@ -104,7 +120,7 @@ def _conditions(group: tuple) -> str:
 def _cells(result: dict, peer: dict | None) -> list[str]:
     key = result["key"]
     lp = (
-        _number(result["lp_bound"])
+        number_text(result["lp_bound"])
         if result["lp_termination"] in (None, "optimal")
         else f"not finished ({result['lp_termination']})"
     )
@@ -119,16 +135,16 @@ def _cells(result: dict, peer: dict | None) -> list[str]:
         result["data"] + kept,
         str(result["depth"]),
         result["form"] + start,
-        *(_whole(result[name]) for name in ("columns", "rows", "nonzeros")),
-        _number(result["build_seconds"], 3),
+        *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
+        number_text(result["build_seconds"], 3),
         lp,
         result["termination"] + _starved(result),
-        _number(result["objective"]),
-        _number(result["bound"]),
+        number_text(result["objective"]),
+        number_text(result["bound"]),
         "–" if result["gap"] is None else f"{100 * result['gap']:.1f} %",
-        _whole(result["nodes"]),
-        _number(result["cpu_seconds"], 3),
-        _number(result["seconds"], 3),
+        whole_text(result["nodes"]),
+        number_text(result["cpu_seconds"], 3),
+        number_text(result["seconds"], 3),
         {True: "yes", False: "NO", None: "–"}[result["verified"]],
         *ratios,
     ]
@@ -205,11 +221,13 @@ def _line(cells) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _number(value, digits: int = 6) -> str:
+def number_text(value, digits: int = 6) -> str:
+    """A figure of a cell as tables show it."""
     if value is None:
         return "–"
     return f"{0.0 if abs(value) < 1e-9 else value:.{digits}g}"
 
 
-def _whole(value) -> str:
+def whole_text(value) -> str:
+    """A count of a cell as tables show it."""
     return "–" if value is None else f"{value:,}"

@@ -1,5 +1,6 @@
 """`odtc bench models`: cells, keys, what a rerun skips, pairs with a peer, bad input."""
 
+import csv
 import json
 import math
 import os
@@ -15,6 +16,7 @@ import pytest
 
 from odtc.errors import ChoiceError, DataError
 from odtc.evaluation import benchmark
+from odtc.evaluation.benchmark_formats import profiles, to_latex
 from odtc.evaluation.benchmark_table import markdown, optima_agree, pair_results
 from odtc.fileformats.model_files import write_model
 from odtc.workflow import pipeline
@@ -183,44 +185,45 @@ def test_constraints_hold_for_every_form(small, tmp_path):
     assert "needs columns of the roles" in results[2]["message"] and "few (leaf_rows >= 12)" in markdown(results)
 
 
-def test_geometric_means_are_over_the_pairs_that_both_solve():
-    def cell(form, data, cpu, termination="optimal", nonzeros=100):
-        key = {
-            "data": data,
-            "reading": {},
-            "depth": 2,
-            "form": form,
-            "solver": "S 1",
-            "time_limit": 60,
-            "lp_limit": 20,
-            "threads": 1,
-            "gap": 0,
-            "odtc": "0",
-        }
-        return {
-            "key": key,
-            "data": data,
-            "depth": 2,
-            "form": form,
-            "peer": form == "peer p",
-            "n_rows": 50,
-            "columns": 1,
-            "rows": 1,
-            "nonzeros": nonzeros,
-            "build_seconds": 0.1,
-            "lp_bound": 1.0,
-            "lp_termination": "optimal",
-            "termination": termination,
-            "objective": -40.0 if form == "peer p" else 10.0,
-            "bound": 0.0,
-            "gap": 0.0,
-            "nodes": 1,
-            "seconds": cpu,
-            "cpu_seconds": cpu,
-            "verified": True,
-            "message": "",
-        }
+def cell(form, data, cpu, termination="optimal", nonzeros=100):
+    key = {
+        "data": data,
+        "reading": {},
+        "depth": 2,
+        "form": form,
+        "solver": "S 1",
+        "time_limit": 60,
+        "lp_limit": 20,
+        "threads": 1,
+        "gap": 0,
+        "odtc": "0",
+    }
+    return {
+        "key": key,
+        "data": data,
+        "depth": 2,
+        "form": form,
+        "peer": form == "peer p",
+        "n_rows": 50,
+        "columns": 1,
+        "rows": 1,
+        "nonzeros": nonzeros,
+        "build_seconds": 0.1,
+        "lp_bound": 1.0,
+        "lp_termination": "optimal",
+        "termination": termination,
+        "objective": -40.0 if form == "peer p" else 10.0,
+        "bound": 0.0,
+        "gap": 0.0,
+        "nodes": 1,
+        "seconds": cpu,
+        "cpu_seconds": cpu,
+        "verified": True,
+        "message": "",
+    }
 
+
+def test_geometric_means_are_over_the_pairs_that_both_solve():
     results = [
         cell("f", "a", 1.0, nonzeros=50),
         cell("f", "b", 2.0),
@@ -238,6 +241,27 @@ def test_geometric_means_are_over_the_pairs_that_both_solve():
     )
     results[3]["objective"] = -41.0
     assert "OPTIMA DIFFER" in markdown(results)
+
+
+def test_a_profile_counts_the_problems_within_a_factor_of_the_quickest():
+    results = [
+        *(cell("f", data, cpu) for data, cpu in (("a", 1.0), ("b", 6.0), ("c", 2.0))),
+        *(cell("g", data, cpu) for data, cpu in (("a", 4.0), ("b", 2.0), ("other", 1.0))),
+        cell("g", "c", 60.0, "time_limit"),
+    ]
+    found = profiles(results)
+    assert found["f"].tolist() == [1, 1, 3] and found["g"].tolist() == [1, 4, math.inf]
+    with pytest.raises(ChoiceError, match="two formulations"):
+        profiles(results[:3])
+    with pytest.raises(ChoiceError, match="that all of"):
+        profiles([results[0], results[4]])
+
+
+def test_the_quickest_proof_is_bold_in_latex_and_hostile_names_are_text():
+    table = to_latex([cell("f_1", "a&b", 1.0), cell("g", "a&b", 2.0), cell("h", "a&b", 0.5, "time_limit")])
+    rows = [line for line in table.splitlines() if line.startswith("a\\&b")]
+    assert [line.split(" & ")[-1] for line in rows] == ["\\textbf{1} \\\\", "2 \\\\", "time limit \\\\"]
+    assert "f\\_1" in rows[0] and table.count("\\begin") == table.count("\\end") == 1
 
 
 def test_the_command_line_goes_on_where_it_was(small):
@@ -258,7 +282,7 @@ def test_the_command_line_goes_on_where_it_was(small):
     first = odtc(*words, folder=small)
     assert first.code == 0 and first.err.count("CPU s") == 2 and "| few | 1 | binoct |" in first.out
     second = odtc(*words, folder=small)
-    assert second.code == 0 and second.err == "" and second.out == first.out
+    assert second.code == 0 and second.err.startswith("wrote r.jsonl; ") and second.out == first.out
     assert odtc("bench", "table", "r.jsonl", folder=small).out == first.out
     assert (
         odtc("bench", "table", "r.jsonl", "-o", "t.md", folder=small).out == ""
@@ -266,6 +290,20 @@ def test_the_command_line_goes_on_where_it_was(small):
     )
     facts = odtc(*words, "--json", folder=small).facts
     assert [cell["form"] for cell in facts["cells"]] == ["flowoct", "binoct"] and facts["files"] == ["r.jsonl"]
+    for name in ("t.csv", "t.tex"):
+        assert odtc("bench", "table", "r.jsonl", "-o", name, folder=small).err == f"wrote {name}\n"
+    lines = list(csv.DictReader((small / "t.csv").read_text().splitlines()))
+    assert [(line["form"], float(line["objective"])) for line in lines] == [
+        (cell["form"], cell["objective"]) for cell in facts["cells"]
+    ]
+    assert lines[0]["nonzeros"] == str(facts["cells"][0]["nonzeros"]) and lines[0]["verified"] == "True"
+    assert "few & 1 & binoct" in (small / "t.tex").read_text()
+    said = odtc(*words, "-o", "t.md", "--json", folder=small)
+    assert said.facts["files"] == ["r.jsonl", "t.md"] and (small / "t.md").read_text() == first.out
+    assert "t.xls" in refused(odtc("bench", "table", "r.jsonl", "-o", "t.xls", folder=small))
+    assert "no file" in refused(odtc("bench", "table", folder=small))
+    pytest.importorskip("matplotlib")
+    assert odtc("plot", "profile", "r.jsonl", "-o", "p.svg", folder=small).out == "p.svg\n"
 
 
 @pytest.mark.slow

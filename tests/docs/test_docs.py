@@ -18,7 +18,8 @@ PAGES = sorted((ROOT / "docs").glob("**/*.md"))
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    pytest.importorskip("mkdocs", reason="mkdocs is not installed")
+    for package in ("mkdocs", "mkdocstrings", "latex2mathml"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
     where = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-f", ROOT / "mkdocs.yml", "-d", where]
     done = subprocess.run(
@@ -45,6 +46,28 @@ def test_the_site_builds_and_holds_every_member(site):
     text = (site / "commands" / "index.html").read_text(encoding="utf-8")
     assert "odtc plot regions" in text and "--time-limit" in text
     assert not list(site.rglob("hooks*"))
+
+
+def test_formulas_are_set_and_the_names_of_odtc_described(site):
+    import odtc
+
+    text = (site / "formulations" / "index.html").read_text(encoding="utf-8")
+    formulas = sorted((ROOT / "docs" / "formulas").glob("*.md"))
+    blocks = sum(path.read_text(encoding="utf-8").count("```math") for path in formulas)
+    assert len(formulas) == 9 and text.count('display="block"') == blocks and "$`" not in text
+    assert re.search(r"\\(sum|min|begin|le)\b", text) is None  # what the converter does not know it leaves as it is
+    text = (site / "api" / "index.html").read_text(encoding="utf-8")
+    for name in odtc._HOMES:
+        assert f'id="{odtc._HOMES[name]}.{name}"' in text, name
+    assert "{parameters}" not in text and "ccp_alpha" in text and "cost_complexity_pruning_path" in text
+    for name in ("report", "explain", "verify", "compare"):
+        assert f"OptimalTreeClassifier.{name}" in text, name
+
+
+def test_no_page_asks_the_network_for_anything(site):
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r'(?:src|<link[^>]*href)="(?:https?:)?//', text), path.name
 
 
 @pytest.mark.parametrize("width", [400, 1100])

@@ -15,7 +15,11 @@ bench = typer.Typer(
     cls=GroupHelp, no_args_is_help=True, rich_markup_mode=None, help="Compare formulations on your data or the papers'."
 )
 
-TableFile = Annotated[Path | None, typer.Option("-o", metavar="TABLE.md", help="By default stdout.")]
+TableFile = Annotated[
+    Path | None,
+    typer.Option("-o", metavar="TABLE.md|.csv|.tex", help="Markdown, CSV or LaTeX; by default Markdown on stdout."),
+]
+RESULTS = Path("bench-models.jsonl")
 
 
 @bench.command()
@@ -73,18 +77,19 @@ def models(
     ] = 20,
     results: Annotated[
         Path, typer.Option("--results", metavar="FILE.jsonl", help="One line a finished cell; a rerun skips those.")
-    ] = Path("bench-models.jsonl"),
+    ] = RESULTS,
     o: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Each formulation on each data set and depth: sizes, root bound, time, nodes, gap, beside the models of others."""
     from odtc.data.encoding import ENCODINGS
     from odtc.evaluation import benchmark as study
-    from odtc.evaluation.benchmark_table import markdown
+    from odtc.evaluation.benchmark_formats import render_study
     from odtc.heuristics.heuristic import HEURISTICS
     from odtc.problem.formulation import FORMULATIONS
     from odtc.solvers.solver import installed
 
+    _expect_table(o)
     chosen = forms.split(",") if forms else [form for form in study.FORMS if form.split(":")[0] in FORMULATIONS.names()]
     files = study.find_data(names(data))
     SolvingSpec(time_limit=lp_limit)  # raises for what is no limit
@@ -108,21 +113,41 @@ def models(
             f"{results}` shows them"
         )
         raise typer.Exit(1) from None
+    written = [results] if o is None else [results, o]
+    if o is not None or not as_json:
+        _print(render_study(found, o), o)
     if as_json:
-        console.print_json({"cells": found, "files": [str(results)]})
+        console.print_json({"cells": found, "files": [*map(str, written)]})
     else:
-        _print(markdown(found), o)
+        console.say(
+            f"wrote {', '.join(map(str, written))}; `odtc bench table {results}` shows it again, "
+            f"`odtc plot profile {results} -o FILE.svg` draws it"
+        )
 
 
 @bench.command()
-def table(results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl")], o: TableFile = None) -> None:
-    """The table of a study's finished cells."""
-    from odtc.evaluation import benchmark as study
-    from odtc.evaluation.benchmark_table import markdown
+def table(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="What `odtc bench models` wrote.")] = RESULTS,
+    o: TableFile = None,
+) -> None:
+    """The table of a study's finished cells: Markdown, CSV with every number in full, or LaTeX (booktabs)."""
+    from odtc.evaluation.benchmark import expect_results
+    from odtc.evaluation.benchmark_formats import render_study
 
-    if not results.is_file():
-        raise ChoiceError(f"expected the results of `odtc bench models`, got {str(results)!r}, which is no file")
-    _print(markdown(study.read_results(results)), o)
+    _expect_table(o)
+    _print(render_study(expect_results(results), o), o)
+    if o is not None:
+        console.say(f"wrote {o}")
+
+
+def _expect_table(path: Path | None) -> None:
+    """Says before the work what would keep a table from there."""
+    from odtc.base.atomic_write import require_writable
+    from odtc.evaluation.benchmark_formats import render_study
+
+    if path is not None:
+        render_study([], path)
+        require_writable(path)
 
 
 def _print(text: str, path: Path | None) -> None:

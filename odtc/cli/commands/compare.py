@@ -143,6 +143,19 @@ def tuning(file: Annotated[Path, typer.Argument(metavar="STEM.tune.json")], o: P
 
 
 @plot.command()
+def profile(
+    results: Annotated[Path, typer.Argument(metavar="RESULTS.jsonl", help="Of `odtc bench models`.")], o: Picture
+) -> None:
+    """Performance profiles of a study: how many problems each formulation proves within a factor of the quickest."""
+    from odtc.evaluation.benchmark import expect_results
+    from odtc.evaluation.benchmark_formats import draw_profiles, profiles
+
+    _expect_picture(o)
+    found = profiles(expect_results(results))
+    print(_picture(o, lambda ax: draw_profiles(found, ax)))
+
+
+@plot.command()
 def regions(
     tree: TreeFile,
     data: DataFile,

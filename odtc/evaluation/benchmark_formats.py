@@ -1,0 +1,173 @@
+"""A study for a paper: the cells of `odtc bench models` as CSV and LaTeX, and performance profiles.
+
+The form of a file follows from its name: .md (odtc.evaluation.benchmark_table), .csv with every number in full, .tex
+with a table of the package booktabs.
+"""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.template_filters import tex
+from odtc.errors import ChoiceError
+from odtc.evaluation.benchmark_table import (
+    LEAST_SECONDS,
+    conditions,
+    in_order,
+    is_proved,
+    markdown,
+    number_text,
+    problem_of,
+    whole_text,
+)
+from odtc.trees.drawing import PALETTE
+
+COLUMNS = (
+    "data",
+    "depth",
+    "form",
+    "constraints",
+    "encoding",
+    "start",
+    "columns",
+    "rows",
+    "nonzeros",
+    "build_seconds",
+    "lp_bound",
+    "lp_termination",
+    "termination",
+    "objective",
+    "bound",
+    "gap",
+    "nodes",
+    "cpu_seconds",
+    "seconds",
+    "verified",
+    "message",
+)
+LATEX_HEAD = ("data", "depth", "form", "columns", "rows", "nonzeros", "root LP", "objective", "bound", "nodes", "CPU s")
+
+
+def render_study(results: list[dict], path: Path | None) -> str:
+    """The table of these cells in the form of the file's name; Markdown without one.
+
+    Raises
+    ------
+    ChoiceError
+        For a name that ends otherwise.
+    """
+    suffix = ".md" if path is None else path.suffix.lower()
+    if suffix not in WRITERS:
+        raise ChoiceError(f"-o: expected a table that ends in {', '.join(WRITERS)}, got {str(path)!r}")
+    return WRITERS[suffix](results)
+
+
+def to_csv(results: list[dict]) -> str:
+    """A line a cell, numbers as they were measured; what is not known is empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for result in in_order(results):
+        key = result["key"]
+        own = {
+            "constraints": "; ".join(key.get("constraints") or ()),
+            "encoding": key.get("encoding"),
+            "start": key.get("start"),
+        }
+        writer.writerow(["" if (value := (result | own)[name]) is None else value for name in COLUMNS])
+    return stream.getvalue()
+
+
+def to_latex(results: list[dict]) -> str:
+    """A table of booktabs; of the proofs of one data set and depth the quickest is bold."""
+    results = in_order(results)
+    quickest: dict[tuple, float] = {}
+    for result in filter(is_proved, results):
+        quickest[problem_of(result)] = min(quickest.get(problem_of(result), np.inf), _seconds(result))
+    lines = [f"% {line}" for line in conditions(results)]
+    lines += ["% \\usepackage{booktabs}", "\\begin{tabular}{lrl" + "r" * (len(LATEX_HEAD) - 3) + "}", "\\toprule"]
+    lines += [" & ".join(LATEX_HEAD) + " \\\\", "\\midrule"]
+    for result in results:
+        proved, seconds = is_proved(result), number_text(result["cpu_seconds"], 3)
+        if proved and _seconds(result) <= quickest[problem_of(result)]:
+            seconds = f"\\textbf{{{seconds}}}"
+        elif not proved:
+            seconds = tex(result["termination"].replace("_", " "))
+        cells = [
+            tex(result["data"]),
+            str(result["depth"]),
+            tex(result["form"]),
+            *(whole_text(result[name]) for name in ("columns", "rows", "nonzeros")),
+            *(number_text(result[name]) for name in ("lp_bound", "objective", "bound")),
+            whole_text(result["nodes"]),
+            seconds,
+        ]
+        lines.append(" & ".join(cell.replace("–", "--") for cell in cells) + " \\\\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+WRITERS: dict[str, Callable[[list[dict]], str]] = {".md": markdown, ".csv": to_csv, ".tex": to_latex}
+
+
+def profiles(results: list[dict]) -> dict[str, np.ndarray]:
+    """Performance profiles (Dolan & Moré 2002) of the formulations of a study.
+
+    With t_pf the CPU seconds of the proof of problem p by formulation f, ∞ without one:
+
+        r_pf = t_pf / min_g t_pg,      ρ_f(τ) = |{p : r_pf ≤ τ}| / |{p}|
+
+    Parameters
+    ----------
+    results : list of dict
+        Cells of `odtc bench models`.
+
+    Returns
+    -------
+    dict of str to float64 (problems,)
+        r of each formulation in rising order, over the problems that all of them have a cell of; infinite if it has
+        no proof.
+
+    Raises
+    ------
+    ChoiceError
+        If there are fewer than two formulations, or no problem that all have.
+    """
+    times: dict[str, dict[tuple, float]] = {}
+    for result in in_order(results):
+        proved = _seconds(result) if is_proved(result) else np.inf
+        times.setdefault(result["form"], {})[problem_of(result)] = proved
+    if len(times) < 2:
+        raise ChoiceError("expected cells of two formulations or more to compare, got those of one; see --forms")
+    common = sorted(set.intersection(*(set(of) for of in times.values())))
+    if not common:
+        raise ChoiceError(f"expected a data set and depth that all of {', '.join(times)} have a cell of, got none")
+    table = np.array([[of[problem] for problem in common] for of in times.values()])
+    best = table.min(axis=0)
+    with np.errstate(invalid="ignore"):
+        ratio = np.where(np.isinf(table), np.inf, table / np.where(np.isinf(best), 1.0, best))
+    return {form: np.sort(line) for form, line in zip(times, ratio)}
+
+
+def draw_profiles(found: dict[str, np.ndarray], ax) -> None:
+    """The profiles as steps: how many of the problems are proved within τ times the quickest."""
+    finite = np.concatenate([line[np.isfinite(line)] for line in found.values()])
+    last = 1.2 * max(2.0, finite.max(initial=1.0))
+    for place, (form, ratios) in enumerate(found.items()):
+        known = ratios[np.isfinite(ratios)]
+        x = np.concatenate([[1.0], known, [last]])
+        share = np.concatenate([[(known <= 1).sum()], np.arange(1, len(known) + 1), [len(known)]]) / len(ratios)
+        style = ("-", "--", ":", "-.")[place // len(PALETTE) % 4]
+        ax.step(x, share, where="post", label=form, color=PALETTE[place % len(PALETTE)], linestyle=style)
+    ax.set(xscale="log", xlabel="τ: CPU seconds over those of the quickest", ylabel="share of problems proved within τ")
+    ax.set(ylim=(0, 1.03), xlim=(1, last))
+    ax.legend(frameon=False, loc="lower right", fontsize=8)
+    ax.grid(alpha=0.25)
+
+
+def _seconds(result: dict) -> float:
+    """CPU seconds of a solve; wall seconds if the system does not count them."""
+    taken = result["cpu_seconds"] if result["cpu_seconds"] is not None else result["seconds"]
+    return max(taken, LEAST_SECONDS)
