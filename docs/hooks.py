@@ -28,17 +28,24 @@ def set_formulas(markdown: str) -> str:
     return re.sub(r"\$`([^`]+)`\$", lambda found: f"<span>{convert(found[1])}</span>".replace("|", "&#124;"), markdown)
 
 
+PARAMETERS = "<p>{parameters}</p>"
+
+
 def on_page_content(html: str, page, config, files) -> str:
-    """The parameters of the estimator, which its docstring has from the options of the command line."""
-    return html.replace("<p>{parameters}</p>", _estimator_parameters()) if "{parameters}" in html else html
-
-
-def _estimator_parameters() -> str:
-    from html import escape
-
+    """The parameters of estimators, which their docstrings have from the options of the command line."""
     import odtc
 
-    section = odtc.OptimalTreeClassifier.__doc__.partition("----------\n")[2].partition("\n\n")[0]
+    for name, home in odtc._HOMES.items():
+        before, heading, after = html.partition(f'id="{home}.{name}"')
+        if heading and PARAMETERS in after:
+            html = before + heading + after.replace(PARAMETERS, _parameters_of(getattr(odtc, name)), 1)
+    return html
+
+
+def _parameters_of(estimator: type) -> str:
+    from html import escape
+
+    section = (estimator.__doc__ or "").partition("----------\n")[2].partition("\n\n")[0]
     entries = re.findall(r"^(\w+) : (.*)\n((?:    .*\n?)+)", section, flags=re.M)
     lines = [
         f"<dt><code>{name}</code> : {escape(kind)}</dt><dd>{escape(' '.join(text.split()))}</dd>"
