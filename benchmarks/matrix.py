@@ -22,8 +22,8 @@ from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.model.solution import Options
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.testing.problems import COMPILED, FORMS, form_id
 from odtc.workflow import artifacts, pipeline
-from tests.laws.problems import COMPILED, FORMS, form_id
 
 ROOT = Path(__file__).resolve().parents[1]
 LEGEND = (

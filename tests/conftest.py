@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from odtc.testing.law import limit_examples
+
 # No test asserts how long a thing takes: a machine that others work on is slow now and then.
 settings.register_profile("odtc", deadline=None)
 settings.load_profile("odtc")
@@ -36,6 +38,7 @@ def is_quick(config) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    limit_examples(QUICK_EXAMPLES if is_quick(config) else None)
     for item in items:
         place = item.path.relative_to(HERE).as_posix()
         if any(place == slow or place.startswith(slow + "/") for slow in SLOW):

@@ -12,9 +12,9 @@ from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import Proof, check
 from odtc.workflow import pipeline
-from tests.exhaustive import cheapest
 
 
 def draw(seed: int, depths=(2, 3), wide: bool = False) -> Problem:

@@ -20,6 +20,7 @@ from odtc.cli.commands import (
     bench,
     build,
     certify,
+    check,
     compare,
     decode,
     doctor,
@@ -91,6 +92,7 @@ for section, commands in SECTIONS.items():
 app.command("import", cls=CommandHelp, rich_help_panel=TREES)(import_.import_)
 app.add_typer(bench.bench, name="bench", rich_help_panel=STUDIES)
 app.add_typer(compare.plot, name="plot", rich_help_panel=STUDIES)
+app.command("check", cls=CommandHelp, rich_help_panel=STUDIES)(check.check)
 
 
 def _kinds(incomplete: str) -> list[str]:

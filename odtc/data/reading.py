@@ -51,6 +51,11 @@ class Reader(Protocol):
         """The same table in frames of about `size` bytes of text each; by default in one."""
         yield self.read(path)
 
+    def sample(self, table: pl.DataFrame) -> bytes | None:
+        """A file that holds a table of numbers (Float64), words (String) and missing cells, for the laws; None: they
+        try damaged files only."""
+        return None
+
 
 READERS = Registry(
     "reader", "odtc.data.readers", ("csv", "parquet", "arff"), Contract(always=(Reader,)), "odtc.readers"

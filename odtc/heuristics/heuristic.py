@@ -24,6 +24,7 @@ class Heuristic(Protocol):
     SUMMARY: str
     LIMITS: tuple = ()  # those of odtc.problem.constraints.constraint.limits that are keywords of `tree`
     OPTIONS: dict = {}  # name -> (type, help): more keywords of `tree`
+    TRIES: tuple = ("",)  # options, as behind the colon of `--start`, under which the laws try it
 
     @abstractmethod
     def tree(self, encoded: Encoded, topology: CompleteTree, price: float, **options) -> HeapTree:

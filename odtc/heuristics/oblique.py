@@ -19,6 +19,7 @@ NAME = "oblique"
 SUMMARY = (
     f"hyperplanes by alternating optimisation from many starts (oblique:seconds=10,restarts={RESTARTS},seed=0,jobs=1)"
 )
+TRIES = ("restarts=2,seconds=600",)  # ends by its restarts: the clock is no part of a law
 OPTIONS = {
     "seconds": (float, "how long it may search (default 10)"),
     "restarts": (int, f"number of trees it optimises, if there is time (default {RESTARTS})"),

@@ -149,6 +149,15 @@ class Compiled(Protocol):
         """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""
         return 1.0, 0.0
 
+    def paid_for(self, problem: Problem, predicted: np.ndarray) -> float:
+        """What a tree that predicts these classes, int (rows of the data,), pays beside `prices`, for the laws."""
+        return 0.0
+
+    def brute_force(self, problem: Problem) -> float | None:
+        """The optimum by trying every tree, without the model, for the laws; None if `prices` and `paid_for` say what a
+        tree costs."""
+        return None
+
     def scope(self, problem: Problem) -> str:
         """The trees that the model's bound holds for, if these are not all trees over the encoding: in words, as "trees
         over the 51 of 15131 tests that were chosen"; ""."""

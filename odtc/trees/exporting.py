@@ -5,6 +5,8 @@
 from abc import abstractmethod
 from typing import Protocol
 
+import numpy as np
+
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
 from odtc.errors import ChoiceError
@@ -26,6 +28,11 @@ class Exporter(Protocol):
         """The file. Raises ChoiceError if the tree has a split that the format cannot express, or if a package is not
         installed."""
         ...
+
+    def predict(self, content: bytes, tree: Tree, X: np.ndarray) -> list[str]:
+        """The class of each row, float64 (rows, features) as of `Tree.predict`, by a file that `write` made: run where
+        it is at home, for the laws. Leave it out if the file cannot be run."""
+        raise NotImplementedError
 
 
 EXPORTERS = Registry(

@@ -19,10 +19,10 @@ from odtc.evaluation import benchmark
 from odtc.evaluation.benchmark_formats import profiles, to_latex
 from odtc.evaluation.benchmark_table import markdown, optima_agree, pair_results
 from odtc.fileformats.model_files import write_model
+from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline
 from odtc.workflow.specification import ReadingSpec
 from tests.command_line import MONKS, environment, odtc, refused
-from tests.exhaustive import cheapest
 
 COMMON = benchmark.Settings().spec
 QUICK = benchmark.Settings(COMMON.with_solving(time_limit=30))

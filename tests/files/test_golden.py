@@ -14,8 +14,8 @@ from odtc.data.encoding import encode
 from odtc.fileformats.model_files import FORMATS, write_model
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.problems import ALL_FORMS, form_id
 from odtc.trees.complete_tree import CompleteTree
-from tests.laws.problems import ALL_FORMS, form_id
 
 GOLDEN = Path(__file__).parent / "golden"
 

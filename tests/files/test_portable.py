@@ -17,8 +17,8 @@ from odtc.model.blocks import NamedBlock
 from odtc.model.milp import Model
 from odtc.model.points import name_list
 from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.testing.problems import ALL_FORMS, form_id, problems
 from tests.command_line import odtc
-from tests.laws.problems import ALL_FORMS, form_id, problems
 
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 

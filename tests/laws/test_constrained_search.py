@@ -12,7 +12,8 @@ from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import constrained
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.problem.constraints.kind import CONSTRAINTS
-from tests.laws.problems import KINDS, least_of_every_tree, problems
+from odtc.testing.optima import least_of_every_tree
+from odtc.testing.problems import KINDS, problems
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 MOST_TESTS = 5

@@ -20,13 +20,13 @@ from odtc.problem.cuts.cut import AN_OPTIMUM, CUTS, EVERY_TREE
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
+from odtc.testing.optima import exhaustive_cost
+from odtc.testing.problems import ALL_FORMS, form_id, heaps, problems
+from odtc.testing.solved_models import optimum, relaxed, solved
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
 from odtc.workflow import artifacts, pipeline
-from tests.arrays import optimum, relaxed, solved
 from tests.command_line import MONKS, odtc
-from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
-from tests.laws.test_optimum import exhaustive_cost
 
 FAMILIES = CUTS.names()
 TOGETHER = [(name,) for name in FAMILIES] + list(combinations(FAMILIES, 2))

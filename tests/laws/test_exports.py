@@ -15,9 +15,9 @@ from odtc.data import column_types
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import DataError
+from odtc.testing.random_trees import cells, rows_for, trees
 from odtc.trees.rendering import exporters, render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
-from tests.random_trees import cells, rows_for, trees
 
 
 def python_predict(source: str):

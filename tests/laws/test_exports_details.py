@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
+from odtc.testing.random_trees import cells, rows_for, trees
 from odtc.trees.exporting import export
 from odtc.trees.rendering import places, render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
-from tests.random_trees import cells, rows_for, trees
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 FIELD, RECORD = "\x1f", "\x1e"  # none of the names holds these

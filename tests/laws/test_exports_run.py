@@ -15,10 +15,10 @@ from odtc.base.template_filters import md, sql_number, tex, xml
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError
+from odtc.testing.random_trees import HOSTILE, cells, rows_for, trees
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests import exported
-from tests.random_trees import HOSTILE, cells, rows_for, trees
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 

@@ -14,9 +14,9 @@ from odtc.fileformats.models.fixed_mps import fixed_names
 from odtc.model.points import name_list
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.problems import ALL_FORMS, form_id, problems
 from odtc.trees.complete_tree import CompleteTree
 from tests import highs_reader
-from tests.laws.problems import ALL_FORMS, form_id, problems
 
 # A folder made once serves all examples of a test: every example writes its files anew.
 EACH = dict(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

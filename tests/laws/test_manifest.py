@@ -9,40 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from odtc.errors import ManifestError
-from odtc.fileformats.solution_files import read_point, write_point
+from odtc.fileformats.solution_files import write_point
+from odtc.testing import cases
+from odtc.testing.problems import COMPILED
 from odtc.workflow import artifacts, pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
-from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)
-@given(data=st.data())
-@settings(
-    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+@pytest.mark.parametrize(
+    "case", [case for name in COMPILED for case in cases("formulation", name, law="manifest")], ids=str
 )
-def test_manifest_and_point_hold_all_that_decoding_needs(form, data, tmp_path):
-    problem = data.draw(problems(form))
-    model = replace(problem.module.build(problem), problem=problem)
-    x = model.join(problem.module.start(problem, data.draw(heaps(problem))))
-    write_manifest(problem, model, tmp_path / "m.odt.json")
-    first = (tmp_path / "m.odt.json").read_bytes()
-    write_manifest(problem, model, tmp_path / "m.odt.json")
-    assert (tmp_path / "m.odt.json").read_bytes() == first
-    in_memory = problem.module.decode(problem, model.split(x)).to_tree(problem.encoded)
-    for format in ("highs", "name-value"):
-        write_point(model, x, tmp_path / "m.sol", format)
-        manifest = read_manifest(tmp_path / "m.odt.json")
-        back = manifest.point(read_point(tmp_path / "m.sol"))
-        assert back.tolist() == x.tolist()
-        again = manifest.problem
-        tree = again.module.decode(again, model.split(back)).to_tree(again.encoded)
-        assert tree == in_memory
+def test_manifest_and_point_hold_all_that_decoding_needs(case):
+    case.expect()
 
 
 @pytest.mark.parametrize("format", ["mps", "lp", "fixed-mps"])

@@ -13,10 +13,10 @@ from odtc.errors import DataError
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.problems import COMPILED
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import artifacts, pipeline
-from tests.exhaustive import cheapest
-from tests.laws.problems import COMPILED
 
 # What a tree costs (share of an error, price of a branch node), what a leaf must hold, and who can say so.
 # No column here has more than three levels, so a set of levels is one of them, or all but one.

@@ -21,10 +21,10 @@ from odtc.fileformats.model_files import write_model
 from odtc.model.solution import Options, Solution, Termination
 from odtc.solvers import child_process, portfolio, portfolio_members
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.exhaustive import cheapest
 from odtc.workflow.run_record import read_run
 from tests.command_line import command, environment, refused
 from tests.command_line import odtc as run_odtc
-from tests.exhaustive import cheapest
 from tests.solvers.test_solver import model
 
 SMALL = model([1, 1, 1], [[1, 1, 0], [0, 1, 1], [1, 0, 1]], 1, np.inf)

@@ -39,7 +39,8 @@ LAW = {
     "workflow": RUN - {"workflow"},
     "estimators": RUN,
     "evaluation": RUN | {"estimators"},
-    "cli": RUN | {"estimators", "evaluation"},
+    "testing": RUN,
+    "cli": RUN | {"estimators", "evaluation", "testing"},
 }
 # The certificate checker stands alone: nothing of the compiler, so that it shares none of its mistakes.
 CHECKER = {
@@ -68,7 +69,8 @@ ONLY_IN = {
     "typer": {"cli"},
     "rich": {"cli/console"},
     "jinja2": {"base/templates"},
-    "subprocess": {"solvers/child_process"},
+    "subprocess": {"solvers/child_process", "testing/generated_code"},
+    "hypothesis": {"testing"},
     **dict.fromkeys(("resource", "fcntl", "pwd", "grp", "termios", "msvcrt", "winreg", "_winapi"), {"base/system"}),
     "highspy": {"solvers/adapters", "formulations/cg/restricted_master", "model/in_packages"},
     "gurobipy": {"solvers/drivers", "model/in_packages"},
@@ -87,6 +89,7 @@ ONLY_IN = {
         "trees/importing",
         "data/encodings",
         "data/tasks/policy",
+        "testing/problems",
     },
     "onnx": {"trees/exporters"},
     "matplotlib": {"trees/drawing", "evaluation/plots"},
@@ -97,6 +100,7 @@ ONLY_IN = {
         "data/reading",
         "data/readers",
         "data/frames",
+        "testing/laws/readers",
     },
     "arff": {"data/readers"},
     "joblib": {"evaluation/cross_validation", "trees/importing", "algorithms/hyperplanes", "workflow/row_selection"},

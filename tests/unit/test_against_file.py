@@ -13,13 +13,13 @@ from odtc.errors import ModelError
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.model.points import name_list
 from odtc.model.solution import Solution, Termination
+from odtc.testing.problems import ALL_FORMS, form_id, problems
 from odtc.verification.against_file import check_against_file
 from odtc.verification.file_as_written import exact, read_written
 from odtc.workflow import pipeline
 from odtc.workflow.provenance.model_file import _confirmed
 from odtc.workflow.provenance.rechecking import check_record
 from tests.command_line import CHECKOUT
-from tests.laws.problems import ALL_FORMS, form_id, problems
 
 GOLDEN = sorted((CHECKOUT / "tests" / "files" / "golden").glob("*.[lm]p*"))
 LP = b"""\\ a comment

@@ -21,10 +21,10 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.model.feasibility import check_point
 from odtc.model.solution import Progress, Solution, Termination
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.optima import exhaustive_cost
+from odtc.testing.problems import FORMS, form_id, heaps, problems
 from odtc.workflow import pipeline
 from tests.command_line import odtc as command
-from tests.laws.problems import FORMS, form_id, heaps, problems
-from tests.laws.test_optimum import exhaustive_cost
 
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 LOOPS = [("bendersoct", params | {"cuts": "none"}) for params in FORMS["bendersoct"]]

@@ -12,10 +12,10 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import cheapest
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
-from tests.exhaustive import cheapest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

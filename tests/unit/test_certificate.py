@@ -15,14 +15,14 @@ from odtc.data.encoding import encode
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.formulation import FORMULATIONS
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.problems import problems
 from odtc.verification.certificate import check, left_of
 from odtc.verification.coverage import count_uncovered
 from odtc.workflow import pipeline
 from tests.command_line import MONKS as EXAMPLES
 from tests.command_line import odtc as command
 from tests.command_line import refused as sentence
-from tests.exhaustive import cheapest
-from tests.laws.problems import problems
 
 MONKS = EXAMPLES / "monks-1.csv"
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
+from odtc.testing.exhaustive import cheapest
 from odtc.verification.certificate import check
 from odtc.verification.lower_bound import LowerBound
 from odtc.workflow import pipeline
-from tests.exhaustive import cheapest
 
 # Two numbers of three values and a column of two levels; 12 rows of weight 1.
 CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]

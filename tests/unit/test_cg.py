@@ -28,13 +28,13 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.parameters import parse_params
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.optima import exhaustive_cost
+from odtc.testing.problems import heaps, problems
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
 from odtc.verification.verify import verify_tree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
-from tests.laws.problems import heaps, problems
-from tests.laws.test_optimum import exhaustive_cost
 
 MONKS = Path(__file__).parents[2] / "examples" / "monks"
 SLOW = dict(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -13,10 +13,10 @@ import odtc
 from odtc.cli import console
 from odtc.estimators import classifier
 from odtc.model.solution import Solution, Termination, proof
+from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
-from tests.exhaustive import cheapest
 
 ENDS = ("optimal", "time_limit", "interrupted", "unknown", "error")
 

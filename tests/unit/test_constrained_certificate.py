@@ -12,11 +12,11 @@ import odtc
 from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
+from odtc.testing.optima import least_of_every_tree
 from odtc.verification.constrained_certificate import check_constrained, read_problem
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as odtc_run
-from tests.laws.problems import least_of_every_tree
 from tests.unit.algorithms.every_tree import cheapest_feasible
 
 CORRUPTIONS = 1000 if os.environ.get("ODTC_ALL_CELLS") else 100

@@ -12,13 +12,13 @@ from odtc.data.encoding import encode
 from odtc.errors import ChoiceError, TreeError
 from odtc.heuristics.heuristic import grow
 from odtc.problem.constraints.constraint import CONSTRAINTS, broken, mended, parse
+from odtc.testing.exhaustive import cheapest, least_losses
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
 from odtc.verification.verify import verify_tree
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
-from tests.exhaustive import cheapest, least_losses
 
 MONKS_3 = MONKS / "monks-3.csv"
 

@@ -10,12 +10,12 @@ import odtc
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.encoding import encode
 from odtc.errors import ChoiceError
+from odtc.testing.exhaustive import cheapest
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.command_line import CHECKOUT, MONKS, refused
 from tests.command_line import odtc as run
-from tests.exhaustive import cheapest
 
 ABC, WEIGHTS = ("a", "b", "c"), np.array([6.0, 3.0, 1.0])
 UNIT = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]

@@ -22,9 +22,9 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.name_spans import Words
 from odtc.model.points import name_list
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.problems import problems
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
-from tests.laws.problems import problems
 
 
 def test_a_grid_of_columns_may_have_holes():

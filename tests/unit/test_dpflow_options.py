@@ -15,11 +15,11 @@ from odtc.model.solution import Solution, Termination
 from odtc.problem.constraints.constraint import posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.optima import least_kept
+from odtc.testing.solved_models import solved
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
-from tests.arrays import solved
-from tests.exhaustive import cheapest
-from tests.laws.problems import least_kept
 
 GRID = {
     "tail": ("auto", "0", "1", "2"),

@@ -15,13 +15,13 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.exhaustive import cheapest, every_split
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
 from tests.command_line import odtc
-from tests.exhaustive import cheapest, every_split
 
 KIND = {
     "x": (NUMERIC, ()),

@@ -15,8 +15,8 @@ from odtc.model.builder import ModelBuilder
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.solved_models import relaxed
 from odtc.trees.complete_tree import CompleteTree
-from tests.arrays import relaxed
 
 SLOW = {
     "deadline": None,

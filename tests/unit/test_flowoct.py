@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from odtc.problem.roles import Role
+from odtc.testing.optima import exhaustive_cost
+from odtc.testing.problems import heaps, problems
 from tests.files.test_golden import small
-from tests.laws.problems import heaps, problems
 from tests.laws.test_cuts import SLOW
-from tests.laws.test_optimum import exhaustive_cost
 
 FORMS = [("flowoct", {}), ("flowoct", {"lambda": 0.25})]
 

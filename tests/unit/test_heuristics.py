@@ -14,11 +14,11 @@ from odtc.data.encoding import gains_of
 from odtc.errors import ChoiceError
 from odtc.heuristics import cart, local_search
 from odtc.heuristics.heuristic import HEURISTICS, grow
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.problems import problems
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import settle
 from odtc.workflow import pipeline
-from tests.exhaustive import cheapest
-from tests.laws.problems import problems
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "derandomize": True}

@@ -21,12 +21,12 @@ from odtc.heuristics.heuristic import grow
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.problems import costs
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
 from tests.command_line import CHECKOUT, MONKS
 from tests.command_line import odtc as command
-from tests.exhaustive import cheapest
-from tests.laws.problems import costs
 
 
 @st.composite

@@ -11,9 +11,9 @@ import pytest
 import odtc
 from odtc.data.encoding import encode
 from odtc.heuristics.heuristic import grow
+from odtc.testing.exhaustive import cheapest
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
-from tests.exhaustive import cheapest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -13,11 +13,11 @@ from odtc.base import deadline
 from odtc.errors import ModelError
 from odtc.formulations.dpflow.program import Program
 from odtc.problem.parameters import parse_params
+from odtc.testing.problems import problems
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal, read_pool, write_pool
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
-from tests.laws.problems import problems
 
 
 def every_tree(encoded, rows, depth, price, share):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.errors import ChoiceError, TreeError
+from odtc.testing.problems import problems
 from odtc.workflow import near_optimal, pipeline
 from odtc.workflow.near_optimal_set import Within, near_optimal_set, read_near_optimal_set, reliance
 from tests.command_line import MONKS
 from tests.command_line import odtc as command
-from tests.laws.problems import problems
 
 
 def every_tree(encoded, rows, depth, price, share):

@@ -19,11 +19,11 @@ from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, DataError
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.problems import _can_be_encoded, datasets
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
-from tests.exhaustive import cheapest
-from tests.laws.problems import _can_be_encoded, datasets
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

@@ -15,10 +15,10 @@ from odtc.data.linear_terms import LinearTerms, shortest_between, sparsest_hyper
 from odtc.data.splits import Oblique, Subset, Threshold
 from odtc.errors import ChoiceError, DataError
 from odtc.heuristics.heuristic import grow
+from odtc.testing.problems import problems
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import pipeline
-from tests.laws.problems import problems
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

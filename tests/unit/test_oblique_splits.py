@@ -11,13 +11,13 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import Encoded, encode
 from odtc.data.splits import Oblique, Term, Threshold, split_from_json
 from odtc.errors import DataError, TreeError
+from odtc.testing.random_trees import cells, hyperplanes, rows_for, trees
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.verify import _goes_left
 from tests.laws.test_exports import expected, exported, python_predict
-from tests.random_trees import cells, hyperplanes, rows_for, trees
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 WIDTH, LENGTH = Feature("width", "numeric"), Feature("length", "numeric")

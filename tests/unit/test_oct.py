@@ -12,11 +12,11 @@ from odtc.errors import ChoiceError, TreeError
 from odtc.model.points import name_list
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import cheapest
+from odtc.testing.solved_models import assert_rows_kept
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
-from tests.arrays import assert_rows_kept
-from tests.exhaustive import cheapest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IRIS = EXAMPLES / "iris" / "iris.csv"

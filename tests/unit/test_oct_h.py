@@ -23,11 +23,11 @@ from odtc.heuristics.separating_hyperplanes import (
 )
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import every_hyperplane
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.workflow import pipeline
 from tests.command_line import odtc as run
-from tests.exhaustive import every_hyperplane
 from tests.unit.test_svm1_odt import encode, least_errors, small
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

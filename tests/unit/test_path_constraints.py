@@ -18,12 +18,12 @@ from odtc.formulations.dpflow.write_certificate import certify
 from odtc.problem.constraints.constraint import built, posed
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.exhaustive import least_losses
+from odtc.testing.problems import problems
 from odtc.workflow import pipeline
 from odtc.workflow.near_optimal import near_optimal
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
-from tests.exhaustive import least_losses
-from tests.laws.problems import problems
 
 dpflow = FORMULATIONS.get("dpflow")
 

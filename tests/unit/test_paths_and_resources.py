@@ -12,10 +12,10 @@ from odtc.formulations.dpflow import forms
 from odtc.problem.constraints.constraint import broken, built, complete, posed
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
-from tests.arrays import assert_point_of, optimum
+from odtc.testing.problems import heaps, problems, texts
+from odtc.testing.solved_models import assert_point_of, optimum
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS
-from tests.laws.problems import heaps, problems, texts
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 FORMS = [{}, {"fix": "false"}, {"lambda": 0.25}]

@@ -13,9 +13,9 @@ from odtc.base import template_filters
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Subset, Threshold
 from odtc.errors import ChoiceError, OutputError
+from odtc.testing.random_trees import HOSTILE, trees
 from odtc.trees.rendering import exporters, render_tree, suffix
 from odtc.trees.tree import Branch, Leaf, Tree
-from tests.random_trees import HOSTILE, trees
 
 LENGTH, WIDTH = Feature("petal length (cm)", "numeric"), Feature("petal width (cm)", "numeric")
 COLOUR = Feature("colour", "categorical", ("blue", "red", "white"))

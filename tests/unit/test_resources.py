@@ -14,6 +14,9 @@ from odtc.errors import ChoiceError, NoSolutionError, TreeError
 from odtc.fileformats.model_files import write_model
 from odtc.problem.constraints.constraint import broken, posed
 from odtc.solvers.solver import find_solver, version
+from odtc.testing.exhaustive import cheapest, least_losses
+from odtc.testing.optima import least_kept
+from odtc.testing.problems import constrained, problems
 from odtc.trees.heap_tree import blank_arrays, settle
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest, write_manifest
@@ -21,8 +24,6 @@ from odtc.workflow.near_optimal import near_optimal
 from tests.by_a_solver import by_a_solver
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as command
-from tests.exhaustive import cheapest, least_losses
-from tests.laws.problems import constrained, least_kept, problems
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 

@@ -18,15 +18,15 @@ from odtc.heuristics.heuristic import grow
 from odtc.model.solution import Solution, Termination
 from odtc.problem.cuts import cut, separation
 from odtc.problem.cuts.cut import CUTS, EVERY_TREE
+from odtc.testing.optima import exhaustive_cost
+from odtc.testing.problems import form_id, heaps, problems
+from odtc.testing.solved_models import relaxed
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow import artifacts, pipeline, solving
 from odtc.workflow.rounds import Rounds
 from odtc.workflow.solving import loop_of
-from tests.arrays import relaxed
 from tests.command_line import MONKS, odtc
-from tests.laws.problems import form_id, heaps, problems
 from tests.laws.test_cuts import OFFERED, assert_kept, compiled, data_problem
-from tests.laws.test_optimum import exhaustive_cost
 
 SLOW = {
     "deadline": None,

@@ -21,16 +21,16 @@ from odtc.problem.cuts import cut
 from odtc.problem.cuts.cut import CUTS
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.testing.exhaustive import every_hyperplane
+from odtc.testing.problems import heaps, problems
+from odtc.testing.solved_models import assert_rows_kept, optimum
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.workflow import pipeline
 from odtc.workflow.manifest import read_manifest
 from odtc.workflow.results import settled
-from tests.arrays import assert_rows_kept, optimum
 from tests.command_line import odtc as run
-from tests.exhaustive import every_hyperplane
-from tests.laws.problems import heaps, problems
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from odtc.model.feasibility import check_point, violations
 from odtc.model.solution import Solution, Termination
+from odtc.testing.problems import ALL_FORMS, form_id, heaps, problems
 from odtc.verification.verify import objective_floor, raise_bound_to_floor
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, odtc
-from tests.laws.problems import ALL_FORMS, form_id, heaps, problems
 from tests.solvers.test_solver import model
 
 

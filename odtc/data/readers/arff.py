@@ -70,3 +70,19 @@ def _dtype(declared):
     if isinstance(declared, list):
         return pl.Categorical
     return pl.String if declared == "STRING" else pl.Float64
+
+
+def sample(table: pl.DataFrame) -> bytes:
+    """The table with attributes of the types numeric and string."""
+    lines = ["@relation sample"]
+    for name, dtype in table.schema.items():
+        lines.append(f"@attribute {_quoted(name)} {'numeric' if dtype == pl.Float64 else 'string'}")
+    cells = [
+        ",".join("?" if cell is None else repr(cell) if isinstance(cell, float) else _quoted(cell) for cell in row)
+        for row in table.iter_rows()
+    ]
+    return "\n".join([*lines, "@data", *cells, ""]).encode()
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -167,3 +167,8 @@ def _ragged(path, row: int, expected: int, got: int) -> DataError:
         f"expected {expected} cells in every row of {str(path)!r}, as in its header, got {got} in row {row} "
         "(counted below the header); complete the row, or quote cells that hold the delimiter"
     )
+
+
+def sample(table: pl.DataFrame) -> bytes:
+    """The table with commas and a header."""
+    return table.write_csv().encode()

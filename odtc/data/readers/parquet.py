@@ -1,5 +1,6 @@
 """Reads Parquet files, every column in its own type."""
 
+import io
 from collections.abc import Iterator
 
 import polars as pl
@@ -40,3 +41,10 @@ def _broken(path, problem) -> DataError:
         f"expected a whole Parquet file in {str(path)!r}, got bytes that cannot be read as one ({reason}); "
         "write the file again"
     )
+
+
+def sample(table: pl.DataFrame) -> bytes:
+    """The table as a whole file."""
+    stream = io.BytesIO()
+    table.write_parquet(stream)
+    return stream.getvalue()

@@ -29,6 +29,7 @@ import numpy as np
 
 from odtc.data.original_features import Features
 from odtc.errors import ChoiceError
+from odtc.formulations.fair import by_definition
 from odtc.formulations.fair.discrimination import Contrast, price
 from odtc.formulations.shared import leaf_loss
 from odtc.formulations.shared.branch_order import require_parent_branches
@@ -279,3 +280,13 @@ def subjects(params) -> tuple[Subject, ...]:
     """Splits are its own, no tests of the encoding."""
     on_tests = (Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
     return tuple(subject for subject in Subject if subject not in (*on_tests, Subject.LEAVES, Subject.SETTLED))
+
+
+def paid_for(problem: Problem, predicted) -> float:
+    """ρ times the index of discrimination."""
+    params, dataset = problem.params, problem.encoded.dataset
+    if not params.rho:
+        return 0.0
+    place = [feature.name for feature in dataset.features].index(params.group)
+    others = np.delete(dataset.X, place, axis=1) if params.index == "treatment" else dataset.X[:, :0]
+    return params.rho * by_definition.index(dataset.X[:, place], others, predicted, dataset.weight)

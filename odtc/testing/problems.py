@@ -1,5 +1,6 @@
 """Small problems for the laws: random data sets, every formulation in all its forms, random trees."""
 
+import contextlib
 from dataclasses import replace
 from itertools import combinations
 
@@ -21,35 +22,11 @@ from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import Beyond, blank_arrays, settle
-from tests.exhaustive import (
-    discrimination,
-    every_hyperplane,
-    every_split,
-    every_tree,
-    fewest_branch_nodes,
-    least_losses,
-)
 
 COMPILED = FORMULATIONS.able(Compiled)  # learners have no model: tests/unit/test_learners.py
 # The forms in which each formulation must obey the laws, as it declares them.
 FORMS = {name: list(FORMULATIONS.get(name).FORMS) for name in COMPILED}
 ALL_FORMS = [(name, form) for name in COMPILED for form in FORMS[name]]
-
-
-def terms(problem) -> tuple[float, float, int]:
-    """(price of a unit of loss, price of a branch node, least number of data rows in a leaf):
-    what a problem's tree costs and must hold, as its formulation declares."""
-    return *problem.module.prices(problem), problem.module.least_rows(problem)
-
-
-def penalty(problem, predicted) -> float:
-    """What a problem's tree costs beside these terms, for what it predicts for the rows of the data file."""
-    params, dataset = problem.params, problem.encoded.dataset
-    if not getattr(params, "rho", 0.0):
-        return 0.0
-    place = [feature.name for feature in dataset.features].index(params.group)
-    others = np.delete(dataset.X, place, axis=1) if params.index == "treatment" else dataset.X[:, :0]
-    return params.rho * discrimination(dataset.X[:, place], others, predicted, dataset.weight)
 
 
 def form_id(form) -> str:
@@ -151,9 +128,6 @@ def kept_kinds(form) -> set[str]:
     return set(of_subjects(*subjects_of(form)))
 
 
-BY_CONSTRAINT = [(form, word) for form in ALL_FORMS for word in sorted({group_of(kind) for kind in kept_kinds(form)})]
-
-
 def alone(cases) -> list:
     """Of these cases every kind that is drawn together with others by its own name, in one form of each formulation;
     its forms take turns."""
@@ -170,6 +144,29 @@ def takes_three_classes(form, kind) -> bool:
     """Whether a form keeps a kind on data of three classes, too: which of several wrong classes a row is predicted is
     more than some say."""
     return Subject.PREDICTIONS in subjects_of(form) or KINDS[kind].SUBJECT != Subject.RIGHT_OF_TWO
+
+
+def constraint_words(form) -> list[str]:
+    """The kinds that a form must keep, those that are drawn together by one word."""
+    return sorted({group_of(kind) for kind in kept_kinds(form)})
+
+
+def data_of_all_kinds(form):
+    """A problem on one data set of several thresholds and levels, for every form."""
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
+    features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
+    dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
+    return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
+
+
+def posed_first(problem, kind):
+    """The problem with the first constraint of this kind that its data takes, after the least bound."""
+    tried = CONSTRAINTS.get(kind).tries(problem.encoded)
+    assert tried, f"the constraint {kind!r} declares no `tries`: the laws have no text of it to draw"
+    for text in tried[1:] + tried[:1]:
+        with contextlib.suppress(ChoiceError):
+            return posed(problem, [text])
+    raise AssertionError(f"the data here takes none of the texts of {kind!r}: {tried[0]}, …")
 
 
 # What data may lack for a constraint, in the words of the refusals.
@@ -194,7 +191,7 @@ def constrained(draw, form, kind, **of_problem):
     if group_of(kind) == "labels":  # and every tree
         of_problem |= {"most_rows": min(6, of_problem.get("most_rows", 6))}
     problem = draw(problems(form, **of_problem))
-    others = [other for other_form, other in BY_CONSTRAINT if other_form == form]
+    others = constraint_words(form)
     if "aside" in of_problem:
         others = [other for other in others if other in BESIDE_ANSWERS]
     else:
@@ -207,18 +204,8 @@ def constrained(draw, form, kind, **of_problem):
     try:
         return posed(problem, [draw(texts(form, problem, name)) for name in kinds])
     except ChoiceError as refused:  # what this data has no rows for, or no tests
-        assert any(
-            word in str(refused)
-            for word in (
-                "two groups",
-                "two columns",
-                "rows of",
-                "levels of",
-                "can be asked",
-                "by thresholds",
-                "alone tells apart",
-            )
-        )
+        own = set(kinds) <= set(CONSTRAINTS.module_names)
+        assert not own or any(word in str(refused) for word in REFUSALS), refused
         assume(False)
 
 
@@ -232,87 +219,6 @@ def texts(draw, form, problem, kind):
     tried = KINDS[name].tries(problem.encoded)
     assert tried, f"the constraint {name!r} declares no `tries`: the laws have no text of it to draw"
     return draw(st.sampled_from(tried))
-
-
-def least_kept(problem) -> float:
-    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree and asking each kind's
-    judge; infinite if none does."""
-    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
-    if any(judge.leaf or judge.leaves for judge in judges):
-        return least_of_every_tree(problem)
-    if any(judge.predictions for judge in judges):
-        return _least_answering(problem, judges)
-    encoded, depth = problem.encoded, problem.topology.depth
-    per_loss, per_branch_node, least = terms(problem)
-    X, y, weight, copies, cost = encoded.X, encoded.y, encoded.weight, encoded.copies, encoded.cost.tolist()
-    if problem.module.BEYOND:
-        data = encoded.dataset
-        X, y, weight, copies = splits_of(problem), data.y, data.weight, np.ones(data.n_rows, int)
-    found = least_losses(
-        X,
-        y,
-        weight,
-        depth,
-        cost,
-        copies,
-        max([least, *(judge.least_rows for judge in judges)]),
-        lambda test, above: all(judge.allowed(test, above) for judge in judges if judge.allowed),
-    )
-    return min(
-        (
-            per_loss * loss + per_branch_node * n
-            for (n, asked), loss in found.items()
-            if all(judge.counts(n, asked) for judge in judges if judge.counts)
-        ),
-        default=float("inf"),
-    )
-
-
-def _least_answering(problem, judges) -> float:
-    """The same with constraints on answers: by all that trees can predict for the rows of the data."""
-    encoded, data = problem.encoded, problem.encoded.dataset
-    per_loss, per_branch_node, least = terms(problem)
-    X = every_split(data) if problem.module.BEYOND else encoded.X[encoded.row_of]
-    least = max([least, *(judge.least_rows for judge in judges)])
-    trees = fewest_branch_nodes(X, len(encoded.classes), problem.topology.depth, least)
-    truth, weight = data.y.tolist(), data.weight.tolist()
-    best = float("inf")
-    for predicted, n in trees.items():
-        paid = per_branch_node * n + per_loss * sum(w * encoded.cost[t, p] for w, t, p in zip(weight, truth, predicted))
-        if (
-            paid < best
-            and all(judge.counts(n, None) for judge in judges if judge.counts)
-            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
-        ):
-            best = paid
-    return best
-
-
-def least_of_every_tree(problem) -> float:
-    """The same for constraints of any kinds together: by all trees, one after another."""
-    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
-    encoded, data = problem.encoded, problem.encoded.dataset
-    per_loss, per_branch_node, least = terms(problem)
-    least = max([least, *(judge.least_rows for judge in judges)])
-
-    def may(test, above) -> bool:
-        return all(judge.allowed(test, above) for judge in judges if judge.allowed)
-
-    def leaf(label, rows) -> bool:
-        return len(rows) >= least and all(judge.leaf(label, rows) for judge in judges if judge.leaf)
-
-    best, cost, truth, weight = float("inf"), encoded.cost.tolist(), data.y.tolist(), data.weight.tolist()
-    trees = every_tree(encoded.X[encoded.row_of], len(encoded.classes), problem.topology.depth, may, leaf)
-    for n, tests, counts, predicted in trees:
-        paid = per_branch_node * n + per_loss * sum(w * cost[t][p] for w, t, p in zip(weight, truth, predicted))
-        if (
-            paid < best
-            and all(judge.counts(n, tests) for judge in judges if judge.counts)
-            and all(judge.leaves(counts) for judge in judges if judge.leaves)
-            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
-        ):
-            best = paid
-    return best
 
 
 @st.composite
@@ -344,16 +250,6 @@ def heaps(draw, problem):
     heap = mended(problem, problem.module.trimmed(problem, heap))
     assume(heap is not None)
     return heap
-
-
-def splits_of(problem) -> np.ndarray:
-    """bool (rows of the data, splits): what a node of a formulation that asks beyond its encoding can ask."""
-    data = problem.encoded.dataset
-    if not problem.module.WEIGHS:
-        return every_split(data)
-    return every_hyperplane(
-        data, problem.params.categories == "sets" if hasattr(problem.params, "categories") else False
-    )
 
 
 @st.composite

@@ -1,10 +1,10 @@
 """A model by its arrays alone: its optimum by scipy's milp, and whether a point keeps its bounds and rows."""
 
 import numpy as np
-import pytest
 from scipy.optimize import Bounds, LinearConstraint, OptimizeResult, milp
 
 from odtc.model.milp import Model
+from odtc.model.points import name_list
 
 
 def solved(model: Model, whole: bool = True) -> OptimizeResult:
@@ -31,12 +31,21 @@ def relaxed(model: Model) -> float:
 
 
 def assert_rows_kept(model: Model, x: np.ndarray, slack: float = 1e-9) -> None:
+    """Raises AssertionError, with the name of a row, if a point violates the rows of the model."""
     activity = model.A @ x
-    assert (activity >= model.row_lower - slack).all() and (activity <= model.row_upper + slack).all()
+    beyond = np.maximum(model.row_lower - activity, activity - model.row_upper)
+    worst = int(beyond.argmax()) if len(beyond) else 0
+    assert not len(beyond) or beyond[worst] <= slack, (
+        f"the row {name_list(model.rows)[worst]} is violated by {beyond[worst]:.10g}"
+    )
 
 
 def assert_point_of(problem, model: Model, heap, x: np.ndarray) -> None:
     """The point is a solution of the model, and costs what the tree does."""
-    assert (x >= model.col_lower).all() and (x <= model.col_upper).all()
+    outside = np.flatnonzero((x < model.col_lower) | (x > model.col_upper))
+    assert not len(outside), (
+        f"the column {name_list(model.columns)[outside[0]]} = {x[outside[0]]!r} is outside its bounds"
+    )
     assert_rows_kept(model, x)
-    assert model.objective(x) == pytest.approx(problem.module.objective(problem, heap), abs=1e-9)
+    stated, costs = model.objective(x), problem.module.objective(problem, heap)
+    assert np.isclose(stated, costs, rtol=1e-6, atol=1e-9), f"the point states {stated!r}, its tree costs {costs!r}"

@@ -163,19 +163,3 @@ def fewest_branch_nodes(X, n_classes: int, depth: int, least: int = 0) -> dict[t
         return known[rows, depth]
 
     return trees(tuple(range(len(X))), depth)
-
-
-def discrimination(group, others, predicted, weight) -> float:
-    """Σ_k Σ_g |P(predicted = k | g) - P(predicted = k)|, among rows that are alike in `others`, averaged over
-    all rows; P by weight."""
-    total = 0.0
-    for alike in {tuple(row) for row in others.tolist()}:
-        here = [r for r in range(len(group)) if tuple(others[r].tolist()) == alike]
-        weight_here = sum(weight[r] for r in here)
-        for g in {group[r] for r in here}:
-            mine = [r for r in here if group[r] == g]
-            for k in set(predicted):
-                among = sum(weight[r] for r in mine if predicted[r] == k) / sum(weight[r] for r in mine)
-                overall = sum(weight[r] for r in here if predicted[r] == k) / weight_here
-                total += weight_here * abs(among - overall)
-    return total / sum(weight)

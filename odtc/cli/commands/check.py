@@ -1,0 +1,59 @@
+"""`odtc check`: a member of any kind under the laws of its kind."""
+
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.options import Json
+from odtc.errors import ChoiceError
+
+
+def check(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A registered name, of odtc or of your own.")],
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="formulation, cut, constraint, solver, …, if several kinds have this name."),
+    ] = None,
+    law: Annotated[str | None, typer.Option("--law", help="Only this law.")] = None,
+    examples: Annotated[
+        int | None, typer.Option("--examples", min=1, max=100_000, help="Random cases of each law (each has its own).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Try a member (a formulation, a cut, an exporter, … of yours) under the laws of its kind, on random cases."""
+    from odtc.testing import cases
+    from odtc.testing.suite import kinds_of
+
+    of = kinds_of(name) if kind is None else [kind]
+    if len(of) > 1:
+        raise ChoiceError(f"{name!r} is the name of a {' and of a '.join(of)}: say which one by --kind")
+    outcomes = []
+    for case in cases(of[0], name, law=law):
+        outcome = case.run(examples)
+        outcomes.append(outcome)
+        if not as_json:
+            print(outcome.text, flush=True)
+    broken, left = (sum(bool(getattr(outcome, word)) for outcome in outcomes) for word in ("broken", "not_tried"))
+    held = len(outcomes) - broken - left
+    if as_json:
+        console.print_json({"kind": of[0], "name": name, "ok": not broken, "laws": [_facts(one) for one in outcomes]})
+    else:
+        tail = [f"{broken} broken"] * bool(broken) + [f"{left} not tried"] * bool(left)
+        print(f"{of[0]} {name}: {', '.join([f'{held} of {len(outcomes)} hold', *tail])}")
+    if broken:
+        raise typer.Exit(1)
+
+
+def _facts(outcome) -> dict:
+    case = outcome.case
+    return {
+        "law": case.law.name,
+        "says": case.law.says,
+        "under": case.words,
+        "cases": outcome.tried,
+        "holds": not outcome.broken and not outcome.not_tried,
+        "broken": outcome.broken or None,
+        "not_tried": outcome.not_tried or None,
+        "example": outcome.notes,
+    }

@@ -1,0 +1,33 @@
+"""The index of discrimination, counted group by group: the definition that the model's rows are judged by."""
+
+import numpy as np
+
+
+def index(group: np.ndarray, others: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> float:
+    """Σ_k Σ_g |P(ŷ = k | g) - P(ŷ = k)| among rows that are alike in `others`, averaged over all rows; P by weight.
+
+    Parameters
+    ----------
+    group : array (rows,)
+        The group of each row.
+    others : array (rows, columns)
+        What rows must have in common to be compared; no column for the index of impact.
+    predicted : int (rows,)
+    weight : float64 (rows,)
+
+    Returns
+    -------
+    float
+        0 without discrimination; at most 2 times the number of groups.
+    """
+    total = 0.0
+    for alike in {tuple(row) for row in others.tolist()}:
+        here = [r for r in range(len(group)) if tuple(others[r].tolist()) == alike]
+        weight_here = sum(weight[r] for r in here)
+        for g in {group[r] for r in here}:
+            mine = [r for r in here if group[r] == g]
+            for k in set(predicted):
+                among = sum(weight[r] for r in mine if predicted[r] == k) / sum(weight[r] for r in mine)
+                overall = sum(weight[r] for r in here if predicted[r] == k) / weight_here
+                total += weight_here * abs(among - overall)
+    return total / sum(weight)

@@ -1,0 +1,116 @@
+"""Runs what an exporter wrote, as a TOML file beside its template says: templates/check/NAME.toml.
+
+    run = ["{python}", "{driver}", "{file}"]    # the program and its arguments; {folder} is theirs
+    prepare = [["rustc", "{file}"]]             # commands that come before
+    rows = "csv"                                # or "json": what it is given on stdin
+    driver = '''…'''                            # a text that is written to {driver}
+    names = "plain"                             # columns and classes have names of letters
+
+The program prints the class of each row on a line. Rows of "csv" are as data files have them: a header, "?" for a
+missing cell. Rows of "json" are a list of objects: numbers, texts, truth values, null for a missing cell.
+"""
+
+import csv
+import io
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+
+from odtc.base.templates import template_folders
+from odtc.data.dataset import CATEGORICAL, NUMERIC
+from odtc.errors import ChoiceError
+from odtc.testing.law import NotTriedError
+from odtc.trees.rendering import Question
+
+KEYS = {"run": list, "prepare": list, "rows": str, "driver": str, "names": str}
+LONGEST_RUN = 60  # seconds
+
+
+def how_to_run(name: str, templates: str | Path | None = None) -> dict | None:
+    """What templates/check/NAME.toml says; None if there is none. Raises ChoiceError for one that does not fit."""
+    for folder in template_folders(templates):
+        path = folder / "check" / f"{name}.toml"
+        if path.is_file():
+            return _read(path)
+    return None
+
+
+def _read(path: Path) -> dict:
+    try:
+        facts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise ChoiceError(f"expected TOML in {str(path)!r}: {problem}") from None
+    for key, value in facts.items():
+        if key not in KEYS or not isinstance(value, KEYS[key]):
+            raise ChoiceError(f"expected {', '.join(KEYS)} in {str(path)!r}, got {key} = {value!r}")
+    if "run" not in facts or facts.get("rows") not in ("csv", "json"):
+        raise ChoiceError(f'expected run = ["PROGRAM", …] and rows = "csv" or "json" in {str(path)!r}')
+    return facts
+
+
+def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, folder: Path) -> list[str]:
+    """The class of each row by the exported file. Raises NotTriedError if its program is not on this machine."""
+    file, driver = folder / f"tree.{suffix}", folder / f"driver.{suffix}"
+    file.write_bytes(content)
+    driver.write_text(how.get("driver", ""), encoding="utf-8")
+    words = {"python": sys.executable, "file": file.name, "driver": driver.name, "folder": str(folder)}
+    given = as_csv(tree, X) if how["rows"] == "csv" else json.dumps(as_objects(tree, X))
+    done = None
+    for command in (*how.get("prepare", ()), how["run"]):
+        parts = [part.format(**words) for part in command]
+        if shutil.which(parts[0], path=None) is None and not (folder / parts[0]).is_file():
+            raise NotTriedError(f"{parts[0]} is not on this machine")
+        done = subprocess.run(
+            parts, cwd=folder, input=given.encode(), capture_output=True, timeout=LONGEST_RUN, check=False
+        )
+        if done.returncode:
+            said = " ".join(done.stderr.decode("utf-8", "replace").split())
+            raise AssertionError(f"expected {' '.join(parts)!r} to end well, it ended with {done.returncode}: {said}")
+    return done.stdout.decode("utf-8").splitlines()
+
+
+def cell_of(feature, value: float):
+    """A cell as a program has it: a number, a text, a truth value; None if it is missing."""
+    if math.isnan(value):
+        return None
+    kind = Question("in", feature).cell
+    if kind == "number":
+        return value
+    if value < 0:
+        return {"numeral": 1234.5, "boolean": unseen(feature), "text": unseen(feature)}[kind]
+    level = feature.levels[int(value)]
+    return {"numeral": lambda: float(level), "boolean": lambda: level == "true", "text": lambda: level}[kind]()
+
+
+def unseen(feature) -> str:
+    """A level that a feature has not."""
+    word = "unseen"
+    while word in feature.levels:
+        word += "!"
+    return word
+
+
+def as_objects(tree, X: np.ndarray) -> list[dict]:
+    """Rows as objects by the names of columns."""
+    return [{feature.name: cell_of(feature, value) for feature, value in zip(tree.features, row)} for row in X]
+
+
+def as_csv(tree, X: np.ndarray) -> str:
+    """Rows as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([feature.name for feature in tree.features])
+    for row in X:
+        cells = []
+        for feature, value in zip(tree.features, row):
+            cell = cell_of(feature, value)
+            words = feature.kind in (NUMERIC, CATEGORICAL) or cell is None
+            cells.append("?" if cell is None else str(cell) if words else str(cell).lower())
+        writer.writerow(cells)
+    return text.getvalue()

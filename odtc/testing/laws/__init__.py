@@ -1,0 +1,1 @@
+"""The laws, a module for each kind of member."""

@@ -1,0 +1,94 @@
+"""What a cut family obeys, in every form of every formulation that has the columns it needs.
+
+Rows of EVERY_TREE hold for the start of each tree; rows of AN_OPTIMUM for the arranged tree, which costs no more. The
+optimum stays, and the bound of the relaxation never falls.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.problem.cuts import cut
+from odtc.problem.cuts.cut import AN_OPTIMUM, EVERY_TREE
+from odtc.testing import optima
+from odtc.testing.law import Law, Trial
+from odtc.testing.problems import ALL_FORMS, data_of_all_kinds, form_id, heaps, problems
+from odtc.testing.shown import note_heap, note_problem
+from odtc.testing.solved_models import assert_rows_kept, optimum, relaxed
+
+
+def compiled(problem):
+    """The model of a problem, which knows its problem."""
+    return replace(problem.module.build(problem), problem=problem)
+
+
+def takers(member):
+    """(words, form) of each form that has the columns for this family."""
+    for form in ALL_FORMS:
+        problem = data_of_all_kinds(form)
+        if not cut.why_unfit(member.name, problem, compiled(problem)):
+            yield form_id(form), form
+
+
+def has_takers(member, form, trial: Trial) -> None:
+    trial.expect(
+        member.VALID in (EVERY_TREE, AN_OPTIMUM), f"expected VALID = EVERY_TREE or AN_OPTIMUM, got {member.VALID!r}"
+    )
+    trial.expect(any(takers(member)), f"expected a formulation with the columns of NEEDS = {member.NEEDS}, found none")
+
+
+def _drawn(member, form, trial: Trial, depths):
+    problem = trial.draw(problems(form, depths=depths, most_rows=10))
+    note_problem(trial, problem)
+    plain = compiled(problem)
+    trial.skip_unless(not cut.why_unfit(member.name, problem, plain))
+    return problem, plain, cut.add(problem, plain, (member.name,))
+
+
+def holds(member, form, trial: Trial) -> None:
+    problem, _, model = _drawn(member, form, trial, (1, 2, 3))
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    module = problem.module
+    if member.VALID == EVERY_TREE:
+        assert_rows_kept(model, model.join(module.start(problem, heap)))
+    arranged = cut.arrange_tree(problem, model, heap)
+    assert_rows_kept(model, model.join(module.start(problem, arranged)))
+    dearer = module.objective(problem, arranged) - module.objective(problem, heap)
+    trial.expect(dearer <= 1e-9, f"expected an arranged tree that costs no more, got {dearer:.10g} more")
+    X = problem.encoded.X
+    same = (arranged.label[arranged.reach(X)] == heap.label[heap.reach(X)]).all()
+    trial.expect(same, "expected an arranged tree with the same predictions, got others")
+
+
+def keeps(member, form, trial: Trial) -> None:
+    problem, plain, model = _drawn(member, form, trial, (1, 2, 2))
+    best = optima.exhaustive_cost(problem)
+    value, point = optimum(model)
+    trial.expect(abs(value - best) <= 1e-6, f"expected the optimum {best!r} with the rows, too, got {value!r}")
+    found = problem.module.objective(problem, problem.module.decode(problem, point))
+    trial.expect(abs(found - value) <= 1e-6, f"expected a decoded tree that costs {value!r}, got {found!r}")
+    before, after = relaxed(plain), relaxed(model)
+    trial.expect(after >= before - 1e-6, f"expected a bound of at least {before!r} with the rows, got {after!r}")
+
+
+def appended(member, form, trial: Trial) -> None:
+    problem, plain, model = _drawn(member, form, trial, (1, 2))
+    same = model.columns == plain.columns and model.rows[: len(plain.rows)] == plain.rows
+    trial.expect(same, "expected rows behind those of the model and no other change, got another model")
+    new = model.A[plain.n_rows :]
+    trial.expect((new.data != 0).all(), "expected coefficients other than 0, got 0")
+    trial.expect(np.isfinite(new.data).all(), "expected finite coefficients")
+
+
+LAWS = (
+    Law("needs", "Some formulation has the columns that it needs.", has_takers, examples=1),
+    Law("holds", "Its rows hold for every tree, or for an arranged one that costs no more.", holds, takers, 20),
+    Law("keeps", "The optimum stays, and the bound of the relaxation never falls.", keeps, takers, 8),
+    Law("appended", "Its rows stand behind those of the model, and change nothing else.", appended, takers, 5),
+)
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that this family is under."""
+    return LAWS

@@ -1,0 +1,65 @@
+"""What an encoding obeys: its tests are splits of the data's own columns, the same each time, each told in words."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from odtc.data.encoding import encode
+from odtc.errors import DataError
+from odtc.testing.law import Law, Trial
+from odtc.testing.problems import datasets
+from odtc.testing.shown import note_data
+from odtc.trees.complete_tree import CompleteTree
+from odtc.trees.heap_tree import settle
+
+
+def _drawn(member, trial: Trial):
+    data = trial.draw(datasets())
+    note_data(trial, data)
+    try:
+        return data, encode(data, member.name)
+    except DataError as refused:  # no test tells rows apart
+        trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
+        trial.skip_unless(False)
+
+
+def tests(member, under, trial: Trial) -> None:
+    data, encoded = _drawn(member, trial)
+    for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+        words = split.words(data.features)
+        trial.note("test", words[0] if isinstance(words, tuple) else words)
+        column = np.asarray(encoded.X[:, j])[encoded.row_of]
+        left = np.asarray(split.left(data.X))
+        trial.expect((column == (left == ones_left)).all(), "expected column j to be the answers to test j, got others")
+    again = encode(data, member.name)
+    same = again.tests == encoded.tests and np.array_equal(np.asarray(again.X), np.asarray(encoded.X))
+    trial.expect(same, "expected the same tests of the same data, got others")
+
+
+def trees(member, under, trial: Trial) -> None:
+    data, encoded = _drawn(member, trial)
+    topology = CompleteTree(2)
+    test = np.full(len(topology.nodes) + 1, -1, np.int32)
+    chosen = st.integers(-1, encoded.n_tests - 1)
+    test[1:4] = [trial.draw(st.integers(0, encoded.n_tests - 1)), trial.draw(chosen), trial.draw(chosen)]
+    heap = settle(test, encoded)
+    tree = heap.to_tree(encoded)
+    on_heap = heap.label[heap.reach(encoded.X)][encoded.row_of]
+    trial.expect((tree.predict(data.X) == on_heap).all(), "expected a tree in words to predict as its tests do")
+
+
+def weights(member, under, trial: Trial) -> None:
+    data, encoded = _drawn(member, trial)
+    total = np.isclose(encoded.weight.sum(), data.weight.sum()) and encoded.copies.sum() == data.n_rows
+    trial.expect(total, "expected merged rows to keep the number of rows and their weight")
+
+
+LAWS = (
+    Law("tests", "Each column of the encoded data is the answers to its test, the same each time.", tests, examples=40),
+    Law("trees", "A tree over its tests predicts in words as on the encoded rows.", trees, examples=25),
+    Law("weights", "Rows that are merged keep their number and weight.", weights, examples=15),
+)
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that every encoding is under."""
+    return LAWS

@@ -1,0 +1,108 @@
+"""What an exporter obeys: it takes every tree or refuses it in a sentence; what it writes predicts as the tree does.
+
+A template says in templates/check/NAME.toml how its text is run; a module offers `predict(content, tree, X)`. The trees
+have levels that are numerals, and rows with unseen and missing cells, on and beside the thresholds.
+"""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from odtc.errors import ChoiceError, DataError
+from odtc.testing.generated_code import how_to_run, run_export
+from odtc.testing.law import Law, NotTriedError, Trial
+from odtc.testing.random_trees import names as any_names
+from odtc.testing.random_trees import plain_names, rows_for, trees
+from odtc.trees.exporting import EXPORTERS, export, suffix, summaries
+from odtc.trees.rendering import render_tree
+
+# A name of one line, as classes are printed on lines.
+line_names = any_names.filter(lambda name: len(name.splitlines()) == 1 and name.isprintable())
+
+
+@dataclass(frozen=True)
+class Exporting:
+    """A template or a module that exports trees."""
+
+    name: str
+    summary: str
+    ending: str
+    write: Callable
+    predict: Callable | None  # (content, tree, X) -> classes, and None for a row that it refuses
+    how: dict | None = None
+
+
+def names(templates=None) -> tuple[str, ...]:
+    """Every exporter."""
+    return tuple(summaries(templates))
+
+
+def member(name: str, templates=None) -> Exporting:
+    """An exporter by its name; raises ChoiceError if there is none."""
+    ending = suffix(name, templates)
+    if name in EXPORTERS.names():
+        module = EXPORTERS.get(name)
+        predict = module.predict if "predict" in vars(module.module) else None
+        return Exporting(name, module.SUMMARY, ending, module.write, predict)
+    how = how_to_run(name, templates)
+    return Exporting(
+        name, summaries(templates)[name], ending, lambda tree: _bytes(export(tree, name, templates)), None, how
+    )
+
+
+def _bytes(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
+
+
+def writes(member: Exporting, under, trial: Trial) -> None:
+    tree = trial.draw(trees())
+    trial.note("tree", render_tree(tree, "text").rstrip())
+    try:
+        content = member.write(tree)
+    except ChoiceError as refused:
+        trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
+        return
+    trial.expect(isinstance(content, bytes), f"expected bytes, got {type(content).__name__}")
+    trial.expect(content == member.write(tree), "expected the same file of the same tree, got another")
+
+
+def predicts(member: Exporting, under, trial: Trial) -> None:
+    plain = member.how is not None and member.how.get("names") == "plain"
+    tree = trial.draw(trees(max_depth=3, names=plain_names if plain else line_names))
+    trial.note("tree", render_tree(tree, "text").rstrip())
+    X = trial.draw(rows_for(tree))
+    wanted = [expected(tree, row) for row in X]
+    taken = np.array([one is not None for one in wanted])
+    trial.skip_unless(taken.any())
+    X, wanted = X[taken], [one for one in wanted if one is not None]
+    trial.note("rows", [dict(zip([feature.name for feature in tree.features], row)) for row in X.tolist()])
+    if member.how is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            got = run_export(member.how, member.write(tree), member.ending, tree, X, Path(folder))
+    elif member.predict is not None:
+        got = member.predict(member.write(tree), tree, X)
+    else:
+        raise NotTriedError(f"nothing says how its files are run: templates/check/{member.name}.toml, or `predict`")
+    trial.expect(list(got) == wanted, f"expected the classes {wanted}, got {list(got)}")
+
+
+def expected(tree, row: np.ndarray) -> str | None:
+    """The class that a tree predicts for a row; None if it refuses it."""
+    try:
+        return tree.classes[tree.predict(row[None, :])[0]]
+    except DataError:
+        return None
+
+
+LAWS = (
+    Law("writes", "It writes every tree, the same bytes each time, or refuses it in a sentence.", writes, examples=40),
+    Law("predicts", "What it writes predicts as the tree does: ties, numerals, unseen and missing cells.", predicts),
+)
+
+
+def laws(member: Exporting) -> tuple[Law, ...]:
+    """The laws that every exporter is under."""
+    return LAWS

@@ -1,0 +1,64 @@
+"""What a format of model files obeys: a file read back is the model, and the same bytes each time."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+
+from odtc.errors import ModelError
+from odtc.fileformats.model_files import write_model
+from odtc.testing.law import Law, Trial
+from odtc.testing.laws.solvers import models, note_model
+from odtc.testing.problems import ALL_FORMS, problems
+from odtc.testing.shown import note_problem
+
+
+def read_back(trial: Trial, member, model) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_model(model, Path(folder) / f"m{member.SUFFIX}", member.name)
+        first = path.read_bytes()
+        write_model(model, path, member.name)
+        trial.expect(path.read_bytes() == first, "expected the same bytes when it is written again, got others")
+        again = member.read(first, "m")
+    for word in ("c", "col_lower", "col_upper", "row_lower", "row_upper", "integrality"):
+        one, two = getattr(model, word), getattr(again, word)
+        trial.expect(
+            np.array_equal(one, two), f"expected {word} = {one.tolist()} back from the file, got {two.tolist()}"
+        )
+    trial.expect(model.offset == again.offset, f"expected the constant {model.offset!r}, got {again.offset!r}")
+    same = model.A.shape == again.A.shape and (model.A != again.A).nnz == 0
+    trial.expect(same, "expected the same coefficients back from the file, got others")
+
+
+def any_model(member, under, trial: Trial) -> None:
+    model = trial.draw(models())
+    note_model(trial, model)
+    read_back(trial, member, model)
+
+
+def of_formulations(member, under, trial: Trial) -> None:
+    problem = trial.draw(problems(trial.draw(st.sampled_from(ALL_FORMS))))
+    note_problem(trial, problem)
+    read_back(trial, member, problem.module.build(problem))
+
+
+def refuses(member, under, trial: Trial) -> None:
+    data = trial.draw(st.binary(max_size=40))
+    trial.note("bytes", repr(data))
+    try:
+        member.read(data, "m")
+    except ModelError as refused:
+        trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
+
+
+LAWS = (
+    Law("models", "A file of any small model, read back, is the model.", any_model, examples=25),
+    Law("formulations", "A file of any formulation's model, read back, is the model.", of_formulations, examples=15),
+    Law("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40),
+)
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that every format of model files is under."""
+    return LAWS

@@ -1,0 +1,302 @@
+"""What a formulation obeys: starts, optima, files, manifests, cuts, constraints; a learner its trees.
+
+It is tried under each of its FORMS. The optimum is that of trying every tree by its `prices`, `least_rows` and
+`paid_for`, or its own `brute_force`.
+"""
+
+import dataclasses
+import tempfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from odtc.errors import ChoiceError
+from odtc.fileformats.model_files import FORMATS, read_model, write_model
+from odtc.fileformats.solution_files import read_point, write_point
+from odtc.model.points import name_list
+from odtc.problem.constraints.constraint import broken, built, complete
+from odtc.problem.constraints.kind import CONSTRAINTS, Subject
+from odtc.problem.cuts import cut
+from odtc.problem.formulation import Compiled
+from odtc.problem.parameters import parameter_key
+from odtc.testing import optima
+from odtc.testing.law import Law, Trial
+from odtc.testing.problems import (
+    constrained,
+    constraint_words,
+    data_of_all_kinds,
+    heaps,
+    kept_kinds,
+    posed_first,
+    problems,
+)
+from odtc.testing.shown import note_heap, note_problem
+from odtc.testing.solved_models import assert_point_of, assert_rows_kept, optimum
+from odtc.workflow import pipeline
+from odtc.workflow.manifest import read_manifest, write_manifest
+
+TOLERANCE = 1e-6
+
+
+def forms(member):
+    """(words, (name, parameters)) of each form that a formulation with a model declares."""
+    declared = member.FORMS if member.can(Compiled) else ({},)
+    for form in declared:
+        yield " ".join(f"{key}={value}" for key, value in form.items()), (member.name, form)
+
+
+def constrained_forms(member):
+    """(words, (form, kind of constraint)) of all that the forms satisfy."""
+    if not member.can(Compiled):
+        return
+    for words, form in forms(member):
+        for kind in constraint_words(form):
+            yield f"{words} {kind}".strip(), (form, kind)
+
+
+def declares(member, form, trial: Trial) -> None:
+    if not member.can(Compiled):
+        return
+    trial.expect(member.FORMS, "expected FORMS, parameter sets under which the laws try it, got none")
+    keys = {parameter_key(field) for field in dataclasses.fields(member.Params)}
+    unknown = set(form[1]) - keys
+    trial.expect(not unknown, f"expected names of Params in FORMS, got {', '.join(sorted(unknown))}")
+
+
+def is_known(member, form, trial: Trial) -> None:
+    trial.expect(member.module.NAME == member.name, f"expected NAME = {member.name!r}, got {member.module.NAME!r}")
+
+
+def start(member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form, depths=(1, 2, 3)))
+    note_problem(trial, problem)
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    model = member.build(problem)
+    x = model.join(member.start(problem, heap))
+    assert_point_of(problem, model, heap, x)
+    stated, cost = member.objective(problem, heap), cost_of(problem, heap)
+    trial.expect(np.isclose(stated, cost), f"expected objective = {cost!r}, counted row by row, got {stated!r}")
+    back = member.decode(problem, model.split(x))
+    expect_tree(trial, problem, back, heap)
+
+
+def cost_of(problem, heap) -> float:
+    """What a tree costs, counted row by row in its words."""
+    tree, dataset, encoded = heap.to_tree(problem.encoded), problem.encoded.dataset, problem.encoded
+    predicted = tree.predict(dataset.X)
+    lost = sum(w * encoded.cost[k, p] for w, k, p in zip(dataset.weight, dataset.y, predicted))
+    per_error, per_branch_node, _ = optima.terms(problem)
+    return per_error * lost + per_branch_node * tree.n_branch_nodes + problem.module.paid_for(problem, predicted)
+
+
+def expect_tree(trial: Trial, problem, back, heap) -> None:
+    """The decoded tree is the one that was started with; of hyperplanes, as many separate the rows alike and either
+    side may be the left one, it ends the same rows together with the same labels."""
+    if problem.module.WEIGHS:
+        ends = [tree.reach(problem.encoded.X) for tree in (back, heap)]
+        alike = np.array_equal(*[end[:, None] == end for end in ends])
+        same = alike and np.array_equal(back.label[ends[0]], heap.label[ends[1]])
+    else:
+        beyond = (back.beyond and back.beyond.tests) == (heap.beyond and heap.beyond.tests)
+        same = beyond and np.array_equal(back.test, heap.test) and np.array_equal(back.label, heap.label)
+    if not same:
+        note_heap_as(trial, "decoded", problem, back)
+    trial.expect(same, "expected decode(start(tree)) to be the tree, got another")
+
+
+def note_heap_as(trial, word, problem, heap) -> None:
+    from odtc.trees.rendering import render_tree
+
+    trial.note(word, render_tree(heap.to_tree(problem.encoded), "text").rstrip())
+
+
+def optimum_by(solve, member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form))
+    note_problem(trial, problem)
+    best = optima.exhaustive_cost(problem)
+    solve(problem, best, trial)
+
+
+def by_arrays(problem, best: float, trial: Trial) -> None:
+    """The arrays of the model, by scipy."""
+    value, _ = optimum(problem.module.build(problem))
+    trial.expect(abs(value - best) <= TOLERANCE, f"expected the optimum {best!r} of trying every tree, got {value!r}")
+
+
+def by_solver(solver: str, problem, best: float, trial: Trial) -> None:
+    """The whole run with a solver, decoded and verified."""
+    model = replace(problem.module.build(problem), problem=problem)
+    solution = pipeline.solve(model, solver, threads=1)
+    trial.expect(solution.termination == "optimal", f"expected {solver} to end optimal, got {solution.termination}")
+    told = f"{solver} states {solution.objective!r} with the bound {solution.bound!r}"
+    trial.expect(abs(solution.objective - best) <= 1e-5, f"expected the optimum {best!r} of trying every tree; {told}")
+    trial.expect(solution.bound <= best + 1e-5, f"expected a bound of at most {best!r}; {told}")
+    decoded = pipeline.decode(model, solution)
+    failed = "; ".join(f"{check.name}: {check.text}" for check in decoded.checks if not check.passed)
+    trial.expect(decoded.verified, f"expected a tree that passes every check, got {failed}")
+    found = problem.module.objective(problem, decoded.heap)
+    trial.expect(abs(found - best) <= TOLERANCE, f"expected a decoded tree that costs {best!r}, got {found!r}")
+
+
+def files(member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form))
+    note_problem(trial, problem)
+    model = member.build(problem)
+    names = name_list(model.columns)
+    trial.expect(len(set(names)) == len(names), "expected columns with distinct names")
+    bad = [name for name in names + name_list(model.rows) if not name.isidentifier() or name[0] in "eE"]
+    trial.expect(not bad, f"expected names of letters, digits and _ that do not begin with e, got {bad[:1]}")
+    format = "mps"
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_model(model, Path(folder) / f"m{FORMATS.get(format).SUFFIX}", format)
+        first = path.read_bytes()
+        write_model(member.build(problem), path, format)
+        trial.expect(path.read_bytes() == first, "expected the same bytes when it is built and written again")
+        again = read_model(path)
+    same = (again.A != model.A).nnz == 0 and np.array_equal(again.c, model.c)
+    trial.expect(same and name_list(again.columns) == names, "expected the model back from its file, got another")
+
+
+def manifest(member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form))
+    note_problem(trial, problem)
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    model = replace(member.build(problem), problem=problem)
+    x = model.join(member.start(problem, heap))
+    in_memory = member.decode(problem, model.split(x)).to_tree(problem.encoded)
+    with tempfile.TemporaryDirectory() as folder:
+        stem = Path(folder) / "m"
+        write_manifest(problem, model, stem.with_suffix(".odt.json"))
+        write_point(model, x, stem.with_suffix(".sol"), "name-value")
+        kept = read_manifest(stem.with_suffix(".odt.json"))
+        again = kept.problem
+        point = kept.point(read_point(stem.with_suffix(".sol")))
+    tree = again.module.decode(again, model.split(point)).to_tree(again.encoded)
+    trial.expect(tree == in_memory, "expected the manifest and a solution file to decode to the tree, got another")
+
+
+def cuts(member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form, depths=(1, 2)))
+    note_problem(trial, problem)
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    plain = replace(member.build(problem), problem=problem)
+    names = cut.choose(problem, plain, "all")
+    trial.note("cuts", ", ".join(names) or "none fits")
+    model = cut.add(problem, plain, names)
+    arranged = cut.arrange_tree(problem, model, heap)
+    assert_rows_kept(model, model.join(member.start(problem, arranged)))
+    dearer = member.objective(problem, arranged) - member.objective(problem, heap)
+    trial.expect(dearer <= 1e-9, f"expected an arranged tree that costs no more, got {dearer:.10g} more")
+
+
+def refusals(member, form, trial: Trial) -> None:
+    """What `subjects` declares is taken, and nothing else."""
+    kept = kept_kinds(form)
+    for kind in CONSTRAINTS.names():
+        problem = posed_first(data_of_all_kinds(form), kind)
+        trial.note("constraint", problem.constraints[0])
+        try:
+            built(problem)
+        except ChoiceError as refused:
+            taken = f"`subjects` declares {CONSTRAINTS.get(kind).SUBJECT!r}"
+            trial.expect(kind not in kept, f"{taken}, but the constraint is refused: {refused}")
+            named = str(problem.constraints[0]) in str(refused) and len(str(refused).splitlines()) == 1
+            trial.expect(named, f"expected one sentence that names the constraint, got {refused}")
+        else:
+            subject = CONSTRAINTS.get(kind).SUBJECT
+            known = kind in kept or subject == Subject.SETTLED
+            trial.expect(known, f"it takes {kind}, but its `subjects` does not declare {subject!r}")
+
+
+def kept_optimum(member, under, trial: Trial) -> None:
+    problem = trial.draw(constrained(*under, most_rows=10))
+    note_problem(trial, problem)
+    trial.skip_unless(not member.prices_answers(problem))  # the judge of these knows no other sum
+    best = optima.least_kept(problem)
+    value, point = optimum(built(problem))
+    same = value == best or abs(value - best) <= TOLERANCE
+    trial.expect(same, f"expected the optimum {best!r} of the trees that satisfy it, got {value!r}")
+    if point is None:
+        return
+    heap = member.decode(problem, point)
+    note_heap(trial, problem, heap)
+    trial.expect(not broken(problem, heap), f"expected a tree that satisfies it, got {broken(problem, heap)}")
+    found = member.objective(problem, heap)
+    trial.expect(abs(found - value) <= TOLERANCE, f"expected a decoded tree that costs {value!r}, got {found!r}")
+
+
+def kept_start(member, under, trial: Trial) -> None:
+    problem = trial.draw(constrained(*under, depths=(1, 2, 3)))
+    note_problem(trial, problem)
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    ends = np.bincount(heap.reach(problem.encoded.X), problem.encoded.copies)
+    trial.skip_unless(ends[ends > 0].min() >= member.least_rows(problem))  # trees that this form has
+    model = built(problem)
+    x = complete(problem, model, heap)
+    assert_point_of(problem, model, heap, x)
+    expect_tree(trial, problem, member.decode(problem, model.split(x)), heap)
+    trial.expect(not model.user_cuts, "expected rows of constraints to be rows of the model, got cuts")
+
+
+def learned(member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form, by_class=True))
+    note_problem(trial, problem)
+    one, two = (member.tree(problem) for _ in range(2))
+    trial.expect(one is not None, "expected a tree, got None")
+    note_heap(trial, problem, one)
+    one.expect_depth(problem.topology.depth)
+    same = np.array_equal(one.test, two.test) and np.array_equal(one.label, two.label)
+    trial.expect(same, "expected the same tree of the same data, got another")
+    stated, cost = member.objective(problem, one), one.loss(problem.encoded)
+    trial.expect(stated >= cost - 1e-9, f"expected an objective of {cost!r} at least, the loss, got {stated!r}")
+
+
+KNOWN = Law("name", "NAME is the registered name.", is_known, examples=1)
+OF_MODELS = (
+    Law("declared", "FORMS are parameter sets of Params.", declares, forms, 1),
+    Law("start", "A start is feasible, costs what its tree costs, and decodes to its tree.", start, forms, 50),
+    Law(
+        "optimum",
+        "The optimum of the model's arrays is that of trying every tree.",
+        partial(optimum_by, by_arrays),
+        forms,
+        10,
+    ),
+    Law(
+        "run",
+        "HiGHS finds and proves the optimum; the decoded tree passes every check and attains it.",
+        partial(optimum_by, partial(by_solver, "highs")),
+        forms,
+        30,
+    ),
+    Law("files", "A file read back is the model, and the same bytes each time; names are safe.", files, forms, 4),
+    Law("manifest", "Manifest and solution file alone decode to the tree.", manifest, forms, 10),
+    Law("cuts", "Each cut family that fits holds for every tree, once arranged.", cuts, forms, 15),
+    Law("refusals", "It takes the constraints of its `subjects`, and refuses all others.", refusals, forms, 1),
+    Law(
+        "constraints",
+        "Under a constraint the optimum is that of the trees that satisfy it.",
+        kept_optimum,
+        constrained_forms,
+        8,
+    ),
+    Law(
+        "constrained start",
+        "A tree that satisfies a constraint is a complete point of the model with its rows.",
+        kept_start,
+        constrained_forms,
+        8,
+    ),
+)
+OF_LEARNERS = (Law("tree", "The tree is of the depth asked for, and the same each time.", learned, forms, 20),)
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that this formulation is under."""
+    return (KNOWN, *(OF_MODELS if member.can(Compiled) else OF_LEARNERS))

@@ -1,0 +1,56 @@
+"""What a heuristic obeys: a tree of the depth asked for, the same each time, that a model takes as its start."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.heuristics.heuristic import grow
+from odtc.testing.law import Law, Trial
+from odtc.testing.problems import problems
+from odtc.testing.shown import note_heap, note_problem
+from odtc.testing.solved_models import assert_rows_kept
+from odtc.workflow import pipeline
+
+
+def options(member):
+    """(words, text of `--start`) of each set of options that it declares."""
+    for words in member.TRIES:
+        yield words, f"{member.name}:{words}" if words else member.name
+
+
+def grows(member, under, trial: Trial) -> None:
+    problem = trial.draw(problems(("flowoct", {"lambda": 0.25}), depths=(1, 2, 3)))
+    note_problem(trial, problem)
+    price = problem.module.branch_price(problem)
+    one, two = (grow(under, problem.encoded, problem.topology, price) for _ in range(2))
+    note_heap(trial, problem, one)
+    one.expect_depth(problem.topology.depth)
+    same = np.array_equal(one.test, two.test) and np.array_equal(one.label, two.label)
+    trial.expect(same, "expected the same tree of the same data, got another")
+    labels = one.label[one.reach(problem.encoded.X)]
+    inside = ((labels >= 0) & (labels < len(problem.encoded.classes))).all()
+    trial.expect(inside, "expected every row to end at a node with a label, got one without")
+
+
+def starts(member, under, trial: Trial) -> None:
+    problem = trial.draw(problems(("flowoct", {}), depths=(1, 2)))
+    note_problem(trial, problem)
+    model = replace(problem.module.build(problem), problem=problem)
+    own = grow(under, problem.encoded, problem.topology, problem.module.branch_price(problem)).beyond
+    trial.skip_unless(own is None or not own.tests)  # hyperplanes are starts of other models
+    begun = pipeline.start(model, under)
+    trial.expect(begun is not None, "expected a start, got none")
+    heap, x = begun
+    note_heap(trial, problem, heap)
+    assert_rows_kept(model, x)
+
+
+LAWS = (
+    Law("tree", "Its tree is of the depth asked for, and the same each time.", grows, options, 25),
+    Law("start", "A model takes its tree as a start.", starts, options, 15),
+)
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that every heuristic is under."""
+    return LAWS

@@ -1,0 +1,54 @@
+"""What a format of points obeys: a point that it wrote and reads is the point; any bytes are read or refused."""
+
+import io
+
+import numpy as np
+from hypothesis import strategies as st
+
+from odtc.errors import SolutionError
+from odtc.fileformats.solution_files import HEAD, ReadPoints, WrittenPoints
+from odtc.model.points import name_list
+from odtc.model.solution import Termination
+from odtc.testing.law import Law, Trial
+from odtc.testing.problems import heaps, problems
+from odtc.testing.shown import note_heap, note_problem
+
+
+def read_back(member, under, trial: Trial) -> None:
+    problem = trial.draw(problems(("flowoct", {})))
+    note_problem(trial, problem)
+    heap = trial.draw(heaps(problem))
+    note_heap(trial, problem, heap)
+    model = problem.module.build(problem)
+    x = model.join(problem.module.start(problem, heap))
+    written = io.BytesIO()
+    member.write(model, x, written, Termination.OPTIMAL)
+    data = written.getvalue()
+    trial.expect(member.matches(data[:HEAD]), "expected `matches` to recognise what `write` wrote, it does not")
+    raw = member.read(data)
+    values = raw.values if raw.names is None else _in_order(name_list(model.columns), raw)
+    trial.expect(np.array_equal(values, x), "expected the point back from the file, got another")
+
+
+def _in_order(names, raw):
+    place = {str(name): value for name, value in zip(raw.names, raw.values)}
+    return np.array([place.get(name, 0.0) for name in names])
+
+
+def refuses(member, under, trial: Trial) -> None:
+    data = trial.draw(st.binary(max_size=60))
+    trial.note("bytes", repr(data))
+    try:
+        member.matches(data)
+        member.read(data)
+    except SolutionError as refused:
+        trial.expect(len(str(refused).splitlines()) == 1, "expected a refusal in one line")
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that this format is under."""
+    both = member.can(ReadPoints) and member.can(WrittenPoints)
+    found = [Law("point", "A point that is written and read is the point.", read_back, examples=15)] if both else []
+    if member.can(ReadPoints):
+        found.append(Law("refuses", "Any bytes are read, or refused in a sentence.", refuses, examples=40))
+    return tuple(found)

@@ -1,0 +1,53 @@
+"""What a selection of rows obeys: places of the cluster, each once, the same each time; rows of every class."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from odtc.data.encoding import encode
+from odtc.errors import DataError
+from odtc.testing.law import Law, Trial
+from odtc.testing.problems import datasets
+from odtc.testing.shown import note_data
+from odtc.workflow.row_selection.selection import Cluster, select_rows
+
+
+def keeps(member, under, trial: Trial) -> None:
+    n, d = trial.draw(st.integers(1, 12)), trial.draw(st.integers(1, 3))
+    cells = st.lists(st.integers(0, 4), min_size=n * d, max_size=n * d)
+    Z = np.array(trial.draw(cells), float).reshape(n, d) / 4
+    near = np.array(trial.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), float) / 4
+    trial.note("cluster", f"Z = {Z.tolist()}, near = {near.tolist()}")
+    cluster = Cluster(np.arange(n) + 5, Z, near)
+    one, two = member.select(cluster), member.select(cluster)
+    places = np.asarray(one.places)
+    trial.expect(len(places) and len(set(places.tolist())) == len(places), f"expected places, each once, got {places}")
+    trial.expect(((places >= 0) & (places < n)).all(), f"expected places in the cluster, 0 to {n - 1}, got {places}")
+    trial.expect(len(one.heavy) == len(places), "expected `heavy` for each place, got another length")
+    trial.expect(np.array_equal(places, two.places), "expected the same rows of the same cluster, got others")
+
+
+def selects(member, under, trial: Trial) -> None:
+    data = trial.draw(datasets())
+    note_data(trial, data)
+    try:
+        encode(data)
+    except DataError:  # no test tells rows apart, so there is no first tree
+        trial.skip_unless(False)
+    part = select_rows(data, member.name, 2, jobs=1)
+    trial.expect(part.selected is not None, "expected the whole data behind the selected rows")
+    rows = part.selected.rows
+    same = np.array_equal(part.X, data.X[rows], equal_nan=True) and np.array_equal(part.y, data.y[rows])
+    trial.expect(same, "expected rows of the data as they are, got others")
+    trial.expect((part.weight >= data.weight[rows]).all(), "expected no row to weigh less than before")
+    trial.expect(set(part.y) == set(data.y), "expected a row of every class that occurs")
+
+
+LAWS = (
+    Law("keeps", "It keeps rows of its cluster, each once, and the same each time.", keeps, examples=30),
+    Law("selects", "A data set of selected rows has rows of every class, unchanged.", selects, examples=15),
+)
+
+
+def laws(member) -> tuple[Law, ...]:
+    """The laws that every selection is under."""
+    return LAWS

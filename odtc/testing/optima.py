@@ -1,0 +1,134 @@
+"""What the cheapest tree of a problem costs, by trying every tree; from what its formulation declares of prices."""
+
+import numpy as np
+
+from odtc.testing.exhaustive import (
+    cheapest,
+    every_hyperplane,
+    every_split,
+    every_tree,
+    fewest_branch_nodes,
+    least_losses,
+)
+
+
+def terms(problem) -> tuple[float, float, int]:
+    """(price of a unit of loss, price of a branch node, least number of data rows in a leaf):
+    what a problem's tree costs and must hold, as its formulation declares."""
+    return *problem.module.prices(problem), problem.module.least_rows(problem)
+
+
+def exhaustive_cost(problem) -> float:
+    """What the cheapest tree costs, of all that the formulation represents."""
+    declared = problem.module.brute_force(problem)
+    if declared is not None:
+        return declared
+    encoded, depth, (per_error, per_branch_node, least) = problem.encoded, problem.topology.depth, terms(problem)
+    cost, data = encoded.cost.tolist(), encoded.dataset
+    X = splits_of(problem)
+    if problem.module.prices_answers(problem):
+        rows = X if problem.module.BEYOND else X[encoded.row_of]
+        trees = fewest_branch_nodes(rows, len(data.classes), depth, least)
+        return min(
+            per_branch_node * n
+            + per_error * (data.weight * encoded.cost[data.y, predicted]).sum()
+            + problem.module.paid_for(problem, predicted)
+            for predicted, n in ((np.array(predicted), n) for predicted, n in trees.items())
+        )
+    if not problem.module.BEYOND:
+        return cheapest(X, encoded.y, encoded.weight, depth, per_branch_node, per_error, encoded.copies, least, cost)
+    copies = np.ones(data.n_rows, int)
+    return cheapest(X, data.y, data.weight, depth, per_branch_node, per_error, copies, least, cost)
+
+
+def splits_of(problem) -> np.ndarray:
+    """bool (rows, splits): what a node can ask; rows of the data if the formulation asks beyond its encoding."""
+    data = problem.encoded.dataset
+    if not problem.module.BEYOND:
+        return problem.encoded.X
+    if not problem.module.WEIGHS:
+        return every_split(data)
+    return every_hyperplane(
+        data, problem.params.categories == "sets" if hasattr(problem.params, "categories") else False
+    )
+
+
+def least_kept(problem) -> float:
+    """What the cheapest tree costs that keeps the problem's constraints, by trying every tree and asking each kind's
+    judge; infinite if none does."""
+    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
+    if any(judge.leaf or judge.leaves for judge in judges):
+        return least_of_every_tree(problem)
+    if any(judge.predictions for judge in judges):
+        return _least_answering(problem, judges)
+    encoded, depth = problem.encoded, problem.topology.depth
+    per_loss, per_branch_node, least = terms(problem)
+    X, y, weight, copies, cost = encoded.X, encoded.y, encoded.weight, encoded.copies, encoded.cost.tolist()
+    if problem.module.BEYOND:
+        data = encoded.dataset
+        X, y, weight, copies = splits_of(problem), data.y, data.weight, np.ones(data.n_rows, int)
+    found = least_losses(
+        X,
+        y,
+        weight,
+        depth,
+        cost,
+        copies,
+        max([least, *(judge.least_rows for judge in judges)]),
+        lambda test, above: all(judge.allowed(test, above) for judge in judges if judge.allowed),
+    )
+    return min(
+        (
+            per_loss * loss + per_branch_node * n
+            for (n, asked), loss in found.items()
+            if all(judge.counts(n, asked) for judge in judges if judge.counts)
+        ),
+        default=float("inf"),
+    )
+
+
+def _least_answering(problem, judges) -> float:
+    """The same with constraints on answers: by all that trees can predict for the rows of the data."""
+    encoded, data = problem.encoded, problem.encoded.dataset
+    per_loss, per_branch_node, least = terms(problem)
+    X = every_split(data) if problem.module.BEYOND else encoded.X[encoded.row_of]
+    least = max([least, *(judge.least_rows for judge in judges)])
+    trees = fewest_branch_nodes(X, len(encoded.classes), problem.topology.depth, least)
+    truth, weight = data.y.tolist(), data.weight.tolist()
+    best = float("inf")
+    for predicted, n in trees.items():
+        paid = per_branch_node * n + per_loss * sum(w * encoded.cost[t, p] for w, t, p in zip(weight, truth, predicted))
+        if (
+            paid < best
+            and all(judge.counts(n, None) for judge in judges if judge.counts)
+            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
+        ):
+            best = paid
+    return best
+
+
+def least_of_every_tree(problem) -> float:
+    """The same for constraints of any kinds together: by all trees, one after another."""
+    judges = [given.module.judged(problem.encoded, given) for given in problem.constraints]
+    encoded, data = problem.encoded, problem.encoded.dataset
+    per_loss, per_branch_node, least = terms(problem)
+    least = max([least, *(judge.least_rows for judge in judges)])
+
+    def may(test, above) -> bool:
+        return all(judge.allowed(test, above) for judge in judges if judge.allowed)
+
+    def leaf(label, rows) -> bool:
+        return len(rows) >= least and all(judge.leaf(label, rows) for judge in judges if judge.leaf)
+
+    best, cost, truth, weight = float("inf"), encoded.cost.tolist(), data.y.tolist(), data.weight.tolist()
+    trees = every_tree(encoded.X[encoded.row_of], len(encoded.classes), problem.topology.depth, may, leaf)
+    for n, tests, counts, predicted in trees:
+        paid = per_branch_node * n + per_loss * sum(w * cost[t][p] for w, t, p in zip(weight, truth, predicted))
+        if (
+            paid < best
+            and all(judge.counts(n, tests) for judge in judges if judge.counts)
+            and all(judge.leaves(counts) for judge in judges if judge.leaves)
+            and all(judge.predictions(predicted) for judge in judges if judge.predictions)
+        ):
+            best = paid
+    return best

@@ -1,0 +1,31 @@
+"""Random cases in words: what is shown of the smallest one that breaks a law."""
+
+import numpy as np
+
+from odtc.problem.parameters import params_to_json
+from odtc.trees.rendering import render_tree
+from odtc.workflow.row_selection.selection import as_csv
+
+
+def note_data(trial, dataset) -> None:
+    """Notes a data set as CSV."""
+    trial.note("data", as_csv(dataset)[0].rstrip())
+
+
+def note_problem(trial, problem) -> None:
+    """Notes the data, the depth, the encoding, the parameters and the constraints of a problem."""
+    encoded = problem.encoded
+    note_data(trial, encoded.dataset)
+    trial.note("depth", problem.topology.depth)
+    usual = params_to_json(type(problem.params)())
+    given = {key: value for key, value in params_to_json(problem.params).items() if value != usual.get(key)}
+    trial.note("model", " ".join([problem.formulation, *(f"-p {key}={value}" for key, value in given.items())]))
+    if (encoded.cost != 1 - np.eye(len(encoded.classes))).any():
+        trial.note("costs", f"{encoded.cost.tolist()} (true class, predicted class)")
+    for given in problem.constraints:
+        trial.note("constraint", given)
+
+
+def note_heap(trial, problem, heap) -> None:
+    """Notes a tree."""
+    trial.note("tree", render_tree(heap.to_tree(problem.encoded), "text").rstrip())

@@ -1,0 +1,119 @@
+"""Which kinds of members there are, and the laws of each."""
+
+import importlib
+
+from odtc.base.registry import Registry, did_you_mean
+from odtc.data.encoding import ENCODINGS
+from odtc.data.reading import READERS
+from odtc.errors import ChoiceError
+from odtc.fileformats.model_files import FORMATS
+from odtc.fileformats.solution_files import POINTS
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.problem.constraints.kind import CONSTRAINTS
+from odtc.problem.cuts.cut import CUTS
+from odtc.problem.formulation import FORMULATIONS
+from odtc.solvers.protocols import SOLVERS
+from odtc.testing.law import Case, Law, cases_of
+from odtc.trees.exporting import EXPORTERS
+from odtc.workflow.row_selection.selection import SELECTIONS
+
+# The word of `KIND` -> the registry; its laws are odtc.testing.laws.<word>s.
+KINDS: dict[str, Registry] = {
+    "formulation": FORMULATIONS,
+    "cut": CUTS,
+    "constraint": CONSTRAINTS,
+    "solver": SOLVERS,
+    "exporter": EXPORTERS,
+    "reader": READERS,
+    "encoding": ENCODINGS,
+    "selection": SELECTIONS,
+    "heuristic": HEURISTICS,
+    "format": FORMATS,
+    "point": POINTS,
+}
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds of members."""
+    return tuple(KINDS)
+
+
+def laws(kind: str, name: str) -> tuple[Law, ...]:
+    """The laws that a member is under.
+
+    Parameters
+    ----------
+    kind : str
+        "formulation", "cut", …: one of `kinds()`.
+    name : str
+        The registered name.
+
+    Returns
+    -------
+    tuple of Law
+
+    Raises
+    ------
+    ChoiceError
+        If the kind or the member is unknown, or the member is not complete.
+    """
+    return _laws_of(kind).laws(member(kind, name))
+
+
+def cases(kind: str, name: str, *, law: str | None = None) -> list[Case]:
+    """Each law of a member, in each way in which it is tried.
+
+    Parameters
+    ----------
+    kind, name : str
+        As of `laws`.
+    law : str or None
+        The name of one law; None: all.
+
+    Returns
+    -------
+    list of Case
+
+    Raises
+    ------
+    ChoiceError
+        As of `laws`, or if there is no such law.
+    """
+    found, known = member(kind, name), laws(kind, name)
+    if law is not None:
+        names = [one.name for one in known]
+        if law not in names:
+            raise ChoiceError(f"unknown law {law!r} of a {kind}{did_you_mean(law, names)}; known: {', '.join(names)}")
+        known = tuple(one for one in known if one.name == law)
+    return list(cases_of(kind, name, found, known))
+
+
+def kinds_of(name: str) -> list[str]:
+    """The kinds of which a member is registered under a name; raises ChoiceError if there is none."""
+    names = {kind: _names(kind) for kind in KINDS}
+    found = [kind for kind in KINDS if name in names[kind]]
+    if not found:
+        known = [member for members in names.values() for member in members]
+        raise ChoiceError(f"nothing is called {name!r}{did_you_mean(name, known)}; see `odtc list models` and the like")
+    return found
+
+
+def member(kind: str, name: str):
+    """The member of this name, or what stands for it if it is a template."""
+    if kind not in KINDS:
+        raise ChoiceError(f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
+    return _laws_of(kind).member(name) if kind in FOUND_BY_LAWS else KINDS[kind].get(name)
+
+
+TEMPLATED = ("exporter",)  # whose members may be templates, which no registry holds
+FOUND_BY_LAWS = (*TEMPLATED, "solver")
+
+
+def _names(kind: str) -> tuple[str, ...]:
+    return _laws_of(kind).names() if kind in TEMPLATED else KINDS[kind].names()
+
+
+def _laws_of(kind: str):
+    if kind not in KINDS:
+        raise ChoiceError(f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
+    return importlib.import_module(f"odtc.testing.laws.{kind}s")

@@ -1,0 +1,50 @@
+"""Members of all other kinds under the laws of odtc.testing, those of odtc and those of strangers in examples alike."""
+
+import pytest
+
+from odtc.errors import ChoiceError
+from odtc.solvers.solver import find_solver, version
+from odtc.testing import cases, kinds
+from odtc.testing.suite import KINDS, kinds_of
+from odtc.trees.exporting import summaries
+
+HERE = ("encoding", "heuristic", "selection", "reader", "format", "point")  # the others have test modules of their own
+MEMBERS = [(kind, name) for kind in HERE for name in KINDS[kind].module_names]
+
+
+@pytest.mark.parametrize("case", [case for member in MEMBERS for case in cases(*member)], ids=str)
+def test_a_member_obeys_the_laws_of_its_kind(case):
+    case.expect()
+
+
+@pytest.mark.parametrize("case", [case for name in summaries() for case in cases("exporter", name)], ids=str)
+def test_an_export_is_written_and_predicts_as_the_tree(case):
+    case.expect()
+
+
+@pytest.mark.parametrize("name", ["cart", "cart_tuned", "oblique_search"])
+def test_a_learner_obeys_its_laws(name):
+    for case in cases("formulation", name):
+        case.expect(5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in KINDS["solver"].module_names if version(find_solver(name))])
+def test_a_solver_obeys_its_laws(name):
+    for case in cases("solver", name):
+        case.expect()
+
+
+def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
+    assert kinds() == tuple(KINDS) and kinds_of("thresholds") == ["encoding"]
+    for words, why in (
+        (("encodin", "auto"), "did you mean 'encoding'"),
+        (("encoding", "aut"), "did you mean 'auto'"),
+        (("exporter", "pyton"), "did you mean 'python'"),
+    ):
+        with pytest.raises(ChoiceError, match=why):
+            cases(*words)
+    with pytest.raises(ChoiceError, match="unknown law 'test' of a encoding.*did you mean 'tests'"):
+        cases("encoding", "auto", law="test")
+    with pytest.raises(ChoiceError, match="nothing is called 'nobody'"):
+        kinds_of("nobody")
