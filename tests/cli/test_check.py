@@ -1,0 +1,49 @@
+"""`odtc check`: what was tried, which law broke, and the smallest example."""
+
+import pytest
+
+from tests.command_line import odtc
+
+WRONG = '''"""An encoding whose columns are not the answers to its tests on every data."""
+from odtc.extend import Threshold
+KIND, NAME, SUMMARY, OPTIONS = "encoding", "wrong", "wrong", {}
+calls = []
+def tests(dataset, **options):
+    calls.append(1)
+    return [(Threshold(0, 0.25 + len(calls) % 2), False)]
+'''
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "right.py").write_text(WRONG.replace("wrong", "right").replace(" + len(calls) % 2", ""))
+    return tmp_path
+
+
+def test_a_broken_law_is_told_with_the_smallest_example(own):
+    said = odtc("check", "wrong", "--law", "tests", "--plugin", "wrong.py", folder=own)
+    assert said.code == 1 and "Traceback" not in said.err
+    for words in (
+        "tests: broken at case",
+        "law: Each column",
+        "what came: expected the same tests",
+        "data:",
+        "f0,class",
+    ):
+        assert words in said.out, words
+    assert said.out.endswith("encoding wrong: 0 of 1 hold, 1 broken\n")
+    facts = odtc("check", "wrong", "--law", "tests", "--json", "--plugin", "wrong.py", folder=own).facts
+    assert not facts["ok"] and "data" in facts["laws"][0]["example"]
+
+
+def test_a_member_of_a_stranger_holds(own):
+    facts = odtc("check", "right", "--examples", 5, "--json", "--plugin", "right.py", folder=own).facts
+    assert facts["ok"] and facts["kind"] == "encoding" and [law["holds"] for law in facts["laws"]] == [True] * 3
+
+
+def test_names_of_two_kinds_and_of_none_are_answered_in_a_sentence(own):
+    assert "is the name of a formulation and of a heuristic: say which one by --kind" in odtc("check", "cart").err
+    assert "did you mean 'flowoct'" in odtc("check", "flowct").err
+    assert odtc("check", "name-value", "--examples", 1).out.endswith("point name-value: 2 of 2 hold\n")
