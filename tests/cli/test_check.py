@@ -28,7 +28,7 @@ def test_a_broken_law_is_told_with_the_smallest_example(own):
     for words in (
         "tests: broken at case",
         "law: Each column",
-        "what came: expected the same tests",
+        "what came: expected",
         "data:",
         "f0,class",
     ):

@@ -14,9 +14,9 @@ import pytest
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.problem.formulation import FORMULATIONS
 from odtc.solvers.solver import SOLVERS, find_solver, version
+from odtc.testing.problems import COMPILED, FORMS, form_id
 from odtc.workflow import pipeline
 from odtc.workflow.results import tree_cost
-from tests.laws.problems import COMPILED, FORMS, form_id
 
 STARTS = ("none", "cart", "optimal", "oblique:seconds=1,restarts=8")
 CUTS = (None, "none", "all")
