@@ -15,7 +15,7 @@ from unittest import SkipTest
 
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import FailedHealthCheck, Unsatisfiable
+from hypothesis.errors import FailedHealthCheck, Flaky, Unsatisfiable
 
 from odtc.errors import OdtcError
 
@@ -165,6 +165,8 @@ class Case:
             attempt()
         except (Unsatisfiable, FailedHealthCheck):
             return Outcome(self, 0, "no random case fits: what the member declares leaves nothing to try")
+        except Flaky:
+            return Outcome(self, tried[0] + 1, "the same case holds once and is broken once", trial.notes)
         except NotTriedError as problem:
             return Outcome(self, 0, not_tried=str(problem))
         except LawBrokenError as problem:

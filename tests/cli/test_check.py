@@ -4,35 +4,30 @@ import pytest
 
 from tests.command_line import odtc
 
-WRONG = '''"""An encoding whose columns are not the answers to its tests on every data."""
+RIGHT = '''"""One threshold."""
 from odtc.extend import Threshold
-KIND, NAME, SUMMARY, OPTIONS = "encoding", "wrong", "wrong", {}
-calls = []
+KIND, NAME, SUMMARY, OPTIONS = "encoding", "right", "one threshold", {}
 def tests(dataset, **options):
-    calls.append(1)
-    return [(Threshold(0, 0.25 + len(calls) % 2), False)]
+    return [(Threshold(0, 0.25), False)]
 '''
+WRONG = RIGHT.replace("right", "wrong").replace("0.25", "1 / (dataset.n_rows - 5)")
 
 
 @pytest.fixture(autouse=True)
 def own(tmp_path, monkeypatch):
     monkeypatch.setenv("ODTC_PLUGINS", "")
     (tmp_path / "wrong.py").write_text(WRONG)
-    (tmp_path / "right.py").write_text(WRONG.replace("wrong", "right").replace(" + len(calls) % 2", ""))
+    (tmp_path / "right.py").write_text(RIGHT)
     return tmp_path
 
 
 def test_a_broken_law_is_told_with_the_smallest_example(own):
     said = odtc("check", "wrong", "--law", "tests", "--plugin", "wrong.py", folder=own)
     assert said.code == 1 and "Traceback" not in said.err
-    for words in (
-        "tests: broken at case",
-        "law: Each column",
-        "what came: expected",
-        "data:",
-        "f0,class",
-    ):
-        assert words in said.out, words
+    told = ("tests: broken at case", "law: Each column", "what came: ZeroDivisionError: ", "(wrong.py:5)")
+    assert all(words in said.out for words in told), said.out
+    data = said.out.partition("data:\n")[2].split("encoding wrong")[0]
+    assert data.split()[0] == "f0,class" and len(data.split()) == 6  # five rows, as few as break it
     assert said.out.endswith("encoding wrong: 0 of 1 hold, 1 broken\n")
     facts = odtc("check", "wrong", "--law", "tests", "--json", "--plugin", "wrong.py", folder=own).facts
     assert not facts["ok"] and "data" in facts["laws"][0]["example"]
