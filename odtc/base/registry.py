@@ -125,7 +125,8 @@ class Registry:
         for file in named_files():
             try:
                 if file.kind in (self.kind, self.group.removeprefix("odtc.").removesuffix("s")):
-                    found.setdefault(file.name, []).append(file)
+                    if file not in found.setdefault(file.name, []):  # named twice is offered once
+                        found[file.name].append(file)
             except ChoiceError as problem:
                 _warn_of_file(str(problem))
         for name in self.module_names:
