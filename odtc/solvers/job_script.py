@@ -44,12 +44,14 @@ def plan_beside(
     """How a solver would be run on a model's file, in the folder of that, to leave its solution in
     `target`; and what is to be said of it.
 
-    With `write`, the files that it needs beside the model's are written, in the forms of the solver,
-    and a program that is not here is taken to be on PATH there. Raises SolverError if it is not here.
+    With `write`, for a run elsewhere, the files that it needs beside the model's are written, in the forms of the
+    solver, and the command is the vendor's own program on PATH there, whatever this machine has. Raises SolverError if
+    there is none.
     """
-    program = locate(module, program_name)
-    if program is None and write and module.PROGRAMS:
-        program = Program((module.PROGRAMS[0],), module.COMMAND, "elsewhere")
+    if write and program_name is None and module.PROGRAMS and module.ARGUMENTS is None:
+        program: Program | None = Program((module.PROGRAMS[0],), module.COMMAND, "elsewhere")
+    else:
+        program = locate(module, program_name)
     if program is None:
         raise SolverError(f"{module.NAME} is not on this machine: {what_to_install(module)}")
     folder, stem = Path(path).resolve().parent, Path(stem_of(path)).name
@@ -114,13 +116,8 @@ def write_script(
     """
     stem = Path(stem_of(path)).name
     lines, log = shell_lines(planned), shlex.quote(f"{stem}.log")
-    program = planned.argv[0]
-    if program != module.COMMAND and program.rpartition("/")[2] in module.PROGRAMS:
-        # If it is not at this place, it may be on PATH.
-        lines[-1] = '"$program"' + lines[-1].removeprefix(shlex.quote(program))
-        lines.insert(
-            -1, f'program={shlex.quote(program)}; [ -x "$program" ] || program={shlex.quote(Path(program).name)}'
-        )
+    program = shlex.quote(planned.argv[0])
+    lines.insert(0, f"command -v {program} > /dev/null || {{ echo {program} is not on PATH here >&2; exit 127; }}")
     # What is on stdout is the solution already, or is heard and kept as the log.
     lines[-1] += f" 2> {log}" if planned.prints_solution else f" 2>&1 | tee {log}"
     if model is not None and (words := identity_words(model, file=True)):

@@ -5,6 +5,7 @@ import os
 import shlex
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from odtc.solvers import external, job_script
 from odtc.solvers.executables import Program, locate
 from odtc.solvers.solve import solve
 from odtc.solvers.solver import SOLVERS, find_solver
-from tests.command_line import odtc, refused
+from tests.command_line import CHECKOUT, odtc, refused
 from tests.solvers.test_solver import model
 
 PROGRAMS = [name for name in SOLVERS.names() if getattr(find_solver(name), "PROGRAMS", ())]
@@ -67,11 +68,70 @@ def test_a_script_is_one_that_a_shell_reads(name, kind, tmp_path):
 
 
 XOR = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n0,0,1\n"
-OUTSIDE = {"PATH": "/usr/bin:/bin", "HOME": "/tmp"}  # of a shell that knows of no virtual environment
+# The vendors' programs as their manuals describe them, by the Python packages that are here.
+GUROBI_CL = """
+import sys, gurobipy
+model = gurobipy.read(sys.argv[-1])
+for word in sys.argv[1:-1]:
+    name, _, value = word.partition("=")
+    if name == "InputFile":
+        model.read(value)
+    else:
+        model.setParam(name, value if name == "ResultFile" else float(value) if "." in value else int(value))
+model.optimize()
+"""
+CPLEX = """
+import sys, cplex
+assert sys.argv[1] == "-f"
+solver = cplex.Cplex()
+for line in filter(None, open(sys.argv[2]).read().splitlines()):
+    command, _, rest = line.partition(" ")
+    if command == "read":
+        (solver.MIP_starts.read if rest.endswith(".mst") else solver.read)(rest.strip('"'))
+    elif command == "set" and rest.startswith("timelimit "):
+        solver.parameters.timelimit.set(float(rest.split()[1]))
+    elif command == "optimize":
+        solver.solve()
+    elif command == "write":
+        solver.solution.write(rest.strip('"'))
+    else:
+        assert command == "quit" or rest.split()[0] in ("threads", "mip", "randomseed"), line
+"""
 
 
-@pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi", "highs"])
-def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name, tmp_path):
+@pytest.fixture(scope="module")
+def vendors(tmp_path_factory):
+    """A machine with the programs of vendors on PATH, and nothing of a virtual environment."""
+    folder = tmp_path_factory.mktemp("vendors")
+    for name, text in (("gurobi_cl", GUROBI_CL), ("cplex", CPLEX), ("scip", ""), ("highs", "")):
+        if locate(find_solver("highs-cli" if name == "highs" else name.removesuffix("_cl"))) is None:
+            continue
+        if name == "highs":
+            program = locate(find_solver("highs-cli"))
+            exports = "".join(f"export {key}={shlex.quote(value)}\n" for key, value in program.environment.items())
+            line = f'{exports}exec {shlex.quote(program.argv[0])} "$@"'
+        elif name == "scip":
+            line = f'PYTHONPATH={shlex.quote(os.fspath(CHECKOUT))} exec {sys.executable} -P -m odtc.solvers.drivers scip "$@"'
+        else:
+            (folder / f"{name}.py").write_text(text)
+            line = f'exec {sys.executable} -P {shlex.quote(os.fspath(folder / name))}.py "$@"'
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    return {"PATH": f"{folder}:/usr/bin:/bin", "HOME": "/tmp"}
+
+
+WORDS = {
+    "gurobi": "ResultFile=m.sol m.mps",
+    "cplex": "\ncplex -f m.cplex.options",
+    "highs-cli": "\nhighs --options_file",
+    "highs": "\nhighs --options_file",
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi", "cplex", "highs"]
+)
+def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name, tmp_path, vendors):
     module = find_solver({"highs": "highs-cli"}.get(name, name))
     if locate(module) is None:
         pytest.skip(f"{name} is not on this machine")
@@ -83,20 +143,30 @@ def test_a_script_in_a_copied_folder_solves_and_decode_reads_what_it_leaves(name
         "solve", "here/m.mps", "--solver", name, "--time-limit", 60, "--threads", 1, "--script", "sh", folder=tmp_path
     )
     assert (done.code, done.out) == (0, "here/m.sh\n"), done.err
+    job = (here / "m.sh").read_text()
+    assert WORDS.get(name, f"\n{module.PROGRAMS[0]} ") in job
+    assert str(CHECKOUT) not in job and sys.prefix not in job and "python" not in job.lower()
     there = here.rename(tmp_path / "there, elsewhere")
     (there / "m.sol").write_text("stale")
-    ran = subprocess.run(["sh", there / "m.sh"], cwd="/", env=OUTSIDE, capture_output=True, text=True, check=False)
+    ran = subprocess.run(["sh", there / "m.sh"], cwd="/", env=vendors, capture_output=True, text=True, check=False)
     assert (there / "m.log").exists() and not here.exists()
     decoded = odtc("decode", "m.sol", "--log", "m.log", "--json", folder=there)
     assert decoded.code == 0, ran.stdout + ran.stderr + decoded.err
     assert (decoded.facts["objective"], decoded.facts["termination"], decoded.facts["verified"]) == (1, "optimal", True)
 
 
+def test_a_script_says_what_is_missing_where_it_runs(tmp_path):
+    write_model(SMALL, tmp_path / "m.mps")
+    assert odtc("solve", "m.mps", "--solver", "cuopt", "--script", "sh", folder=tmp_path).code == 0
+    ran = subprocess.run(["sh", tmp_path / "m.sh"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (127, "cuopt_cli is not on PATH here\n")
+
+
 NO_BOUND = "a,b,class\n0,0,0\n0,1,1\n1,0,1\n1,1,0\n"  # no two rows are alike, so nothing but a solver proves 2 errors
 
 
 @pytest.mark.parametrize("name", ["highs-cli", "cbc", "scip", "glpk", "lp_solve", "symphony", "gurobi"])
-def test_a_script_names_the_model_that_it_solved(name, tmp_path):
+def test_a_script_names_the_model_that_it_solved(name, tmp_path, vendors):
     """So decode believes the end and the bound; of a model file that was edited meanwhile, it does not."""
     if locate(find_solver(name)) is None:
         pytest.skip(f"{name} is not on this machine")
@@ -106,7 +176,7 @@ def test_a_script_names_the_model_that_it_solved(name, tmp_path):
     assert odtc("solve", "m.mps", "--solver", name, "--script", "sh", folder=tmp_path).code == 0
 
     def run_and_decode(expected: str) -> str:
-        subprocess.run(["sh", tmp_path / "m.sh"], cwd="/", env=OUTSIDE, capture_output=True, check=False)
+        subprocess.run(["sh", tmp_path / "m.sh"], cwd="/", env=vendors, capture_output=True, check=False)
         decoded = odtc("decode", "m.sol", "--log", "m.log", "--json", folder=tmp_path)
         assert decoded.code == 0, decoded.err
         assert (decoded.facts["objective"], decoded.facts["termination"]) == (2, expected), decoded.err

@@ -17,6 +17,7 @@ PROGRAMS = ("cplex",)
 PACKAGE, DRIVER = "cplex", "cplex"
 VERSION = (("-c", "quit"), r"Optimizer (\S+)")
 COMMAND = "cplex"
+OPTIONS = True  # a file of commands
 SOLUTION = "file"
 LIVE = re.compile(
     r"^\*? +\d+\+? +\d+ .*? (?P<incumbent>-?\d[\d.e+]*) +(?P<bound>-?\d+\.\d+(?:e[+-]\d+)?|\w+: \d+)(?: +\d+)? "
