@@ -119,7 +119,7 @@ def test_a_mean_recall_by_weights_of_no_common_unit_is_searched(seed):
     """The shares of classes of weights such as 12.37 have no moderate common denominator: the sum is rounded, and every
     tree that it lets through is counted exactly."""
     from odtc.problem.constraints.constraint import broken
-    from tests.laws.problems import least_of_every_tree
+    from odtc.testing.optima import least_of_every_tree
 
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 2, (40, 4)).astype(float), rng.integers(0, 3, 40).astype(np.int32)
