@@ -19,7 +19,7 @@ right) is fitted to all training rows. Each fit has --cv-limit seconds in the fo
     beyond
                     the limit; margin=soft with alpha1=1000, alpha2=0.1 and ε in {0.01, 0.1}
     oct_h           mu in {0.005, 0.05} x alpha in {0, 0.01}
-    oblique_search  leaves of 1 row, or of 5 % of the rows, at least
+    oblique_search  -p choice=training; leaves of 1 row, or of 5 % of the rows, at least
     dpflow          --encoding oblique, pool in {25, 100} x leaves of 1 row, or of 5 % of the rows, from --start
     local_search
     cart            nothing to choose: the greedy tree of the depth, on all rows
@@ -159,7 +159,8 @@ def grid(model: str, n: int, limit: float, large: bool) -> list[dict]:
     if model == "cart":
         return [{"encoding": "auto:bins=256"} if large else {}]  # all thresholds of htru2 took minutes
     if model == "oblique_search":
-        return [{"params": {"seconds": limit, "restarts": 10**6}, "constraints": least} for least in leaves]
+        training = {"choice": "training", "seconds": limit, "restarts": 10**6}
+        return [{"params": training, "constraints": least} for least in leaves]
     if model == "dpflow":
         bins = ",bins=32" if large else ""
         return [

@@ -7,7 +7,7 @@ middle of the gap. So what is shown is what the tree holds, and routes by.
 """
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,8 @@ from odtc.errors import ChoiceError, DataError
 
 @dataclass(frozen=True)
 class LinearTerms:
-    """Column j of `Z` (float64, (rows, terms), in [0, 1]) is `terms[j]`, of weight 1, less low[j], by span[j]."""
+    """Column j of `Z` (float64, (rows, terms)) is `terms[j]`, of weight 1, less low[j], by span[j]; it lies in [0, 1]
+    unless `by_quantiles` scaled it."""
 
     Z: np.ndarray
     terms: tuple[Term, ...]
@@ -90,6 +91,17 @@ class LinearTerms:
     def distinct(self) -> np.ndarray:
         """The different rows of Z, sorted."""
         return np.unique(self.Z, axis=0)
+
+    def by_quantiles(self, share: float = 0.05) -> "LinearTerms":
+        """The same terms, scaled so that [0, 1] holds all but this share of a column at either end; a few numbers far
+        out then press no others together. Where those quantiles are one, by all of the column, as before."""
+        if not self.n:
+            return self
+        low, high = np.quantile(self.Z, [share, 1 - share], axis=0)
+        span = high - low
+        kept = span > 0
+        low, span = np.where(kept, low, 0.0), np.where(kept, span, 1.0)
+        return replace(self, Z=(self.Z - low) / span, low=self.low + low * self.span, span=self.span * span)
 
     def split(self, h: np.ndarray, rows: np.ndarray, left: np.ndarray) -> Split | None:
         """The split in original units along h (terms,) that sends those of `rows` (indices) left that `left` (bool)

@@ -1,16 +1,18 @@
-"""The oblique local search as a model among the others: no solver, no proof, and the start of those that have one."""
+"""Trees of hyperplanes without a solver and without a proof, chosen by held-out rows or for the training rows alone."""
 
 from dataclasses import dataclass
 
+from odtc.algorithms.hyperplanes.held_out import Choice
 from odtc.algorithms.hyperplanes.tree_alternating import RESTARTS
 from odtc.heuristics.heuristic import HEURISTICS
+from odtc.heuristics.regularised import choose
 from odtc.problem.constraints.constraint import mended
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "oblique_search"
-TITLE = "oblique_search: hyperplanes by alternating optimisation from many starts; a learner without a model"
+TITLE = "oblique_search: hyperplanes by alternating optimisation, chosen by held-out rows; a learner without a model"
 PAPER = (
     "Carreira-Perpiñán & Tavallali (2018), Alternating optimization of decision trees, with application to "
     "learning sparse oblique trees"
@@ -20,35 +22,89 @@ ANY_COST = True
 BEYOND = True
 WEIGHS = True
 CONSTRAINTS = ("leaf_rows", "branch_nodes", "leaves")
+FOLDS, TRAINING = "folds", "training"
 
 
 @dataclass(frozen=True)
 class Params:
-    seconds: float = parameter(10.0, "how long it may search", least=0)
-    restarts: int = parameter(RESTARTS, "number of trees it optimises, if there is time", least=0)
+    seconds: float = parameter(20.0, "how long it may search", least=0)
+    choice: str = parameter(
+        FOLDS,
+        "what speaks for a tree: `folds`, repeated cross-validation over penalties and numbers of leaves; or "
+        "`training`, the loss on the training rows, which it then follows as closely as the depth lets it",
+        choices=(FOLDS, TRAINING),
+    )
+    se: float = parameter(1.0, "with folds: standard errors that fewer leaves may be worse on held-out rows", least=0)
+    sparse: bool = parameter(False, "with folds: hyperplanes of few columns, by a price of coefficients (1-norm)")
+    restarts: int = parameter(RESTARTS, "with training: number of trees it optimises, if there is time", least=0)
     seed: int = parameter(
         0, "of all draws: if the time limit does not come first, the same seed and jobs give the same tree", least=0
     )
-    jobs: int = parameter(1, "processes side by side, which share the restarts", least=1)
+    jobs: int = parameter(1, "with training: processes side by side, which share the restarts", least=1)
 
 
 def tree(problem: Problem) -> HeapTree:
-    """The best tree found, never worse than CART's of the same depth on the training rows."""
+    """The tree that held-out rows speak for, or the best on the training rows, which is never worse than CART's."""
+    return learned(problem)[0]
+
+
+def learned(problem: Problem) -> tuple[HeapTree, str]:
+    """(`tree`, what was seen on held-out rows)."""
     p = problem.params
-    return mended(
-        problem,
-        HEURISTICS.get("oblique").tree(
+    if p.choice == FOLDS:
+        heap, choice = choose(
             problem.encoded,
             problem.topology,
             seconds=p.seconds,
-            restarts=p.restarts,
+            se=p.se,
             seed=p.seed,
-            jobs=p.jobs,
-            part=1.0,
-        ),
+            sparse=p.sparse,
+            part=0.9,
+        )
+        return mended(problem, heap), words(problem, choice)
+    heap = HEURISTICS.get("oblique").tree(
+        problem.encoded,
+        problem.topology,
+        seconds=p.seconds,
+        restarts=p.restarts,
+        seed=p.seed,
+        jobs=p.jobs,
+        part=1.0,
     )
+    return mended(problem, heap), ""
 
 
 def objective(problem: Problem, heap: HeapTree) -> float:
     """The loss."""
     return heap.loss(problem.encoded)
+
+
+def words(problem: Problem, choice: Choice | None) -> str:
+    """What the folds said, in a sentence or two: shares of rows that are right, or mean costs if errors are priced."""
+    if choice is None:
+        return "no column has numbers without missing cells or levels to weigh, so this is the tree of CART"
+    if not choice.folds:
+        return (
+            "no tree was chosen by held-out rows, of which there are too few or the time was too short (-p seconds=…), "
+            "so this is the tree of CART"
+        )
+    cost = problem.encoded.cost
+    unit = bool((cost == (cost != 0)).all())
+
+    def shown(loss: float) -> str:
+        return f"{100 * (1 - loss):.1f} %" if unit else f"{loss:.4g}"
+
+    measure = "right" if unit else "mean cost"
+    majority, linear = shown(choice.majority), shown(choice.linear)
+    beside = f"majority {majority}, a linear model without a tree {linear}"
+    if not choice.better:
+        return (
+            f"WARNING: no tree surely beats the majority on held-out rows ({measure}: {beside}, {choice.folds} folds), "
+            "so this is the majority alone; -p choice=training fits the training rows as closely as the depth lets it"
+        )
+    error = f" ± {100 * choice.error:.1f}" if unit else f" ± {choice.error:.2g}"
+    kind = "single columns" if choice.penalty is None else f"hyperplanes of penalty C = {choice.penalty:g}"
+    return (
+        f"chosen by {choice.folds} folds: {choice.tree.leaves} leaves, {kind}; {measure} on held-out rows "
+        f"{shown(choice.held_out)}{error}, {beside}"
+    )

@@ -35,7 +35,7 @@ class Heuristic(Protocol):
 HEURISTICS = Registry(
     "start",
     "odtc.heuristics",
-    ("cart", "local_search", "optimal", "oblique"),
+    ("cart", "local_search", "optimal", "oblique", "regularised"),
     Contract(always=(Heuristic,)),
     "odtc.heuristics",
 )

@@ -200,6 +200,10 @@ class Learner(Protocol):
         """The HeapTree."""
         ...
 
+    def learned(self, problem: Problem) -> tuple[HeapTree | None, str]:
+        """(`tree`, a sentence on how it was chosen or ""): what is called."""
+        return self.tree(problem), ""
+
 
 class Iterative(Protocol):
     """A model that grows while it is solved: `odtc fit` calls `fit` instead of solving it once."""

@@ -151,9 +151,10 @@ def learn(
     the time limit."""
     began = time.monotonic()
     with deadline.within(time_limit):
-        heap = problem.module.tree(problem)
+        heap, words = problem.module.learned(problem)
     paid = problem.module.objective(problem, heap)
-    solution = Solution(None, Termination.UNKNOWN, paid, None, time.monotonic() - began, problem.module.NAME)
+    seconds = time.monotonic() - began
+    solution = Solution(None, Termination.UNKNOWN, paid, None, seconds, problem.module.NAME, message=words)
     return without_model(problem, heap, solution, labelled, simplify)
 
 

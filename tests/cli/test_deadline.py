@@ -120,7 +120,7 @@ def test_the_limit_is_not_only_dpflows(wide):
         ("--model", "dpflow", "--depth", "2", "--encoding", "oblique:pool=4"),
         ("--model", "svm1_odt", "--depth", "1"),
         ("--model", "oct_h", "--depth", "1", "--start", "oblique"),
-        ("--model", "oblique_search", "--depth", "1"),
+        ("--model", "oblique_search", "--depth", "1", "-p", "choice=training"),
     ],
     ids=str,
 )

@@ -100,7 +100,7 @@ def test_a_hyperplane_shares_its_importance_out_and_a_leaf_alone_has_none():
     rng = np.random.default_rng(2)
     X = rng.random((60, 3)) * [1, 1, 0]
     X[:, 1] *= 3  # three times the range for a third of the weight
-    fitted = odtc.OptimalTreeClassifier(1, model="oblique_search", params={"restarts": 4}).fit(
+    fitted = odtc.OptimalTreeClassifier(1, model="oblique_search", params={"restarts": 4, "choice": "training"}).fit(
         X, (X[:, 0] + X[:, 1] / 3 > 1).astype(int)
     )
     weight = np.zeros(3)

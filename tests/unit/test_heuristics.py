@@ -143,7 +143,7 @@ def test_a_search_that_does_not_end_in_time_names_the_other():
 
 # That of hyperplanes is no start of a model of tests: tests/unit/test_oblique_search.py.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in HEURISTICS.names() if name != "oblique"])
+@pytest.mark.parametrize("name", [name for name in HEURISTICS.names() if name not in ("oblique", "regularised")])
 def test_every_start_is_taken(name):
     model = pipeline.build(EXAMPLES / "monks" / "monks-1.csv", "flowoct", 2, encoding="onehot")
     heap, point = pipeline.start(model, name)

@@ -22,7 +22,7 @@ from odtc.workflow import pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
-QUICK = {"seconds": 30.0, "restarts": 6}
+QUICK = {"seconds": 30.0, "restarts": 6, "choice": "training"}
 
 
 @given(data=st.data())

@@ -1,0 +1,179 @@
+"""Which tree of hyperplanes held-out rows speak for: repeated cross-validation over penalties and numbers of leaves.
+
+Of the candidates within `se` standard errors of the best mean those with the fewest leaves, and of these the best mean
+(the one-standard-error rule, Breiman et al. 1984, section 3.4.3, with the error of the paired differences). The
+majority and one hyperplane are always candidates; a tree that does not surely beat the majority is not handed in.
+"""
+
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.hyperplanes.penalised import CART, NEAR, Grower, PrunedTree, clipped
+
+FOLDS, REPEATS = 5, 2
+FOLD_ROWS = 2500  # that cross-validation looks at, at most
+FIT_ROWS = 8000  # that a tree is settled on, at most
+SURE = 2.0  # corrected standard errors by which a tree has to beat the majority
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tree that cross-validation chose, and what it saw.
+
+    `penalty` is the C of its nodes, None for a tree of single columns. Of the held-out rows: `held_out` mean loss of
+    trees like this one per unit of weight, `error` the standard error of that mean, `majority` and `linear` mean
+    losses of the majority and of a multinomial logistic regression, which is no tree; `folds` how many were seen, 0 if
+    the time was too short. `better` tells whether some tree of more than a leaf surely beats the majority.
+    """
+
+    tree: PrunedTree
+    penalty: float | None
+    held_out: float = np.nan
+    error: float = np.nan
+    majority: float = np.nan
+    linear: float = np.nan
+    folds: int = 0
+    better: bool = False
+
+
+def choose_tree(
+    Z: np.ndarray,
+    loss: np.ndarray,
+    weight: np.ndarray,
+    depth: int,
+    *,
+    se: float = 1.0,
+    seconds: float = 10.0,
+    seed: int = 0,
+    sparse: bool = False,
+) -> Choice:
+    """The tree of 1 to 2^depth leaves that repeated cross-validation speaks for.
+
+    Parameters
+    ----------
+    Z : ndarray of float64, (rows, terms)
+        Scaled so that most of a column lies within [0, 1]; what lies far beyond is clipped where nodes are fitted.
+    loss : ndarray of float64, (rows, classes)
+        What predicting this class for this row costs.
+    weight : ndarray of float64, (rows,)
+    depth : int
+    se : float
+        Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
+        best mean.
+    seconds : float
+        How long it may take. If fewer than two folds were seen by then, a tree of single columns comes back.
+    seed : int
+        Of the folds, the samples and the draws.
+    sparse : bool
+        Whether the penalty of a node is |h|₁, so that it weighs few columns.
+
+    Returns
+    -------
+    Choice
+    """
+    rng = np.random.default_rng(seed)
+    cheapest = loss.argmin(axis=1)
+    some = _sample(cheapest, FIT_ROWS, rng)
+    grower = Grower(depth, seed, sparse, time.monotonic() + seconds)
+    full = grower.paths(Z[some], loss[some])
+    keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
+    held = _held_out(Z, loss, weight, keys, grower, _sample(cheapest, FOLD_ROWS, rng), seed)
+    if len(held) < 2:
+        return Choice(_whole(_at(full[CART], 2**depth), Z, loss), None)
+    losses, linear = np.array([mean for mean, _ in held]), np.array([mean for _, mean in held])
+    at, better = _chosen(losses, keys, se)
+    family, leaves = keys[at]
+    return Choice(
+        _whole(_at(full[family], leaves), Z, loss),
+        None if family == CART else family[1],
+        float(losses[:, at].mean()),
+        float(_corrected_error(losses[:, at], 0.0)),
+        float(losses[:, _majority(keys)].mean()),
+        float(linear.mean()),
+        len(held),
+        better,
+    )
+
+
+def _majority(keys: list) -> int:
+    return next(at for at, (_, leaves) in enumerate(keys) if leaves == 1)
+
+
+def _chosen(losses: np.ndarray, keys: list, se: float) -> tuple[int, bool]:
+    """(place of the chosen candidate, whether it surely beats the majority).
+
+    Folds share training rows, so that the variance of a mean of J folds of k parts is more than 1/J of one fold's:
+    1/J + 1/(k - 1) of it (Nadeau & Bengio 2003). The majority is left by that measure alone, since the best of many
+    candidates looks better than it is.
+    """
+    mean = losses.mean(axis=0)
+    best = int(mean.argmin())
+    apart = losses - losses[:, [best]]
+    error = apart.std(axis=0, ddof=1) / np.sqrt(len(losses))
+    near = [at for at in range(len(keys)) if apart[:, at].mean() <= se * error[at] + NEAR]
+    fewest = min(keys[at][1] for at in near)
+    at = min((at for at in near if keys[at][1] == fewest), key=lambda at: (mean[at], keys[at][0][1]))
+    majority = _majority(keys)
+    gain = losses[:, majority] - losses[:, at]
+    better = keys[at][1] > 1 and gain.mean() > SURE * _corrected_error(gain) + NEAR
+    return (at if better else majority), bool(better)
+
+
+def _corrected_error(values: np.ndarray, share: float = 1 / (FOLDS - 1)) -> float:
+    return float(values.std(ddof=1) * np.sqrt(1 / len(values) + share))
+
+
+def _sample(cheapest: np.ndarray, most: int, rng) -> np.ndarray:
+    """Rows (indices): all, or `most` of them at random, at least one of each class."""
+    n = len(cheapest)
+    if n <= most:
+        return np.arange(n)
+    first = np.unique(cheapest, return_index=True)[1]
+    return np.union1d(first, rng.permutation(n)[:most])
+
+
+def _held_out(Z, loss, weight, keys, grower: "Grower", rows: np.ndarray, seed: int) -> list[tuple[np.ndarray, float]]:
+    """Of each fold (losses of the candidates, loss of a linear model), per unit of held-out weight; as many folds as
+    the time allows."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    cheapest, found = loss.argmin(axis=1), []
+    if len(rows) < 2 * FOLDS or np.bincount(cheapest[rows]).max() < FOLDS:
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of classes with fewer rows than folds, and of models that have not converged
+        folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)
+        for inside, outside in folds.split(rows, cheapest[rows]):
+            train, test = rows[inside], rows[outside]
+            paths = grower.paths(Z[train], loss[train])
+            if grower.late:
+                break
+            total = max(float(weight[test].sum()), NEAR)
+            index = np.arange(len(test))
+            each = [
+                loss[test][index, _at(paths[family], leaves).predict(Z[test])].sum() / total for family, leaves in keys
+            ]
+            plane, margin = cheapest[train], np.ptp(loss[train], axis=1) + 1e-12
+            if len(np.unique(plane)) > 1:
+                linear = LogisticRegression(max_iter=200, tol=1e-3).fit(
+                    clipped(Z[train]), plane, margin / margin.mean()
+                )
+                label = linear.predict(clipped(Z[test]))
+            else:
+                label = np.full(len(test), plane[0])
+            found.append((np.array(each), float(loss[test][index, label].sum() / total)))
+    return found
+
+
+def _at(path: list[PrunedTree], leaves: int) -> PrunedTree:
+    """The largest tree of the path with so many leaves at most."""
+    return max((tree for tree in path if tree.leaves <= leaves), key=lambda tree: tree.leaves)
+
+
+def _whole(tree: PrunedTree, Z: np.ndarray, loss: np.ndarray) -> PrunedTree:
+    """The same tree with the loss of all rows."""
+    return PrunedTree(tree.H, tree.g, tree.ends, tree.label, float(loss[np.arange(len(Z)), tree.predict(Z)].sum()))

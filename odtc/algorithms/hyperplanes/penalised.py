@@ -1,0 +1,241 @@
+"""Trees of hyperplanes that do not follow each row: every node is a linear model with a penalty.
+
+A tree is settled by alternation as in odtc.algorithms.hyperplanes.tree_alternating: while all other nodes stay, a row
+that comes to a node loses l_i if it goes left and r_i if it goes right. Here the node becomes the logistic regression
+
+    min_{h, g}  ½ |h|₂²  +  C Σ_i |l_i - r_i| log(1 + exp(-s_i (h·z_i - g))),    s_i = 1 if r_i < l_i, else -1
+
+in the first pass whatever it costs, in later ones if the loss does not grow; sparse nodes have |h|₁ for ½ |h|₂² and the
+squared hinge loss. The tree is then cut back to 2^D, …, 2, 1 leaves along its cost-complexity path (Breiman et al.
+1984, chapter 3), whose last tree is the prediction of the majority.
+"""
+
+import time
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.algorithms.hyperplanes.tree_alternating import search_hyperplanes
+
+CART = ("cart", 0.0)  # the family of trees of single columns
+PENALTIES = (1.0, 10.0, 0.1, 100.0, 1000.0)  # values of C, those first that matter most if time is short
+PASSES = 6  # over all nodes of a tree
+RESTARTS = 8  # of the search without a penalty, whose tree is one of those that alternation begins with
+SEARCH_ROWS = 2000  # more rows than these are not searched without a penalty
+NEAR = 1e-9
+CLIP = (-1.0, 2.0)  # of scaled numbers, where nodes are fitted: one range beyond [0, 1] on either side
+
+
+@dataclass(frozen=True)
+class PrunedTree:
+    """Node t sends row z left iff H[t]·z <= g[t], unless `ends[t]`: then it predicts label[t].
+
+    `H` is float64 (2^D, terms), `g` float64 (2^D,), `ends` bool and `label` int64 (2^(D+1),); index 0 is unused.
+    """
+
+    H: np.ndarray
+    g: np.ndarray
+    ends: np.ndarray
+    label: np.ndarray
+    loss: float
+
+    @property
+    def leaves(self) -> int:
+        return sum(bool(self.ends[t]) for t in self.nodes())
+
+    def nodes(self) -> list[int]:
+        """The nodes that are in the tree, parents first."""
+        found = [1]
+        for t in found:
+            if not self.ends[t]:
+                found += [2 * t, 2 * t + 1]
+        return found
+
+    def predict(self, Z: np.ndarray) -> np.ndarray:
+        """int64 (rows,): the class of each row."""
+        node, rows = np.ones(len(Z), int), np.arange(len(Z))
+        right = Z @ self.H.T > self.g
+        for _ in range(len(self.g).bit_length()):
+            on = ~self.ends[node]
+            node = np.where(on, 2 * node + right[rows, np.where(on, node, 0)], node)
+        return self.label[node]
+
+
+def clipped(Z: np.ndarray) -> np.ndarray:
+    """What nodes are fitted to: a number far out pulls no more than one at the limit."""
+    return np.clip(Z, *CLIP)
+
+
+class Grower:
+    """Grows the candidates for some rows: {family: cost-complexity path}. `late` is set once the time is over."""
+
+    def __init__(self, depth: int, seed: int, sparse: bool, until: float):
+        self.depth, self.seed, self.sparse, self.until, self.late = depth, seed, sparse, until, False
+
+    def paths(self, Z: np.ndarray, loss: np.ndarray) -> dict[tuple[str, float], list[PrunedTree]]:
+        import sklearn
+
+        # Thousands of small models are fitted: what is looked at in each of them is looked at here once.
+        quick = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+        with warnings.catch_warnings(), quick:
+            warnings.simplefilter("ignore")  # a linear model that has not converged is a candidate as any other
+            axis = self._axis_tree(Z, loss)
+            found = {CART: self._path(axis, Z, loss)}
+            if self.depth == 0:
+                return found
+            begun = [axis, *self._searched(Z, loss)]
+            for C in PENALTIES:
+                starts = [self._drawn(Z, loss, self.depth, C), *begun]
+                best = min((self._settled(*start, Z, loss, self.depth, C) for start in starts), key=lambda one: one[0])
+                found["tree", C] = self._path(best[1:], Z, loss)
+                begun = [best[1:]]
+                if self.depth > 1:
+                    one = self._settled(*self._drawn(Z, loss, 1, C), Z, loss, 1, C)
+                    found["plane", C] = self._path(one[1:], Z, loss)
+        return found
+
+    def _over(self) -> bool:
+        self.late = self.late or time.monotonic() > self.until
+        return self.late
+
+    def _axis_tree(self, Z, loss) -> tuple[np.ndarray, np.ndarray]:
+        """(H, g) of scikit-learn's greedy tree of single columns."""
+        from sklearn.tree import DecisionTreeClassifier
+
+        H, g = np.zeros((2**self.depth, Z.shape[1])), np.ones(2**self.depth)
+        if not self.depth:
+            return H, g
+        weight = np.ptp(loss, axis=1) + 1e-12
+        grown = DecisionTreeClassifier(max_depth=self.depth, random_state=0)
+        tree = grown.fit(Z, loss.argmin(axis=1), sample_weight=weight).tree_
+        stack = [(1, 0)]
+        while stack:
+            t, node = stack.pop()
+            if tree.children_left[node] >= 0:
+                H[t, tree.feature[node]], g[t] = 1.0, tree.threshold[node]
+                stack += [(2 * t, tree.children_left[node]), (2 * t + 1, tree.children_right[node])]
+        return H, g
+
+    def _searched(self, Z, loss) -> list[tuple[np.ndarray, np.ndarray]]:
+        if len(Z) > SEARCH_ROWS or self._over():
+            return []
+        left = max(0.0, self.until - time.monotonic())
+        found = search_hyperplanes(Z, loss, self.depth, restarts=RESTARTS, seconds=left, seed=self.seed)
+        return [(found.H, found.g)]
+
+    def _drawn(self, Z, loss, depth: int, C: float) -> tuple[np.ndarray, np.ndarray]:
+        """(H, g): each node parts two groups of the classes of its rows, found by 2-means of their centres."""
+        H, g = np.zeros((2**depth, Z.shape[1])), np.ones(2**depth)
+        cheapest, weight = loss.argmin(axis=1), np.ptp(loss, axis=1) + 1e-12
+        arriving = {1: np.arange(len(Z))}
+        for t in range(1, 2**depth):
+            rows = arriving[t]
+            if len(np.unique(cheapest[rows])) > 1 and not self._over():
+                right = _two_groups(clipped(Z[rows]), cheapest[rows], weight[rows], self.seed)
+                H[t], g[t] = _penalised(Z[rows], right, weight[rows], C, self.sparse)
+            right = Z[rows] @ H[t] > g[t]
+            arriving[2 * t], arriving[2 * t + 1] = rows[~right], rows[right]
+        return H, g
+
+    def _settled(self, H, g, Z, loss, depth: int, C: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """(loss, H, g) of the best tree of the passes."""
+        leaves, n = 2**depth, len(Z)
+        H, g, best = H[:leaves].copy(), g[:leaves].copy(), None
+        right = Z @ H.T > g
+        leaf = _reach(np.ones(n, int), np.arange(n), right, leaves)
+        label, cost = _labels(leaf, loss, leaves)
+        for number in range(PASSES):
+            before = cost
+            for t in range(leaves - 1, 0, -1):
+                rows = np.flatnonzero(leaf + leaves >> depth + 1 - t.bit_length() == t)
+                if not len(rows) or self._over():
+                    continue
+                sides = [label[_reach(np.full(len(rows), 2 * t + side), rows, right, leaves)] for side in (0, 1)]
+                lost = loss[rows, sides[0]], loss[rows, sides[1]]
+                care = np.abs(lost[0] - lost[1]) > NEAR
+                if not care.any():
+                    continue
+                toward, gain = (lost[1] < lost[0])[care], np.abs(lost[0] - lost[1])[care]
+                h, bound = _penalised(Z[rows[care]], toward, gain, C, self.sparse)
+                new, old = Z[rows[care]] @ h > bound, right[rows[care], t]
+                if number == 0 or gain[new != toward].sum() <= gain[old != toward].sum() + NEAR:
+                    H[t], g[t], right[:, t] = h, bound, Z @ h > bound
+                    leaf[rows] = _reach(np.full(len(rows), t), rows, right, leaves)
+                    label, cost = _labels(leaf, loss, leaves)
+            if best is None or cost < best[0] - NEAR:
+                best = cost, H.copy(), g.copy()
+            if self.late or (number and abs(cost - before) <= NEAR):
+                break
+        return best
+
+    def _path(self, tree: tuple[np.ndarray, np.ndarray], Z, loss) -> list[PrunedTree]:
+        """The tree, and what is left when again and again the branch node goes that saves least per leaf."""
+        H, g = tree
+        leaves, n = len(g), len(Z)
+        leaf = _reach(np.ones(n, int), np.arange(n), Z @ H.T > g, leaves)
+        of, rows = np.zeros((2 * leaves, loss.shape[1])), np.zeros(2 * leaves, int)
+        np.add.at(of, leaf + leaves, loss)
+        np.add.at(rows, leaf + leaves, 1)
+        for t in range(leaves - 1, 0, -1):
+            of[t], rows[t] = of[2 * t] + of[2 * t + 1], rows[2 * t] + rows[2 * t + 1]
+        label, alone = of.argmin(axis=1), of.min(axis=1)
+        for t in range(2, 2 * leaves):
+            label[t] = label[t] if rows[t] else label[t // 2]
+        ends = np.zeros(2 * leaves, bool)
+        ends[leaves:] = True
+        found = []
+        while True:
+            below, count = alone.copy(), np.ones(2 * leaves)
+            for t in range(leaves - 1, 0, -1):
+                if not ends[t]:
+                    below[t], count[t] = below[2 * t] + below[2 * t + 1], count[2 * t] + count[2 * t + 1]
+            found.append(PrunedTree(H, g, ends.copy(), label, float(below[1])))
+            inner = [t for t in found[-1].nodes() if not ends[t]]
+            if not inner:
+                return found
+            ends[min(inner, key=lambda t: ((alone[t] - below[t]) / (count[t] - 1), -t))] = True
+
+
+def _reach(node: np.ndarray, rows: np.ndarray, right: np.ndarray, leaves: int) -> np.ndarray:
+    """The leaf, from 0, that each row comes to from this node; all nodes are of one level."""
+    while node.size and node[0] < leaves:
+        node = 2 * node + right[rows, node]
+    return node - leaves
+
+
+def _labels(leaf: np.ndarray, loss: np.ndarray, leaves: int) -> tuple[np.ndarray, float]:
+    """(the class of each leaf that costs least, what they cost); an empty leaf predicts as the whole does."""
+    of = np.zeros((leaves, loss.shape[1]))
+    np.add.at(of, leaf, loss)
+    label = np.where(np.bincount(leaf, minlength=leaves) > 0, of.argmin(axis=1), loss.sum(axis=0).argmin())
+    return label, float(of.min(axis=1).sum())
+
+
+def _two_groups(Z, cheapest, weight, seed: int) -> np.ndarray:
+    """bool (rows,): who is of the second of two groups of classes."""
+    from sklearn.cluster import KMeans
+
+    classes = np.unique(cheapest)
+    if len(classes) == 2:
+        return cheapest == classes[1]
+    centres = np.array([np.average(Z[cheapest == k], axis=0, weights=weight[cheapest == k]) for k in classes])
+    group = KMeans(2, n_init=3, random_state=seed).fit(centres).labels_
+    group = group if group.min() < group.max() else np.arange(len(classes)) % 2
+    return np.isin(cheapest, classes[group == 1])
+
+
+def _penalised(Z, right, weight, C: float, sparse: bool) -> tuple[np.ndarray, float]:
+    """(h, g) of the linear model above; if all rows go one way, a hyperplane that sends them there."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    if right.all() or not right.any():
+        return np.zeros(Z.shape[1]), -1.0 if right.all() else 1.0
+    model = (
+        LinearSVC(C=C, penalty="l1", dual=False, max_iter=200, tol=1e-3, random_state=0)
+        if sparse
+        else LogisticRegression(C=C, max_iter=100, tol=1e-3)
+    )
+    model.fit(clipped(Z), right, weight / weight.mean())
+    return model.coef_[0].copy(), -float(model.intercept_[0])

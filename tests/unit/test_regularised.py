@@ -1,0 +1,131 @@
+"""Hyperplanes that held-out rows choose: valid candidates, the majority of noise, numbers far out."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.algorithms.hyperplanes.held_out import choose_tree
+from odtc.algorithms.hyperplanes.penalised import Grower
+from odtc.data.dataset import Dataset, Feature
+from odtc.data.encoding import encode
+from odtc.data.linear_terms import LinearTerms
+from odtc.errors import ChoiceError
+from odtc.heuristics.heuristic import grow
+from odtc.heuristics.regularised import choose
+from odtc.trees.complete_tree import CompleteTree
+from tests.command_line import odtc as run
+
+SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
+
+
+def dataset(X, y) -> Dataset:
+    classes = tuple(str(k) for k in range(int(y.max()) + 1))
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(X.shape[1]))
+    return Dataset("made", np.asarray(X, float), np.asarray(y, np.int32), features, classes, np.ones(len(y)))
+
+
+def chosen(X, y, depth: int = 2, **how):
+    encoded = encode(dataset(X, y))
+    return choose(encoded, CompleteTree(depth), seconds=300, **how)
+
+
+def blobs(n: int, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % 2)
+    return rng.normal(size=(n, 3)) + 2.5 * y[:, None] * [1, 1, 0], y
+
+
+@given(data=st.data())
+@settings(max_examples=8, **SLOW)
+def test_every_candidate_is_a_tree_with_its_loss_and_the_last_is_the_majority(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    n, classes, depth = data.draw(st.integers(2, 40)), data.draw(st.integers(1, 4)), data.draw(st.integers(0, 2))
+    Z, loss = (
+        rng.random((n, 3)).round(1),
+        (1.0 - np.eye(classes)[rng.integers(0, classes, n)]) * rng.integers(1, 4, (n, 1)),
+    )
+    for path in Grower(depth, 0, False, np.inf).paths(Z, loss).values():
+        assert path[-1].leaves == 1 and path[-1].loss == pytest.approx(loss.sum(axis=0).min())
+        for larger, tree in zip([None, *path], path):
+            label = tree.predict(Z)
+            assert 1 <= tree.leaves <= 2**depth and loss[np.arange(n), label].sum() == pytest.approx(tree.loss)
+            inside = {t for t in tree.nodes() if not tree.ends[t]}
+            assert all(t == 1 or t // 2 in inside for t in tree.nodes())
+            if larger is not None:
+                assert larger.leaves > tree.leaves and larger.loss <= tree.loss + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_of_pure_noise_the_majority_is_handed_in_and_said(seed):
+    rng = np.random.default_rng(seed)
+    heap, seen = chosen(rng.normal(size=(120, 4)), (rng.random(120) < 0.4).astype(int))
+    assert heap.n_branch_nodes == 0 and not seen.better and seen.folds == 10
+
+
+def test_two_groups_are_parted_whatever_one_number_far_out_says():
+    X, y = blobs(120)
+    X[7] = [1e7, -1e7, 0]
+    heap, seen = chosen(X, y)
+    assert seen.better and heap.errors(encode(dataset(X, y))) <= 8
+
+
+def test_heavy_tails_cost_at_most_a_point():
+    X, y = blobs(400)
+    tails = X.copy()
+    far = np.random.default_rng(1).random(X.shape) < 0.02
+    tails[far] *= 1e4
+    fresh, label = blobs(2000, 5)
+    right = []
+    for rows in (X, tails):
+        data = dataset(rows, y)
+        tree = choose(encode(data), CompleteTree(1), seconds=300)[0].to_tree(encode(data))
+        right.append((tree.predict(fresh) == label).mean())
+    assert right[1] >= right[0] - 0.01 and right[0] > 0.93
+
+
+def test_scaling_by_quantiles_leaves_the_numbers_what_they_are():
+    X = np.array([[1.0, 5], [2, 5], [3, 5], [4, 5], [1e9, 7]] * 3)
+    terms = LinearTerms.of(X, (Feature("a", "numeric"), Feature("b", "numeric")))
+    scaled = terms.by_quantiles(0.25)
+    assert scaled.Z * scaled.span + scaled.low == pytest.approx(X)
+    assert np.ptp(scaled.Z[X[:, 0] < 10, 0]) >= 1 and (scaled.Z[:, 1] == terms.Z[:, 1]).all()
+
+
+def test_an_exclusive_or_keeps_all_its_leaves_and_a_line_only_two():
+    rng = np.random.default_rng(3)
+    X = rng.random((160, 2))
+    assert chosen(X, ((X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)).astype(int))[1].tree.leaves >= 3
+    heap, seen = chosen(X, (X.sum(axis=1) > 1).astype(int))
+    assert heap.n_branch_nodes == 1 and seen.tree.leaves == 2
+
+
+def test_the_same_seed_gives_the_same_tree_and_prices_of_columns_leave_some_out():
+    rng = np.random.default_rng(4)
+    Z = rng.random((150, 12))
+    loss = 1.0 - np.eye(2)[(Z[:, 0] + Z[:, 1] > 1).astype(int)]
+    first, again = (choose_tree(Z, loss, np.ones(150), 1, seconds=300) for _ in range(2))
+    assert (first.tree.H == again.tree.H).all() and first.held_out == again.held_out
+    sparse = choose_tree(Z, loss, np.ones(150), 1, seconds=300, sparse=True, se=3.0)
+    assert (sparse.tree.H[1] != 0).sum() < 12 and (first.tree.H[1] != 0).all()
+
+
+def test_without_time_or_rows_there_is_a_tree_and_it_is_said(tmp_path):
+    X, y = blobs(60)
+    assert chosen(X[:6], y[:6])[1].folds == 0
+    (tmp_path / "b.csv").write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},{k}\n" for (a, b, c), k in zip(X.tolist(), y)))
+    ran = run("fit", "b.csv", "--model", "oblique_search", "--depth", 1, "-p", "seconds=0", folder=tmp_path)
+    assert ran.code == 0 and "no tree was chosen by held-out rows" in ran.out + ran.err
+    with pytest.raises(ChoiceError, match="of 0 or more for the start 'regularised'"):
+        grow("regularised:se=-1", encode(dataset(X, y)), CompleteTree(1))
+
+
+def test_the_words_tell_held_out_figures_beside_the_majority_and_a_linear_model(tmp_path):
+    X, y = blobs(80)
+    made = dataset(X, y)
+    found = odtc.fit(made, "oblique_search", 1, params={"seconds": 300.0})
+    note = found.decoded.solution.message
+    assert "2 leaves" in note and "majority" in note and "a linear model without a tree" in note
+    noise = dataset(X, np.random.default_rng(0).permutation(y))
+    assert odtc.fit(noise, "oblique_search", 1).decoded.solution.message.startswith("WARNING: no tree surely beats")
