@@ -32,6 +32,7 @@ from odtc.cli.commands import (
     report,
     row_selection,
     solve,
+    sweep,
     trees,
     tune,
 )
@@ -81,6 +82,7 @@ SECTIONS = {
         certify.certify,
         frontier.frontier,
         tune.tune,
+        sweep.sweep,
         row_selection.select,
     ),
     WITH_FILES: (build.build, solve.solve, decode.decode, decode.verify),

@@ -63,6 +63,23 @@ DialectName = Annotated[
         autocompletion=completing("solvers"),
     ),
 ]
+Folds = Annotated[int, typer.Option("--folds", help="Parts of the data, each left out once.")]
+Score = Annotated[
+    str,
+    typer.Option(
+        "--score", metavar="accuracy|balanced_accuracy", autocompletion=among("accuracy", "balanced_accuracy")
+    ),
+]
+Rule = Annotated[
+    str,
+    typer.Option(
+        "--rule",
+        metavar="best|1se",
+        help="1se: the smallest trees within one standard error of the best.",
+        autocompletion=among("best", "1se"),
+    ),
+]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 ManifestFile = Annotated[
     Path | None, typer.Option("--manifest", metavar="STEM.odt.json", help="By default found beside the solution.")

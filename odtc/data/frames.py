@@ -5,6 +5,8 @@ same cells would be in a file (odtc.data.column_types): text is a category unles
 dtype is a category, booleans stay booleans; None, NaN, NA and the words for them are missing.
 """
 
+from typing import BinaryIO
+
 import numpy as np
 import polars as pl
 
@@ -80,6 +82,19 @@ def table_of_arrays(X, y) -> tuple[pl.DataFrame, str]:
     if labels.ndim != 1 or len(labels) != len(table):
         raise DataError(f"expected a label for each of {len(table)} rows, got an array of shape {labels.shape}")
     return table.with_columns(_of_cells(labels, False, "y").alias(target)), target
+
+
+def write_parquet(rows: list[dict], types: dict[str, type], stream: BinaryIO) -> None:
+    """Writes rows as Parquet, each column of one type whatever is missing in it.
+
+    Parameters
+    ----------
+    rows : list of dict
+    types : dict of str to type
+        The columns in their order: str, int, float or bool.
+    stream : binary stream
+    """
+    pl.DataFrame(rows, schema=types).write_parquet(stream)
 
 
 def learn_features(

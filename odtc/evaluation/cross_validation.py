@@ -4,15 +4,18 @@ Every fold is fitted by itself (joblib), with one thread each; the folds are the
 each class is dealt out evenly. Of settings that score alike the one with the smaller trees is better.
 """
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import product
 
-import joblib
 import numpy as np
 
+from odtc import __version__
 from odtc.data.dataset import Dataset
 from odtc.errors import ChoiceError, NoSolutionError
+from odtc.evaluation.studies.engine import Store, key_of, local, run_tasks
 from odtc.problem.parameters import parse_params
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.run import run as run_spec
@@ -121,31 +124,45 @@ def run(
     spec: RunSpec = PLAIN,
     jobs: int = 1,
     tell: Callable[[Fold], None] | None = None,
+    store: Store | None = None,
 ) -> list[list[Fold]]:
     """Every setting on every fold: a list of folds per setting. `tell` hears of each as it ends; `spec` has what all
-    settings have in common. Raises what a fit does, but for a solver without a tree."""
+    settings have in common. With a `store` what was finished before is not fitted again. Raises what a fit does, but
+    for a solver without a tree."""
     n_folds = int(fold.max()) + 1
-    found = [[None] * n_folds for _ in settings]
-    tasks = (
-        joblib.delayed(_fitted)(_part(dataset, fold != k), _part(dataset, fold == k), setting.of(spec), number, k)
+    tasks = [
+        _FoldTask(dataset, fold, setting.of(spec), number, k)
         for number, setting in enumerate(settings)
         for k in range(n_folds)
-    )
-    for done in _results(tasks, jobs):
-        found[done.setting][done.fold] = done
-        if tell:
-            tell(done)
-    return found
+    ]
+    told = None if tell is None else lambda place, result, before: tell(Fold(**result))
+    results = [Fold(**result) for result in run_tasks(tasks, local(jobs), store, told)]
+    return [results[at : at + n_folds] for at in range(0, len(results), n_folds)]
 
 
-def _part(dataset: Dataset, rows: np.ndarray) -> Dataset:
-    return dataset.taken(rows)
+@dataclass(frozen=True)
+class _FoldTask:
+    """A setting on a fold of data in memory, as a task of the engine."""
 
+    dataset: Dataset
+    fold: np.ndarray
+    spec: RunSpec
+    number: int
+    k: int
 
-def _results(tasks, jobs: int) -> Iterator[Fold]:
-    # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at its
-    # end.
-    return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    @cached_property
+    def key(self) -> str:
+        data, spec = self.dataset, self.spec
+        cells = [
+            np.ascontiguousarray(cells) for cells in (data.X, data.y, data.weight, data.copies, data.aside_X, self.fold)
+        ]
+        content = hashlib.sha256(b"".join(cells)).hexdigest()
+        words = (data.features, data.classes, data.target, data.missing, spec.model, spec.solving, self.number, self.k)
+        return key_of({"odtc": __version__, "content": content, "words": repr(words)})
+
+    def run(self) -> dict:
+        train, test = self.dataset.taken(self.fold != self.k), self.dataset.taken(self.fold == self.k)
+        return asdict(score_fold(train, test, self.spec, self.number, self.k))
 
 
 def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:
@@ -188,7 +205,8 @@ def best_setting(results: list[Result], rule: str = "best") -> int:
     return min(near, key=lambda place: results[place].n_leaves)
 
 
-def _fitted(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int) -> Fold:
+def score_fold(train: Dataset, test: Dataset, spec: RunSpec, number: int, k: int) -> Fold:
+    """A fit on some rows, scored on others; without scores if the solver finds no tree."""
     try:
         done = run_spec(spec, train)
     except NoSolutionError:

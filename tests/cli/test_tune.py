@@ -1,8 +1,9 @@
 """`odtc tune`: fair folds, scores as counted by hand, the choice by its rules, and a refitted tree that verifies."""
 
 import time
+from dataclasses import dataclass
+from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import ChoiceError
 from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import Fold, Result, Setting
+from odtc.evaluation.studies.engine import local, run_tasks
 from tests.command_line import odtc
 
 LINES = [
@@ -112,22 +114,29 @@ def test_a_grid_of_the_command_line(folder):
     assert table.code == 0 and "*  cart, depth 2" in table.out and (folder / "c.tree.json").exists()
 
 
-def _meets(folder, number) -> bool:
+@dataclass(frozen=True)
+class Meeting:
     """Tasks come in pairs: the first waits for the second, a short while."""
-    if number < 0:
-        return True
-    (folder / str(number)).touch()
-    until = time.monotonic() + 5.0
-    while number % 2 == 0 and not (folder / str(number + 1)).exists() and time.monotonic() < until:
-        time.sleep(0.005)
-    return time.monotonic() < until
+
+    folder: Path
+    number: int
+    key = ""
+
+    def run(self) -> dict:
+        if self.number < 0:
+            return {"met": True}
+        (self.folder / str(self.number)).touch()
+        until = time.monotonic() + 5.0
+        while self.number % 2 == 0 and not (self.folder / str(self.number + 1)).exists() and time.monotonic() < until:
+            time.sleep(0.005)
+        return {"met": time.monotonic() < until}
 
 
 def test_no_fit_waits_behind_another_while_a_worker_has_none(tmp_path):
     """After many quick fits joblib gave dozens of slow ones to one worker as a batch, said nothing until the last of
     them, and left the other worker without any: a run stood still."""
-    tasks = (joblib.delayed(_meets)(tmp_path, number) for number in [*[-1] * 700, *range(24)])
-    assert all(cross_validation._results(tasks, 2))
+    tasks = [Meeting(tmp_path, number) for number in [*[-1] * 700, *range(24)]]
+    assert all(result["met"] for result in run_tasks(tasks, local(2)))
 
 
 def test_a_score_is_that_of_the_rows_left_out(folder):

@@ -93,6 +93,7 @@ ONLY_IN = {
     },
     "onnx": {"trees/exporters"},
     "matplotlib": {"trees/drawing", "evaluation/plots"},
+    "distributed": {"evaluation/studies"},
     "polars": {
         "data/coded_columns",
         "data/column_coding",
@@ -103,7 +104,7 @@ ONLY_IN = {
         "testing/laws/readers",
     },
     "arff": {"data/readers"},
-    "joblib": {"evaluation/cross_validation", "trees/importing", "algorithms/hyperplanes", "workflow/row_selection"},
+    "joblib": {"evaluation/studies", "trees/importing", "algorithms/hyperplanes", "workflow/row_selection"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_MODULES = 20  # of a package, at one level

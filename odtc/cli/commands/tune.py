@@ -1,11 +1,25 @@
 """`odtc tune`: a grid by cross-validation, a table, and the best setting fitted on all rows."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import READING_CLASSES, DataFile, Json, Part, Stem, among, completing, stem_named, takes
+from odtc.cli.options import (
+    READING_CLASSES,
+    DataFile,
+    Folds,
+    Jobs,
+    Json,
+    Part,
+    Rule,
+    Score,
+    Stem,
+    completing,
+    stem_named,
+    takes,
+)
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -40,23 +54,10 @@ def tune(
     min_leaf_rows: Annotated[
         str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", help="Parts of the data, each left out once.")] = 5,
-    score: Annotated[
-        str,
-        typer.Option(
-            "--score", metavar="accuracy|balanced_accuracy", autocompletion=among("accuracy", "balanced_accuracy")
-        ),
-    ] = "accuracy",
-    rule: Annotated[
-        str,
-        typer.Option(
-            "--rule",
-            metavar="best|1se",
-            help="1se: the smallest trees within one standard error of the best.",
-            autocompletion=among("best", "1se"),
-        ),
-    ] = "best",
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Fits at once; -1 for all cores.")] = 1,
+    folds: Folds = 5,
+    score: Score = "accuracy",
+    rule: Rule = "best",
+    jobs: Jobs = 1,
     o: Stem = None,
     as_json: Json = False,
 ) -> None:
@@ -67,6 +68,7 @@ def tune(
     from odtc.base.atomic_write import write_text
     from odtc.data.reading import read
     from odtc.evaluation import cross_validation
+    from odtc.evaluation.studies.engine import Store
     from odtc.workflow.messages import dropped_text
     from odtc.workflow.run import run
     from odtc.workflow.sinks import FileSink
@@ -75,9 +77,9 @@ def tune(
         raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
     settings = cross_validation.grid(
         [name.strip() for name in model.split(",")],
-        _whole(depths, "--depths"),
-        _params(p),
-        _whole(min_leaf_rows, "--min-leaf-rows") or (None,),
+        whole_numbers(depths, "--depths"),
+        param_values(p),
+        whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
     )
     spec, seed = spec.with_solving(threads=1), spec.solving.seed
     dataset = read(data, **spec.reading.keywords)
@@ -89,9 +91,12 @@ def tune(
         cross_validation.summarise([], [], score),
         cross_validation.best_setting([_any(settings[0])], rule),
     )  # a bad word is said before the work
+    # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
+    store = Store(Path(f"{stem}.tune.fits"))
+    store.make()
     with console.counted(len(settings) * folds, "fits") as done:
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
-        found = cross_validation.run(dataset, settings, fold, spec, jobs, tell)
+        found = cross_validation.run(dataset, settings, fold, spec, jobs, tell, store)
     results = cross_validation.summarise(settings, found, score)
     chosen = cross_validation.best_setting(results, rule)
     sink = FileSink(lambda problem: stem, log=False)
@@ -107,38 +112,41 @@ def tune(
         "best": chosen,
         "results": [result.to_json() for result in results],
     }
+    store.remove()
     write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
     files = {"tree": sink.tree, "files": [*map(str, written)]}
     if as_json:
         console.print_json(facts | {"fit": fitted.to_json()} | files)
         return
-    _print(results, chosen, score, folds)
+    print_results([result.to_json() for result in results], chosen, score, folds)
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
 
 
-def _print(results, chosen: int, score: str, folds: int) -> None:
+def print_results(results: list[dict], chosen: int | None, score: str, folds: int) -> None:
+    """A table of settings, as of `Result.to_json`, of which one is chosen; `folds` fits each."""
     from odtc.base.template_filters import aligned, one_line
 
     lines = [["", "setting", score.replace("_", " "), "±", "leaves", "proved", "seconds"]]
     for place, result in enumerate(results):
-        known = result.score is not None
+        known = result["score"] is not None
         lines.append(
             [
                 "*" if place == chosen else "",
-                one_line(str(result.setting)),
-                f"{100 * result.score:.2f} %" if known else "no tree",
-                f"{100 * result.deviation:.2f}" if known else "",
-                f"{result.n_leaves:.1f}" if known else "",
-                f"{result.proved} of {folds}",
-                f"{result.seconds:.1f}",
+                one_line(result["name"]),
+                f"{100 * result['score']:.2f} %" if known else "no tree",
+                f"{100 * result['deviation']:.2f}" if known else "",
+                f"{result['n_leaves']:.1f}" if known else "",
+                f"{result['proved']} of {folds}",
+                f"{result['seconds']:.1f}",
             ]
         )
     print(aligned("\n".join("\t".join(line) for line in lines), "llrrrrr"))
 
 
-def _params(given: list[str]) -> dict[str, list[str]]:
+def param_values(given: list[str]) -> dict[str, list[str]]:
+    """The values of each KEY=VALUE,VALUE…; raises ChoiceError."""
     found = {}
     for pair in given:
         key, equals, values = pair.partition("=")
@@ -148,7 +156,8 @@ def _params(given: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _whole(text: str | None, option: str) -> tuple[int, ...]:
+def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
+    """Whole numbers between commas, none for None; raises ChoiceError that names the option."""
     try:
         return tuple(int(word) for word in text.split(",")) if text is not None else ()
     except ValueError:

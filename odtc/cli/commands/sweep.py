@@ -1,0 +1,173 @@
+"""`odtc sweep`: a grid over data sets, models and settings, resumable, on this machine, a cluster or a queue."""
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.commands.tune import EACH_FIT, param_values, print_results, whole_numbers
+from odtc.cli.options import READING_CLASSES, Folds, Jobs, Json, Part, Rule, Score, among, completing, takes
+from odtc.errors import ChoiceError
+from odtc.workflow.specification import ModelSpec, SolvingSpec
+
+
+@takes(
+    Part(ModelSpec, only=("class_weight", "cost", "constraints")),
+    READING_CLASSES,
+    Part(
+        SolvingSpec,
+        only=("time_limit", "solver"),
+        changed={"time_limit": {"help": EACH_FIT}},
+    ),
+)
+def sweep(
+    spec,
+    data: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DATA…]", help="Data files; none to go on with the study that lies in the folder."),
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAME[,NAME…]",
+            help="Formulations and learners of `odtc list models`, or auto.",
+            autocompletion=completing("models"),
+        ),
+    ] = "auto",
+    depths: Annotated[str, typer.Option("--depths", metavar="D,E")] = "1,2,3",
+    p: Annotated[
+        list[str],
+        typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it."),
+    ] = [],
+    encoding: Annotated[
+        list[str],
+        typer.Option(
+            "--encoding",
+            metavar="NAME[:KEY=VALUE,…]",
+            help="May come several times.",
+            autocompletion=completing("encodings"),
+        ),
+    ] = ["auto"],
+    seeds: Annotated[str, typer.Option("--seeds", metavar="N,M", help="Cross-validation is repeated for each.")] = "0",
+    folds: Folds = 5,
+    score: Score = "accuracy",
+    rule: Rule = "best",
+    jobs: Jobs = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", metavar="ADDRESS|local", help="A Dask scheduler; local starts one with --jobs workers."
+        ),
+    ] = None,
+    script: Annotated[
+        str | None,
+        typer.Option(
+            "--script",
+            metavar="slurm",
+            help="Write a job array of --jobs parts, and run nothing.",
+            autocompletion=among("slurm"),
+        ),
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option("--part", metavar="I/N", help="Run only every N-th fit, from the I-th on; I from 0.")
+    ] = None,
+    o: Annotated[Path, typer.Option("-o", metavar="FOLDER", help="The folder of the study.")] = Path("sweep"),
+    as_json: Json = False,
+) -> None:
+    """Fit every setting on every data set by cross-validation: a tidy table, a plot, and the best trees on all rows.
+
+    The same command goes on where it was stopped or killed: each finished fit is a file of the folder.
+    """
+    from odtc.evaluation import cross_validation
+    from odtc.evaluation.studies import sweep as study_module
+    from odtc.evaluation.studies.engine import Store, local, run_tasks
+
+    if not jobs:
+        raise ChoiceError("expected --jobs as a number of fits at once, or -1 for all cores, got 0")
+    for known, given in ((cross_validation.SCORES, score), (cross_validation.RULES, rule)):
+        if given not in known:
+            raise ChoiceError(f"expected one of {', '.join(known)}, got {given!r}")
+    which = _part(part)
+    if data:
+        study = study_module.study_of(
+            data,
+            spec,
+            {
+                "models": tuple(name.strip() for name in model.split(",")),
+                "depths": whole_numbers(depths, "--depths"),
+                "params": param_values(p),
+                "encodings": tuple(encoding),
+                "seeds": whole_numbers(seeds, "--seeds"),
+                "folds": folds,
+            },
+        )
+        study_module.keep(study, o)
+    else:
+        study = study_module.kept(o)
+    if script:
+        _write_script(script, o, abs(jobs), len(study.tasks), study.spec.solving.time_limit)
+        return
+    tasks = study.tasks[which[0] :: which[1]]
+    with contextlib.ExitStack() as stack:
+        pool = local(jobs)
+        if cluster is not None:
+            from odtc.evaluation.studies.cluster import dask
+
+            pool, dashboard = stack.enter_context(dask(cluster, jobs))
+            console.say(f"dashboard: {dashboard}")
+        done = stack.enter_context(console.counted(len(tasks), "fits"))
+        before = []
+
+        def tell(place: int, result: dict, was_there: bool) -> None:
+            before.append(was_there)
+            task = tasks[place]
+            done(
+                f"{Path(task.data).name}, {task.spec.model.model}, depth {task.spec.model.depth}, fold {task.fold + 1}"
+            )
+
+        try:
+            results = run_tasks(tasks, pool, Store(o / "tasks"), tell)
+        except KeyboardInterrupt:
+            console.say(f"odtc: interrupted; the finished fits are kept: `odtc sweep -o {o}` goes on")
+            raise typer.Exit(1) from None
+    if sum(before):
+        console.say(f"{sum(before):,} of {len(tasks):,} fits were finished before")
+    if which[1] > 1:
+        console.say(f"part {part} is done: {len(tasks):,} fits; `odtc sweep -o {o}` makes the table when all are")
+        return
+    facts = study_module.conclude(study, results, o, score, rule, console.say)
+    if as_json:
+        console.print_json(facts)
+        return
+    for path, one in facts["data"].items():
+        print(Path(path).name)
+        print_results(one["results"], one["best"], score, len(study.seeds) * study.folds)
+        print()
+    print("wrote " + ", ".join(facts["files"]))
+
+
+def _part(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 0, 1
+    first, slash, many = text.partition("/")
+    if not (slash and first.isdecimal() and many.isdecimal() and int(first) < int(many)):
+        raise ChoiceError(f"--part: expected I/N with I from 0 to N - 1, got {text!r}")
+    return int(first), int(many)
+
+
+def _write_script(kind: str, folder: Path, parts: int, n_tasks: int, time_limit: float | None) -> None:
+    """A job array for a queue: each job runs one part, and whoever comes last makes the table by `odtc sweep -o`."""
+    from odtc.base.atomic_write import write_text
+    from odtc.base.templates import render
+
+    if kind != "slurm":
+        raise ChoiceError(f"--script: expected slurm, got {kind!r}")
+    parts = min(parts, n_tasks)
+    limit = None if time_limit is None else int(-(-n_tasks // parts) * (time_limit + 30) // 60) + 5
+    path = folder / "job-array.sh"
+    write_text(path, render("script/slurm_array.jinja", name=folder.name, parts=parts, minutes=limit))
+    print(f"wrote {path}: {parts} jobs for {n_tasks:,} fits; submit it from {folder}: sbatch {path.name}")
+    print(f"afterwards: odtc sweep -o {folder}")

@@ -1,0 +1,157 @@
+"""Runs the tasks of a study, each of which leaves a file of its own: a study that was killed goes on where it was.
+
+A task is finished when its file is there, whole, under its key; the key is made of all that its result depends on. So
+nothing that was finished is lost or done again, whatever is killed: a worker, this process, or the machine.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import joblib
+
+from odtc.base.atomic_write import write_text
+from odtc.errors import OdtcError, OutputError
+
+ATTEMPTS = 3  # times that workers may be lost one after the other before a task has ended
+
+
+class Task(Protocol):
+    """One fit of a study. It is sent to other processes, so it can be pickled."""
+
+    @property
+    def key(self) -> str:
+        """What its result depends on, as `key_of` makes it."""
+        ...
+
+    def run(self) -> dict:
+        """Its result, an object of JSON. An OdtcError that it raises ends the study."""
+        ...
+
+
+class Store:
+    """The folder of the files of finished tasks, KEY.json each."""
+
+    def __init__(self, folder: Path):
+        self.folder = Path(folder)
+
+    def make(self) -> None:
+        """Makes the folder. Raises OutputError."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise OutputError(f"cannot make the folder {str(self.folder)!r}: {problem.strerror or problem}") from None
+
+    def get(self, key: str) -> dict | None:
+        """The result of a finished task, None if it has not ended."""
+        try:
+            found = json.loads((self.folder / f"{key}.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def put(self, key: str, result: dict) -> None:
+        """Keeps the result of a task: whole or not at all."""
+        write_text(self.folder / f"{key}.json", json.dumps(result, ensure_ascii=False, sort_keys=True) + "\n")
+
+    def remove(self) -> None:
+        """Deletes the files of tasks, and the folder if nothing else is in it."""
+        for path in self.folder.glob("*.json"):
+            path.unlink(missing_ok=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+def key_of(facts: dict) -> str:
+    """32 hexadecimal digits of an object of JSON."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def finish(task: Task, store: Store | None) -> dict:
+    """Runs a task, and keeps its result; for workers."""
+    result = task.run()
+    if store is not None and store.folder.is_dir():
+        store.put(task.key, result)
+    return result
+
+
+# Runs tasks somewhere, and yields (place in the sequence, result) as they end, or raises WorkersLost.
+Pool = Callable[[Sequence[Task], Store | None], Iterator[tuple[int, dict]]]
+
+
+class WorkersLost(OdtcError):
+    """Workers ended before their tasks did: they were killed, or their machine was lost."""
+
+
+def run_tasks(
+    tasks: Sequence[Task], pool: Pool, store: Store | None = None, tell: Callable[[int, dict, bool], None] | None = None
+) -> list[dict]:
+    """The results of tasks, in their order.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    pool : Pool
+        `local(jobs)`, or that of a cluster.
+    store : Store or None
+        Where finished tasks lie; those that are there already are not run. None keeps nothing.
+    tell : function or None
+        Hears the place of each task, its result, and whether it was finished before.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    OdtcError
+        What a task raises; or if workers are lost again and again.
+    """
+    results: list[dict | None] = [None] * len(tasks)
+    left = []
+    for place, task in enumerate(tasks):
+        results[place] = store.get(task.key) if store is not None else None
+        if results[place] is None:
+            left.append(place)
+        elif tell:
+            tell(place, results[place], True)
+    lost = 0
+    while left:
+        try:
+            for at, result in pool([tasks[place] for place in left], store):
+                place = left[at]
+                if store is not None and store.get(tasks[place].key) is None:  # a worker may not see the folder
+                    store.put(tasks[place].key, result)
+                results[place], lost = result, 0
+                if tell:
+                    tell(place, result, False)
+        except WorkersLost as problem:
+            lost += 1
+            if lost > ATTEMPTS:
+                raise OdtcError(
+                    f"{problem}, {lost} times without a finished task between; the finished ones are kept: run the "
+                    "same command again, with fewer --jobs if the memory was too small"
+                ) from None
+        left = [place for place in left if results[place] is None]
+    return results
+
+
+def local(jobs: int) -> Pool:
+    """Processes of this machine: so many at once, -1 for one a core. With 1 the tasks run in this process."""
+
+    def pool(tasks: Sequence[Task], store: Store | None) -> Iterator[tuple[int, dict]]:
+        # One by one: joblib makes batches of quick tasks, and slow ones behind them are one batch, which is told at
+        # its end.
+        run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        try:
+            yield from run(joblib.delayed(_numbered)(at, task, store) for at, task in enumerate(tasks))
+        except joblib.externals.loky.process_executor.TerminatedWorkerError:
+            raise WorkersLost("a process of the study was killed, or had too little memory") from None
+
+    return pool
+
+
+def _numbered(at: int, task: Task, store: Store | None) -> tuple[int, dict]:
+    return at, finish(task, store)

@@ -1,0 +1,326 @@
+"""A grid over data sets, models, depths, parameters, encodings and seeds by cross-validation: `odtc sweep`.
+
+The study is a folder: study.json says what is run, tasks/ holds a file for each finished fit, results.parquet is the
+tidy table with one row a fit, and best/ holds the best tree of each data set, fitted on all rows.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+
+from odtc import __version__
+from odtc.base.atomic_write import new_file, write_bytes, write_text
+from odtc.data.dataset import Dataset
+from odtc.data.encoding import ENCODINGS
+from odtc.data.frames import write_parquet
+from odtc.data.reading import fingerprint, read
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import ChoiceError, DataError, OdtcError
+from odtc.evaluation import plots
+from odtc.evaluation.cross_validation import (
+    Fold,
+    Result,
+    Setting,
+    best_setting,
+    deal_folds,
+    score_fold,
+    summarise,
+)
+from odtc.evaluation.studies.engine import Store, key_of
+from odtc.problem.formulation import FORMULATIONS
+from odtc.problem.parameters import parse_params
+from odtc.trees.complete_tree import CompleteTree
+from odtc.workflow.run import run
+from odtc.workflow.sinks import FileSink
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec
+
+SCHEMA = "odtc.sweep/1"
+# The columns of the tidy table.
+COLUMNS = {
+    **dict.fromkeys(("data", "model"), str),
+    "depth": int,
+    **dict.fromkeys(("params", "encoding"), str),
+    **dict.fromkeys(("seed", "fold", "n_train", "n_test"), int),
+    **dict.fromkeys(("accuracy", "balanced_accuracy"), float),
+    "n_leaves": int,
+    "proved": bool,
+    **dict.fromkeys(("seconds", "cpu_seconds"), float),
+    **dict.fromkeys(("error", "key"), str),
+}
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """A setting, fitted without one part of a data set and scored on it: a task of odtc.evaluation.studies.engine.
+
+    `data` is a path, `sha256` that of its bytes; `seed` deals the folds and is the solver's.
+    """
+
+    data: str
+    sha256: str
+    spec: RunSpec
+    seed: int
+    fold: int
+    folds: int
+
+    @property
+    def facts(self) -> dict:
+        """All that the result depends on."""
+        return {
+            "odtc": __version__,
+            "sha256": self.sha256,
+            "reading": asdict(self.spec.reading),
+            "model": asdict(self.spec.model),
+            "solving": asdict(self.spec.solving),
+            "seed": self.seed,
+            "fold": self.fold,
+            "folds": self.folds,
+        }
+
+    @property
+    def key(self) -> str:
+        return key_of(self.facts)
+
+    def run(self) -> dict:
+        """The scores of the fit. A fit that odtc refuses is a result, too: its `error` says why."""
+        dataset = _read(self.data, self.sha256, json.dumps(asdict(self.spec.reading), default=str))
+        fold = deal_folds(dataset.y, self.folds, self.seed)
+        train, test = dataset.taken(fold != self.fold), dataset.taken(fold == self.fold)
+        began, error = time.process_time(), None
+        try:
+            done = score_fold(train, test, self.spec, 0, self.fold)
+        except OdtcError as problem:
+            done, error = Fold(0, self.fold, None, None, None, False, None), str(problem)
+        if error is None and done.accuracy is None:
+            error = "no tree within the limits"
+        scores = {name: value for name, value in asdict(done).items() if name not in ("setting", "fold")}
+        cpu = time.process_time() - began
+        return {"n_train": train.n_rows, "n_test": test.n_rows} | scores | {"cpu_seconds": cpu, "error": error}
+
+
+@lru_cache(1)
+def _read(path: str, sha256: str, reading: str) -> Dataset:
+    """The data of a task; a worker reads a file once for all tasks on it that follow one another."""
+    dataset = read(path, **json.loads(reading))
+    if dataset.source["sha256"] != sha256:
+        raise DataError(f"expected the data of the study in {path!r}, but the file was changed since it began")
+    return dataset
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is run: the product of all lists, on every data file. `spec` has what all fits have in common."""
+
+    data: tuple[str, ...]
+    sha256: tuple[str, ...]
+    models: tuple[str, ...]
+    depths: tuple[int, ...]
+    params: dict[str, list[str]] = field(default_factory=dict)
+    encodings: tuple[str, ...] = ("auto",)
+    seeds: tuple[int, ...] = (0,)
+    folds: int = 5
+    spec: RunSpec = RunSpec()
+
+    @property
+    def settings(self) -> list[tuple[Setting, str]]:
+        """(setting, encoding), in order. A model is tried with the values of the parameters that it knows."""
+        found = []
+        for model in self.models:
+            known = _known(model, self.params)
+            for depth, encoding, values in product(self.depths, self.encodings, product(*known.values())):
+                found.append((Setting(model, depth, tuple(zip(known, values))), encoding))
+        return found
+
+    def spec_of(self, setting: Setting, encoding: str, seed: int) -> RunSpec:
+        """The run of a setting."""
+        return setting.of(self.spec).with_model(encoding=encoding).with_solving(seed=seed, threads=1)
+
+    @property
+    def tasks(self) -> list[FitTask]:
+        """All fits: the folds of one data set and seed side by side, so that a worker reads a file once."""
+        return [
+            FitTask(path, sha256, self.spec_of(setting, encoding, seed), seed, fold, self.folds)
+            for path, sha256 in zip(self.data, self.sha256)
+            for setting, encoding in self.settings
+            for seed in self.seeds
+            for fold in range(self.folds)
+        ]
+
+    def to_json(self) -> dict:
+        return {"schema": SCHEMA, "odtc": __version__} | asdict(self)
+
+    @classmethod
+    def from_json(cls, facts: dict) -> "Study":
+        """Raises KeyError, TypeError for an object that is no study."""
+        spec = facts["spec"]
+        parts = ReadingSpec(**spec["reading"]), ModelSpec(**spec["model"]), SolvingSpec(**spec["solving"])
+        lists = {name: tuple(facts[name]) for name in ("data", "sha256", "models", "depths", "encodings", "seeds")}
+        return cls(**lists, params=facts["params"], folds=facts["folds"], spec=RunSpec(*parts))
+
+
+def study_of(data: Sequence[Path], spec: RunSpec, grid: dict) -> Study:
+    """The study of data files; what is wrong with the grid, or a file, is said before the work.
+
+    Parameters
+    ----------
+    data : sequence of path
+    spec : RunSpec
+        What all fits have in common.
+    grid : dict
+        `models`, `depths`, `params`, `encodings`, `seeds`, `folds`, as of Study.
+
+    Raises
+    ------
+    ChoiceError, DataError
+    """
+    # In full, since jobs of a queue and workers of a cluster run in other folders.
+    paths = tuple(str(Path(path).absolute()) for path in data)
+    lists = {name: tuple(dict.fromkeys(grid[name])) for name in ("models", "depths", "encodings", "seeds")}
+    study = Study(paths, tuple(map(fingerprint, paths)), spec=spec, **(grid | lists))
+    for depth in study.depths:
+        CompleteTree(depth)
+    for encoding in study.encodings:
+        ENCODINGS.parse(encoding)
+    for model in study.models:
+        for values in product(*_known(model, study.params).values()):
+            if model != "auto":
+                parse_params(model, dict(zip(_known(model, study.params), values)))
+    for key in study.params:
+        if not any(key in _known(model, study.params) for model in study.models):
+            raise ChoiceError(
+                f"-p: expected a parameter of {', '.join(study.models)}, got {key!r}, which none of them has; see "
+                "`odtc info MODEL`"
+            )
+    names = set()
+    for path in study.data:
+        dataset = read(path, **spec.reading.keywords)
+        if dataset.name in names:
+            raise ChoiceError(f"expected data files of different names, got {dataset.name!r} twice; rename one")
+        names.add(dataset.name)
+        for seed in study.seeds:
+            deal_folds(dataset.y, study.folds, seed)
+    return study
+
+
+def _known(model: str, params: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The parameters that a model has, with their values."""
+    fields = (
+        set() if model == "auto" else {name.rstrip("_") for name in FORMULATIONS.get(model).Params.__dataclass_fields__}
+    )
+    return {key: values for key, values in params.items() if key in fields}
+
+
+def keep(study: Study, folder: Path) -> None:
+    """Writes study.json. A study that lies in the folder is replaced, if it has some data in common with this one: the
+    fits that both ask for are not run again. Raises ChoiceError for one of other data."""
+    Store(folder / "tasks").make()
+    path = folder / "study.json"
+    if path.exists() and not set(kept(folder).sha256) & set(study.sha256):
+        raise ChoiceError(
+            f"expected an empty folder or a study of the same data in {str(folder)!r}, got one of other data; name "
+            "another folder with -o"
+        )
+    write_text(path, json.dumps(study.to_json(), ensure_ascii=False, indent=1, default=str) + "\n")
+
+
+def kept(folder: Path) -> Study:
+    """The study that lies in a folder. Raises ChoiceError if there is none."""
+    try:
+        return Study.from_json(json.loads((folder / "study.json").read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ChoiceError(
+            f"expected data files, or with -o the folder of a study to go on with, got {str(folder)!r}, which holds "
+            "none"
+        ) from None
+
+
+def rows_of(study: Study, results: Sequence[dict]) -> list[dict]:
+    """The tidy table: one row a fit, its setting first, in the order of the tasks."""
+    rows = []
+    for task, result in zip(study.tasks, results, strict=True):
+        wanted = task.spec.model
+        setting = {
+            "data": Path(task.data).name,
+            "model": wanted.model,
+            "depth": wanted.depth,
+            "params": " ".join(f"{key}={value}" for key, value in wanted.params.items()),
+            "encoding": wanted.encoding,
+            "seed": task.seed,
+            "fold": task.fold,
+        }
+        rows.append(setting | result | {"key": task.key})
+    return rows
+
+
+def results_of(study: Study, results: Sequence[dict], score: str) -> dict[str, list[Result]]:
+    """For each data file the results of all settings, over folds and seeds, as of odtc.evaluation.cross_validation."""
+    each = len(study.seeds) * study.folds
+    names = Fold.__dataclass_fields__
+    folds = [
+        Fold(**({"setting": at // each, "fold": at % each} | {k: v for k, v in result.items() if k in names}))
+        for at, result in enumerate(results)
+    ]
+    parts = [folds[begin : begin + each] for begin in range(0, len(folds), each)]
+    settings = [
+        replace(setting, model=f"{setting.model}, {encoding}") if len(study.encodings) > 1 else setting
+        for setting, encoding in study.settings
+    ]
+    n = len(settings)
+    return {path: summarise(settings, parts[at * n : (at + 1) * n], score) for at, path in enumerate(study.data)}
+
+
+def conclude(study: Study, results: Sequence[dict], folder: Path, score: str, rule: str, say) -> dict:
+    """The table, the plots, and the best tree of each data set on all its rows.
+
+    Parameters
+    ----------
+    study : Study
+    results : sequence of dict
+        Of all its tasks.
+    folder : path
+    score, rule : str
+        As of odtc.evaluation.cross_validation.
+    say : function
+        Hears what is to be said, such as a data set without a tree.
+
+    Returns
+    -------
+    dict
+        `files`, and for each data file `best` (the place of a setting, None without a tree) and `results`.
+    """
+    with new_file(folder / "results.parquet") as stream:
+        write_parquet(rows_of(study, results), COLUMNS, stream)
+    files, data = [folder / "results.parquet"], {}
+    (folder / "best").mkdir(exist_ok=True)
+    for path, sha256 in zip(study.data, study.sha256):
+        found = results_of(study, results, score)[path]
+        dataset = _read(path, sha256, json.dumps(asdict(study.spec.reading), default=str))
+        data[path] = {"best": None, "results": found}
+        try:
+            best = best_setting(found, rule)
+            spec = study.spec_of(*study.settings[best], study.seeds[0])
+            stem = str(folder / "best" / dataset.name)
+            sink = FileSink(lambda problem, stem=stem: stem, log=False)
+            run(spec, dataset, sink=sink)
+        except OdtcError as problem:
+            say(f"{dataset.name}: {problem}")
+            continue
+        files += [Path(one) for one in sink.files]
+        data[path]["best"] = best
+        points = [(str(one.setting), one.n_leaves, one.score) for one in found if one.score is not None]
+        try:
+            picture = plots.save(
+                lambda ax, points=points, title=dataset.name: plots.pareto(points, ax, title=title), "svg"
+            )
+        except ChoiceError as problem:
+            say(f"no plot: {problem}")
+            continue
+        files.append(folder / f"{dataset.name}.svg")
+        write_bytes(files[-1], picture)
+    for one in data.values():
+        one["results"] = [result.to_json() for result in one["results"]]
+    return {"schema": SCHEMA, "score": score, "rule": rule, "data": data, "files": [str(path) for path in files]}

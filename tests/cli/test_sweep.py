@@ -1,0 +1,194 @@
+"""`odtc sweep`: every setting once, the same table after a kill, parts of a job array, and the best trees."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from tests.command_line import MONKS, command, environment, odtc, started
+
+GRID = ["--model", "dpflow,cart", "--depths", "1,2", "-p", "lambda=0,0.02", "--folds", "3", "--seeds", "0,1"]
+TIMES = ["seconds", "cpu_seconds"]
+
+
+def table(folder):
+    return pl.read_parquet(folder / "results.parquet").drop(TIMES)
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory):
+    """A study of two data sets that nothing disturbed."""
+    path = tmp_path_factory.mktemp("sweep")
+    said = odtc("sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "--json", "-o", "s", folder=path)
+    assert said.code == 0, said.err
+    return path / "s", said.facts
+
+
+def test_each_fit_is_a_row_of_the_table(quiet):
+    folder, facts = quiet
+    rows = table(folder)
+    # dpflow has lambda, cart has not: 2 depths × 2 values and 2 depths, by 3 folds and 2 seeds and 2 files.
+    assert rows.height == (4 + 2) * 3 * 2 * 2 == len(list((folder / "tasks").glob("*.json")))
+    assert rows["key"].n_unique() == rows.height and rows["error"].null_count() == rows.height
+    assert set(rows.filter(pl.col("model") == "cart")["params"]) == {""}
+    assert (rows["n_train"] + rows["n_test"]).unique().to_list() == [122, 124] or rows["accuracy"].is_between(
+        0, 1
+    ).all()
+    for path, one in facts["data"].items():
+        name = os.path.basename(path)
+        best = one["results"][one["best"]]
+        mine = rows.filter(pl.col("data") == name).group_by("model", "depth", "params").agg(pl.col("accuracy").mean())
+        assert best["score"] == pytest.approx(mine["accuracy"].max())
+        assert (folder / "best" / name.replace(".csv", ".tree.json")).exists()
+        assert (folder / name.replace(".csv", ".svg")).exists()
+
+
+def test_a_setting_scores_as_in_tune(quiet, tmp_path):
+    _, facts = quiet
+    said = odtc(
+        *("tune", MONKS / "monks-1.csv", "--model", "cart", "--depths", "2", "--folds", "3"),
+        *("--seed", "1", "--json", "-o", tmp_path / "t"),
+    )
+    (tuned,) = said.facts["results"]
+    (path,) = [path for path in facts["data"] if path.endswith("monks-1.csv")]
+    (swept,) = [one for one in facts["data"][path]["results"] if one["name"] == "cart, depth 2"]
+    wanted = [fold["accuracy"] for fold in tuned["folds"]]
+    assert [fold["accuracy"] for fold in swept["folds"][3:]] == wanted  # the folds of the second seed
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.run.json", "t.tree.json", "t.tune.json"]
+
+
+def test_the_same_command_and_the_folder_alone_do_nothing_again(quiet, tmp_path):
+    folder, facts = quiet
+    copy = tmp_path / "s"
+    shutil.copytree(folder, copy)
+    before = {path.name: path.stat().st_mtime_ns for path in (copy / "tasks").iterdir()}
+    for words in ([MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID], []):
+        said = odtc("sweep", *words, "-o", copy)
+        assert said.code == 0 and "72 of 72 fits were finished before" in said.err
+        assert {path.name: path.stat().st_mtime_ns for path in (copy / "tasks").iterdir()} == before
+        assert table(copy).equals(table(folder))
+    said = odtc("sweep", MONKS / "monks-1.csv", *GRID, "--encoding", "auto", "--encoding", "onehot", "-o", copy)
+    assert said.code == 0 and "36 of 72 fits were finished before" in said.err
+    assert set(table(copy)["encoding"]) == {"auto", "onehot"}
+
+
+def test_a_study_that_is_killed_goes_on_where_it_was(quiet, tmp_path):
+    folder, _ = quiet
+    words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "-o", "s"]
+    running = subprocess.Popen(command(*words), cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
+    tasks = tmp_path / "s" / "tasks"
+    while running.poll() is None and (not tasks.is_dir() or len(list(tasks.glob("*.json"))) < 5):
+        time.sleep(0.01)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    finished = {path.name: path.stat().st_mtime_ns for path in tasks.glob("*.json")}
+    assert len(finished) >= 5 and not (tmp_path / "s" / "results.parquet").exists()
+    said = odtc(*words, folder=tmp_path)
+    assert said.code == 0 and f"{len(finished)} of 72 fits were finished before" in said.err
+    assert all((tasks / name).stat().st_mtime_ns == when for name, when in finished.items())
+    assert table(tmp_path / "s").equals(table(folder))
+
+
+def test_tune_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
+    from odtc.evaluation import cross_validation
+
+    fits, score_fold = [], cross_validation.score_fold
+
+    def killed_at_the_fourth(*given):
+        fits.append(given)
+        if len(fits) == 4:
+            raise KeyboardInterrupt
+        return score_fold(*given)
+
+    monkeypatch.setattr(cross_validation, "score_fold", killed_at_the_fourth)
+    words = [
+        "tune",
+        MONKS / "monks-1.csv",
+        "--model",
+        "dpflow",
+        "--depths",
+        "1,2",
+        "--folds",
+        "3",
+        "-o",
+        tmp_path / "t",
+    ]
+    assert odtc(*words).code != 0 and len(list((tmp_path / "t.tune.fits").iterdir())) == 3
+    assert odtc(*words).code == 0 and len(fits) == 4 + 3
+    assert not (tmp_path / "t.tune.fits").exists()
+
+
+def test_the_jobs_of_an_array_make_the_same_study(quiet, tmp_path):
+    folder, _ = quiet
+    words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "-o", "s"]
+    said = odtc(*words, "--script", "slurm", "--jobs", "2", folder=tmp_path)
+    assert said.code == 0 and "2 jobs for 72 fits" in said.out
+    script = tmp_path / "s" / "job-array.sh"
+    assert "#SBATCH --array=0-1\n" in script.read_text()
+    odtc_command = tmp_path / "odtc"
+    odtc_command.write_text(f'#!/bin/sh\nexec {sys.executable} -m odtc "$@"\n')
+    odtc_command.chmod(0o755)
+    for job in "01":
+        more = environment(SLURM_ARRAY_TASK_ID=job, SLURM_SUBMIT_DIR=str(script.parent), ODTC=str(odtc_command))
+        done = subprocess.run(["bash", script], cwd=tmp_path, env=more, capture_output=True, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        assert len(list((tmp_path / "s" / "tasks").glob("*.json"))) == 36 * (int(job) + 1)
+    assert odtc("sweep", "-o", tmp_path / "s").code == 0
+    assert table(tmp_path / "s").equals(table(folder))
+
+
+def test_a_fit_that_is_refused_is_a_row_that_says_why(tmp_path):
+    (tmp_path / "c.csv").write_text("a,b,y\n" + "u,1,p\nv,2,q\n" * 6)
+    words = ["--model", "cart", "--depths", "1", "--folds", "2", "--encoding", "auto", "--encoding", "thresholds"]
+    said = odtc("sweep", "c.csv", *words, "--json", "-o", "s", folder=tmp_path)
+    assert said.code == 0
+    errors = table(tmp_path / "s").filter(pl.col("encoding") == "thresholds")["error"]
+    assert len(errors) == 2 and all("expected numeric columns only" in error for error in errors)
+    (one,) = said.facts["data"].values()
+    assert one["results"][one["best"]]["score"] == 1
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["-o", "nowhere"], "holds none"),
+        (["--depths", "1,x"], "--depths: expected whole numbers"),
+        (["-p", "lambda=0", "--model", "cart"], "expected a parameter of cart, got 'lambda'"),
+        (["-p", "lambda=-1", "--model", "dpflow"], "lambda"),
+        (["--model", "dpflo"], "did you mean"),
+        (["--encoding", "aut"], "did you mean"),
+        (["--folds", "1"], "--folds: expected from 2 to"),
+        (["--jobs", "0"], "expected --jobs"),
+        (["--part", "2/2"], "--part: expected I/N"),
+        (["--score", "f2"], "expected one of accuracy"),
+        (["--script", "sge"], "--script: expected slurm"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_work(words, expected, tmp_path):
+    data = [] if words[0] == "-o" else [MONKS / "monks-1.csv"]
+    said = odtc("sweep", *data, *words, folder=tmp_path)
+    assert said.code == 1 and expected in said.err and said.err.count("\n") == 1, said.err
+    assert not list(tmp_path.glob("*/tasks/*"))
+
+
+def test_two_files_of_one_name_and_the_folder_of_another_study(quiet, tmp_path):
+    shutil.copy(MONKS / "monks-1.csv", tmp_path / "monks-1.csv")
+    said = odtc("sweep", MONKS / "monks-1.csv", tmp_path / "monks-1.csv", "-o", tmp_path / "s")
+    assert said.code == 1 and "got 'monks-1' twice" in said.err
+    said = odtc("sweep", MONKS / "monks-2.csv", "-o", quiet[0])
+    assert said.code == 1 and "got one of other data" in said.err
+
+
+@pytest.mark.slow
+def test_a_local_cluster_makes_the_same_table(quiet, tmp_path):
+    pytest.importorskip("distributed")
+    words = ["sweep", MONKS / "monks-1.csv", MONKS / "monks-3.csv", *GRID, "--cluster", "local", "--jobs", "2"]
+    said = started(*words, "--json", "-o", "s", folder=tmp_path)
+    assert said.code == 0 and "dashboard: http" in said.err, said.err
+    assert table(tmp_path / "s").equals(table(quiet[0])) and json.loads(said.out)["schema"] == "odtc.sweep/1"

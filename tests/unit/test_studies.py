@@ -1,0 +1,153 @@
+"""The engine of studies: what is finished is neither lost nor done again, whatever is killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from odtc.errors import OdtcError
+from odtc.evaluation.studies.engine import Store, WorkersLost, key_of, local, run_tasks
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Square:
+    """A task that writes a line each time it is run, and whose process is killed the first time if it is told to."""
+
+    folder: str
+    n: int
+    kills: bool = False
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return key_of({"n": self.n})
+
+    def run(self) -> dict:
+        time.sleep(self.seconds)
+        mark = Path(self.folder) / f"killed{self.n}"
+        if self.kills and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        with (Path(self.folder) / f"runs{self.n}").open("a") as stream:
+            stream.write("x")
+        return {"n": self.n, "square": self.n**2}
+
+
+def runs(folder) -> dict[int, int]:
+    return {int(path.name[4:]): path.stat().st_size for path in Path(folder).glob("runs*")}
+
+
+def test_a_second_run_takes_all_from_the_store(tmp_path):
+    store = Store(tmp_path / "tasks")
+    store.make()
+    tasks = [Square(str(tmp_path), n) for n in range(6)]
+    first = run_tasks(tasks[:4], local(1), store)
+    told = []
+    again = run_tasks(tasks, local(1), store, lambda place, result, before: told.append((place, before)))
+    assert again == [{"n": n, "square": n * n} for n in range(6)] and again[:4] == first
+    assert runs(tmp_path) == dict.fromkeys(range(6), 1)
+    assert sorted(told) == [(n, n < 4) for n in range(6)]
+    (store.folder / f"{tasks[2].key}.json").write_text('{"n": 2, "squ')  # as a disk that was full leaves it
+    assert run_tasks(tasks, local(1), store) == again and runs(tmp_path)[2] == 2
+    store.remove()
+    assert not store.folder.exists()
+
+
+def test_a_killed_process_costs_only_the_tasks_that_were_running(tmp_path):
+    store = Store(tmp_path / "tasks")
+    store.make()
+    tasks = [Square(str(tmp_path), n, kills=n == 5) for n in range(8)]
+    results = run_tasks(tasks, local(2), store)
+    assert [result["square"] for result in results] == [n * n for n in range(8)]
+    assert set(runs(tmp_path).values()) == {1} and (tmp_path / "killed5").exists()
+
+
+def test_workers_that_are_lost_each_time_end_the_study(tmp_path):
+    def pool(tasks, store):
+        raise WorkersLost("nobody is there")
+        yield
+
+    with pytest.raises(OdtcError, match="nobody is there, 4 times without a finished task between"):
+        run_tasks([Square(str(tmp_path), 1)], pool, Store(tmp_path))
+
+
+def test_a_task_that_fails_ends_the_study_with_its_words(tmp_path):
+    class Failing(Square):
+        def run(self):
+            raise OdtcError("no such luck")
+
+    with pytest.raises(OdtcError, match="no such luck"):
+        run_tasks([Failing(str(tmp_path), 1)], local(1))
+
+
+@pytest.mark.slow
+def test_two_workers_of_a_cluster_one_of_which_is_killed(tmp_path):
+    pytest.importorskip("distributed")
+    from odtc.evaluation.studies.cluster import dask
+
+    store = Store(tmp_path / "tasks")
+    store.make()
+    with dask("local", 2) as (pool, dashboard):
+        results = run_tasks([Square(str(tmp_path), n, kills=n == 3) for n in range(10)], pool, store)
+    assert dashboard.startswith("http")
+    assert [result["square"] for result in results] == [n * n for n in range(10)]
+    assert set(runs(tmp_path)) == set(range(10)) and (tmp_path / "killed3").exists()
+
+
+def start(words: list[str]) -> subprocess.Popen:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli." + words[0], *words[1:]],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_and_started_again(tmp_path):
+    pytest.importorskip("distributed")
+    from odtc.evaluation.studies.cluster import dask
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    scheduler = ["dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--dashboard-address", ":0"]
+    worker = ["dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60"]
+    store = Store(tmp_path / "tasks")
+    store.make()
+    running = [start(scheduler), start(worker), start(worker)]
+    told = []
+
+    def tell(place, result, before):
+        told.append(place)
+        if len(told) == 3:  # once, from the side, as a machine that fails
+            threading.Thread(target=again).start()
+
+    def again():
+        running[0].kill()
+        running[0].wait()
+        for each in running[1:]:
+            each.kill()
+            each.wait()
+        running[:] = [start(scheduler), start(worker), start(worker)]
+
+    try:
+        with dask(f"tcp://127.0.0.1:{port}", 2) as (pool, _):
+            results = run_tasks([Square(str(tmp_path), n, seconds=0.2) for n in range(16)], pool, store, tell)
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+    assert [result["square"] for result in results] == [n * n for n in range(16)]
+    assert set(runs(tmp_path)) == set(range(16))
+    assert sum(runs(tmp_path).values()) <= 16 + 2  # at most the two that were running are run again
