@@ -29,6 +29,9 @@ PART = 0.25  # of the free memory, for what is remembered
 SOME = 2**28  # bytes for it at least
 ENTRY, POINT = 500, 200  # bytes of an entry beside its key, and of an evaluated test
 DIVED = 3  # trees of more height are first sought greedily
+NEARER = 4  # a good test is left for a cut of which it is at this part of the way to the next evaluated one
+CLIMB = 0.3  # of the effort so far, for better trees by dives before the search of a height
+PROBES = 64  # tests that are good for trees of less height, below which greater ones are sought
 WIDE = 5  # below two tests up to this height, below one in higher trees, as their number doubles with each
 
 
@@ -120,6 +123,8 @@ class RankSearch:
         self.relaxed = RankSearch(replace(ranked, least=1), check, None, self.room) if ranked.least > 1 else None
         self.root = self.nodes.root()
         self.height = self.evaluated = self.serial = 0
+        # How many trees of depth 2 were sought, those with a low bound in part; at which number a climb ends.
+        self.effort = self.climbing = 0.0
         self.given_up: set[int] = set()  # heights of trees of all entries whose proof takes too long
         self.coarse: tuple[RankSearch, int] | None = None
         self.evaluated_before: dict[tuple[int, bytes], dict[int, list[int]]] = {}
@@ -256,6 +261,7 @@ class RankSearch:
     def _pair(self, node, need, known):
         cost, column, cut = self.nodes.pair(node, min(need, known.upper))
         self.evaluated += 1
+        self.effort += min(1.0, need / max(1, node.leaf))  # what is far from a leaf's cost is refuted by few scans
         self.chosen.renew()
         if column >= 0:
             known.improve(cost, self.nodes.test(node, column, cut))
@@ -300,6 +306,8 @@ class RankSearch:
         known.improve(below.upper, height - 1, below)
         if known.lower >= min(known.upper, need):
             return
+        if height > DIVED:
+            self._climb(node, height, below)
         heap = self._columns(node, below, known)
         near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
         done: set[int] = set()  # numbers of the intervals that were halved
@@ -318,7 +326,12 @@ class RankSearch:
             while near and (near[0][1][2] in done or near[0][1][0] >= min(known.upper, need)):
                 heappop(near)
             # Two of three intervals are beside good tests: better trees are often there.
-            interval = near[0][1] if near and turn else heap[0]
+            interval = heap[0]
+            if near and turn:
+                a, z, low, high, place = near[0][1][4:9]
+                step = (z - a) // NEARER
+                beside = a + step if low.paid <= high.paid else z - step
+                interval = (*near[0][1][:8], place or beside)
             done.add(interval[2])
             for half in self._halve(node, height, need, known, interval):
                 heappush(heap, half)
@@ -344,12 +357,62 @@ class RankSearch:
             first = two.test[0], self.nodes.cut_of(node, *two.test)
             tests = [first, *(test for test in tests if test != first)]
         for column, cut in tests:
-            rows = int(self.nodes.cuts(node)[3][column, cut])
-            if min(rows, node.rows - rows) >= self.ranked.least:
-                sides = [self._dive(self._child(node, column, cut, right), height - 1) for right in (False, True)]
-                known.improve(
-                    self.ranked.price + sides[0].upper + sides[1].upper, self.nodes.test(node, column, cut), *sides
-                )
+            self._dive_below(node, height, known, column, cut)
+        return known
+
+    def _dive_below(self, node, height, known, column, cut):
+        """Dives on both sides of a cut; returns the nodes of these, or nothing if one has too few rows."""
+        rows = int(self.nodes.cuts(node)[3][column, cut])
+        if min(rows, node.rows - rows) < self.ranked.least:
+            return []
+        children = [self._child(node, column, cut, right) for right in (False, True)]
+        sides = [self._dive(child, height - 1) for child in children]
+        known.improve(self._joined(sides), self.nodes.test(node, column, cut), *sides)
+        return children
+
+    def _joined(self, sides) -> int:
+        """What the best trees of both sides cost below one test."""
+        return self.ranked.price + sum(side.upper for side in sides)
+
+    def _climb(self, node, height, below):
+        """A better tree by dives: below tests that are good for trees of one height less, and then below neighbours of
+        the best test (`_move`). It takes a part of the effort of all before it, so that it grows with what the proof
+        takes."""
+        if self.climbing:  # for a tree of which this node is a part
+            return
+        self.climbing = (1 + CLIMB) * self.effort
+        try:
+            known = self._entry(node, height)
+            good = sorted(below.points, key=lambda point: point[2] + point[3])
+            for column, rank, *_ in good[:PROBES]:
+                if self.effort >= self.climbing or known.exact:
+                    break
+                self._dive_below(node, height, known, column, self.nodes.cut_of(node, column, rank))
+            self._move(node, height)
+        finally:
+            self.climbing = 0.0
+
+    def _move(self, node, height):
+        """Moves the first test of the best tree to cuts of its column, at ever shorter distances, as long as trees that
+        are found greedily below them cost less; then likewise on its sides. Returns what is known."""
+        known = self._dive(node, height)
+        if known.exact or isinstance(known.test, int) or known.test == LEAF:
+            return known
+        column, cut = known.test[0], self.nodes.cut_of(node, *known.test)
+        children = self._dive_below(node, height, known, column, cut)
+        last = int(self.nodes.cuts(node)[0][column]) - 1
+        step = last // 4
+        while step and self.effort < self.climbing:
+            upper = known.upper
+            for there in (cut - step, cut + step):
+                if 1 <= there <= last and known.upper == upper:
+                    moved = self._dive_below(node, height, known, column, there)
+                    cut, children = (there, moved) if known.upper < upper else (cut, children)
+            if known.upper == upper:
+                step //= 2
+        if height > DIVED:
+            test, sides = self.nodes.test(node, column, cut), [self._move(child, height - 1) for child in children]
+            known.improve(self._joined(sides), test, *sides)
         return known
 
     def _columns(self, node, below, known):
@@ -466,7 +529,7 @@ class RankSearch:
         known.points.append((*test, *(side.lower if side else 0 for side in found)))
         self.held += POINT
         if all(found):
-            known.improve(self.ranked.price + found[0].upper + found[1].upper, test, *found)
+            known.improve(self._joined(found), test, *found)
         if self.relaxed is None:
             return End(weight, *bounds)
         need = target + slack

@@ -103,21 +103,23 @@ def test_the_search_finds_what_trying_every_tree_does(seed, mode):
 @pytest.mark.parametrize("seed", seeds(3, 40))
 def test_what_is_known_at_an_interruption_is_true(seed, mode):
     random = np.random.default_rng(seed)
-    rank, loss = random.integers(0, 12, (60, 4)), np.eye(2)[random.integers(0, 2, 60)]
-    price, count = 0.0, np.ones(60, int)
+    n, height = (60, 3) if seed % 2 else (40, 4)
+    rank, loss = random.integers(0, 12, (n, 4)), np.eye(2)[random.integers(0, 2, n)]
+    price, count = 0.0, np.ones(n, int)
     ranked = rank_rows(rank, loss)
-    best = RankSearch(ranked).solve(3).upper
-    for after in random.integers(1, 60, 5):
+    best = RankSearch(ranked).solve(height).upper
+    for after in random.integers(1, 60 * 4 ** (height - 3), 5):
         moments = iter(range(after))
         search = RankSearch(ranked, lambda moments=moments: next(moments))
         try:
-            search.solve(3)
+            search.solve(height)
         except StopIteration:
             pass
-        known = search.known(3)
+        known = search.known(height)
         assert known.lower <= best <= known.upper
-        paid = cost_of(search.tree(3), dense(rank, ranked.columns), loss, count, price, 1)
-        assert paid == pytest.approx(ranked.cost(known.upper))
+        paid = cost_of(search.tree(height), dense(rank, ranked.columns), loss, count, price, 1)
+        # A subtree may have become better just before the end, of which the entries above do not know yet.
+        assert ranked.cost(best) - 1e-9 <= paid <= ranked.cost(known.upper) + 1e-9
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 5, 9])
