@@ -68,7 +68,9 @@ def test_a_killed_process_costs_only_the_tasks_that_were_running(tmp_path):
     tasks = [Square(str(tmp_path), n, kills=n == 5) for n in range(8)]
     results = run_tasks(tasks, local(2), store)
     assert [result["square"] for result in results] == [n * n for n in range(8)]
-    assert set(runs(tmp_path).values()) == {1} and (tmp_path / "killed5").exists()
+    # joblib ends the other process, too: its task is run again if it was not kept yet.
+    assert sum(runs(tmp_path).values()) <= 8 + 1 and set(runs(tmp_path)) == set(range(8))
+    assert (tmp_path / "killed5").exists()
 
 
 def test_workers_that_are_lost_each_time_end_the_study(tmp_path):
