@@ -55,6 +55,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130  # what some versions of typer make of Ctrl-C, without a word
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+HANDLES = {errno.EMFILE, errno.ENFILE}
 USAGE = typer.BadParameter.__mro__[1]  # UsageError, which typer does not name
 
 
@@ -189,6 +190,9 @@ def main() -> None:
             console.say(
                 f"odtc: error: cannot write to the standard output: {problem.strerror}; make room, or send it elsewhere"
             )
+            sys.exit(1)
+        if isinstance(problem, OSError) and problem.errno in HANDLES:
+            console.say("odtc: error: too many open files; allow more of them (ulimit -n), or end other programs")
             sys.exit(1)
         if isinstance(problem, OSError) and problem.errno == errno.ENAMETOOLONG:
             console.say(

@@ -121,8 +121,9 @@ def _levels(dataset: Dataset) -> Iterator[Note]:
             yield Note(
                 feature.name,
                 "number",
-                f"column {feature.name!r} looks like numbers with a unit, a currency or marks of thousands "
-                f"({next(filter(_is_measure, others))!r}), and each is a category of its own; write plain numbers",
+                f"column {feature.name!r} looks like numbers with a decimal comma, a unit, a currency or marks of "
+                f"thousands ({next(filter(_is_measure, others))!r}), and each is a category of its own; write "
+                "plain numbers",
             )
         elif marks and others and numbers_of(others) is not None:
             yield Note(

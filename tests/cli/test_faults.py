@@ -1,15 +1,20 @@
 """Faults of the machine around a run: one sentence, exit code 1, no traceback, and nothing that was there is lost."""
 
 import os
+import random
+import resource
 import shutil
 import subprocess
 import threading
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from odtc.base import system
-from tests.command_line import MONKS, command, contents, environment, odtc, refused
+from odtc.data.reading import read
+from odtc.errors import DataError
+from tests.command_line import MONKS, Said, command, contents, environment, odtc, refused, started
 
 pytestmark = pytest.mark.skipif(system.WINDOWS, reason="limits and permissions of POSIX")
 DATA = MONKS / "monks-1.csv"
@@ -106,3 +111,76 @@ def test_a_solver_that_leaves_no_file_as_its_solution(built, tmp_path, made):
     said = odtc("solve", "m.mps", "--solver", tmp_path / "fake.toml", "--time-limit", 2, "-o", "n.sol", folder=built)
     assert said.code == 3 and "in a file" in said.err and "Traceback" not in said.err, (said.code, said.err)
     assert not (built / "n.sol").exists() and (built / "m.sol").exists()
+
+
+def panicking(folder) -> Path | None:
+    """A damaged Parquet file over which polars panics; None if this version of it refuses them all."""
+    pl.read_csv(DATA).write_parquet(folder / "whole.parquet")
+    whole, rnd, path = (folder / "whole.parquet").read_bytes(), random.Random(3), folder / "d.parquet"
+    for _ in range(200):
+        damaged = bytearray(whole)
+        for _ in range(rnd.choice((1, 1, 2))):
+            damaged[rnd.randrange(len(damaged))] = rnd.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            read(path)
+        except DataError as refusal:
+            if "Panic" in str(refusal):
+                return path
+    return None
+
+
+def test_a_damaged_parquet_file_is_told_of_by_us_alone(tmp_path, capfd):
+    path = panicking(tmp_path)
+    assert capfd.readouterr().err == ""
+    if path is None:
+        pytest.skip("this version of polars panics over none of them")
+    said = started("fit", path.name, folder=tmp_path)
+    assert "expected a whole Parquet file" in refused(said) and set(contents(tmp_path)) == {
+        "d.parquet",
+        "whole.parquet",
+    }
+
+
+def test_readers_side_by_side_leave_stderr_as_it_was(tmp_path, capfd):
+    pl.read_csv(DATA).write_parquet(tmp_path / "d.parquet")
+    threads = [threading.Thread(target=read, args=(tmp_path / "d.parquet",)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.write(2, b"heard")
+    assert capfd.readouterr().err == "heard"
+
+
+def limited(kind: int, limit: int, *words, folder) -> Said:
+    """`odtc words…` in a process under a limit of the system."""
+    return started(*words, folder=folder, preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)))
+
+
+@pytest.mark.parametrize("words", [BUILD[:-1] + ("n",), SOLVE, ("fit", DATA, "--depth", 1)])
+@pytest.mark.parametrize("handles", [5, 12])
+def test_few_file_handles(built, words, handles):
+    """Of descriptors 0, 1 and 2 some more are left: done, or one sentence and all files as they were."""
+    before = contents(built)
+    said = limited(resource.RLIMIT_NOFILE, handles, *words, folder=built)
+    if said.code == 0:
+        return
+    refused(said, said.code if said.code in (1, 3) else 1)
+    after = contents(built)
+    assert {name: after.get(name) for name in before if not name.endswith((".log", ".run.json"))} == {
+        name: data for name, data in before.items() if not name.endswith((".log", ".run.json"))
+    }
+
+
+def test_little_memory(built):
+    """The files of the older model were said to be removed before the new one was written, and then were not."""
+    before, words = contents(built), ("build", DATA, "--model", "binoct", "--depth", 12, "-o", "m")
+    said = limited(resource.RLIMIT_AS, 1800 << 20, *words, folder=built)
+    assert "memory" in refused(said) and contents(built) == before
+
+
+def test_decimal_commas_are_told_of(tmp_path):
+    (tmp_path / "d.csv").write_text("a;b;y\n1,5;2,25;p\n2,5;1,25;q\n3,5;0,25;p\n1,0;3,5;q\n")
+    said = odtc("fit", "d.csv", "--model", "cart", "--depth", 1, folder=tmp_path)
+    assert said.code == 0 and "decimal comma" in said.err and "'a'" in said.err

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import odtc
 from odtc.cli import console
 from odtc.estimators import classifier
-from odtc.model.solution import Solution, Termination, proof
+from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline
 from tests.command_line import MONKS
@@ -142,12 +142,3 @@ def test_screen_json_and_files_of_a_run_agree(words, ends, proved, tmp_path):
             assert told["bound"] is None
         else:
             assert facts["bound"] - 1 < told["bound"] <= facts["bound"] + 1e-6
-
-
-@pytest.mark.parametrize("within_gap", [False, True])
-def test_optimal_is_worth_the_bound_that_comes_with_it(within_gap):
-    assert proof(Termination.OPTIMAL, 5.0, 4.0, within_gap) == ("optimal", 4.0, "")
-    assert proof(Termination.TIME_LIMIT, 5.0, None, within_gap) == ("time_limit", None, "")
-    assert proof(Termination.UNKNOWN, 5.0, 3.0, within_gap) == ("unknown", 3.0, "")
-    ended, bound, doubt = proof(Termination.OPTIMAL, 5.0, None, within_gap)
-    assert (ended, bound, bool(doubt)) == (("unknown", None, True) if within_gap else ("optimal", 5.0, False))

@@ -57,9 +57,10 @@ def build(
         console.say(messages.no_start_text(problem, spec.model.start))
     priced = compiling.pricing(problem, pricing) if pricing else None
     keep = (spec.model.start, data)
-    console.say_replaced(artifacts.outdated(compiled, stem, keep))
+    outdated = artifacts.outdated(compiled, stem, keep)
     written = artifacts.write_build(compiled, stem, format, gzip, ready.point, dialect, keep)
     written += artifacts.write_pricing(priced, stem, format, gzip) if priced else []
+    console.say_replaced(outdated)
     facts = ModelFacts.of_model(problem, compiled).to_json() | {"files": [str(f) for f in written]}
     if words := messages.left_out_text(compiled.problem):
         console.say(words)

@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 import polars as pl
 
+from odtc.data.polars_stacks import without_stacks
 from odtc.data.reading import check_names, read_text
 from odtc.data.text_pieces import text_pieces
 from odtc.errors import DataError
@@ -110,15 +111,22 @@ def _read_plain(path, text: str, delimiter: str, above: int = 0) -> pl.DataFrame
         raise _ragged(path, above + wrong[0], len(names), widths[wrong[0]])
     if n_lines == 1:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    return pl.read_csv(
-        io.BytesIO(data),
-        has_header=False,
-        skip_rows=1,
-        new_columns=names,
-        separator=delimiter,
-        quote_char=None,
-        infer_schema=False,
-    )
+    try:
+        with without_stacks():
+            return pl.read_csv(
+                io.BytesIO(data),
+                has_header=False,
+                skip_rows=1,
+                new_columns=names,
+                separator=delimiter,
+                quote_char=None,
+                infer_schema=False,
+            )
+    except pl.exceptions.PanicException as problem:  # nothing is wrong with the file
+        raise DataError(
+            f"expected that polars could read {str(path)!r}, got {str(problem).partition(chr(10))[0]!r} from it; end "
+            "other programs, or allow more file handles (ulimit -n) or memory"
+        ) from None
 
 
 def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from odtc.data.polars_stacks import without_stacks
 from odtc.errors import DataError
 
 NAME = "parquet"
@@ -17,10 +18,13 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
     """The frames of `read`, of so many rows that they take about `size` bytes each if a cell takes 8."""
     try:
         table = pl.scan_parquet(path, glob=False)
-        n_rows = table.select(pl.len()).collect().item()
-        rows = max(1, size // (8 * max(1, len(table.collect_schema()))))
+        with without_stacks():
+            n_rows = table.select(pl.len()).collect().item()
+            rows = max(1, size // (8 * max(1, len(table.collect_schema()))))
         for begin in range(0, max(n_rows, 1), rows):
-            yield table.slice(begin, rows).collect()
+            with without_stacks():
+                frame = table.slice(begin, rows).collect()
+            yield frame
     except FAULTS as problem:
         raise _broken(path, problem) from None
 
@@ -29,7 +33,7 @@ def read(path) -> pl.DataFrame:
     """The columns in their native types; raises DataError if the file is not whole Parquet."""
     try:
         # An open file instead of a path: polars would take "*" and "[" in a path for a pattern.
-        with open(path, "rb") as stream:
+        with open(path, "rb") as stream, without_stacks():
             return pl.read_parquet(stream)
     except FAULTS as problem:
         raise _broken(path, problem) from None

@@ -1,0 +1,276 @@
+"""What a run claims of its tree, for every way in which it came to one; and who is refused, in a sentence."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import ChoiceError, NoSolutionError, SolutionError
+from odtc.model.solution import EDITED, Racer, Round, Solution, Termination, gap, is_proved, proof
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.workflow import decoding, pipeline
+from odtc.workflow.compiling import Prepared
+from odtc.workflow.decoding import decode, learn, no_solution, out_of_time, proved, unfinished, without_model
+from odtc.workflow.results import Unsolved, tree_cost
+from tests.command_line import MONKS
+
+OPTIMAL, TIME_LIMIT = Termination.OPTIMAL, Termination.TIME_LIMIT
+XOR = "a,b,y\n" + "".join(f"{i % 2},{i // 2 % 2},{'pq'[(i % 2) ^ (i // 2 % 2)]}\n" for i in range(8))
+
+
+@pytest.fixture(scope="module")
+def model():
+    """All trees of depth 1 over monks-1; none is right everywhere."""
+    return odtc.build(MONKS / "monks-1.csv", "flowoct", 1, encoding="onehot")
+
+
+@pytest.fixture
+def found(model):
+    """CART's tree as a solution without a claim."""
+    _, point = pipeline.start(model)
+    return Solution(point, TIME_LIMIT, model.objective(point))
+
+
+@pytest.fixture(scope="module")
+def xor(tmp_path_factory):
+    """A problem whose best tree of depth 2 costs nothing, which is the floor."""
+    file = tmp_path_factory.mktemp("xor") / "xor.csv"
+    file.write_text(XOR)
+    return odtc.build(file, "flowoct", 2, encoding="onehot")
+
+
+def right(problem) -> HeapTree:
+    """The tree of depth 2 that is right on all rows of XOR."""
+    return settle(np.array([-1, 0, 1, 1, -1, -1, -1, -1], np.int32), problem.encoded)
+
+
+def test_only_a_model_of_ours_and_its_solution_are_decoded(model, found):
+    for given in ((replace(model, problem=None), found), (model, "a.sol"), (model, MONKS), (object(), found)):
+        with pytest.raises(ChoiceError, match="expected a model of odtc.build and its solution"):
+            decode(*given)
+    with pytest.raises(SolutionError, match="the solution is of the model"):
+        decode(model, replace(found, model="f" * 64))
+    for unknown in ("", model.identity):
+        assert decode(model, replace(found, model=unknown)).verified
+    with pytest.raises(NoSolutionError) as refused:
+        decode(model, Solution(None, TIME_LIMIT, None))
+    assert refused.value.outcome.model is model and refused.value.outcome.solution.termination == TIME_LIMIT
+
+
+def test_a_bound_is_held_against_trees_in_hand_if_there_is_one(model, found):
+    best = tree_cost(model.problem, decode(model, found).heap)
+    names = [check.name for check in decode(model, replace(found, bound=best + 1)).checks if not check.passed]
+    assert names == ["bound"]
+    assert decode(model, replace(found, bound=best)).verified
+    assert decode(model, found).solution.termination == TIME_LIMIT
+
+
+def test_a_tree_at_the_floor_is_optimal_and_nothing_else_is_claimed(xor):
+    problem, module = xor.problem, xor.problem.module
+    point = xor.join(module.start(problem, right(problem)))
+    scoped = Solution(point, TIME_LIMIT, 0.0, None, scope="these columns", overall=-1.0, scope_objective=0.0)
+    for told in (Solution(point, TIME_LIMIT, 0.0), Solution(point, Termination.UNKNOWN, 0.0, -5.0), scoped):
+        said = decode(xor, told).solution
+        assert (said.termination, said.objective, said.bound) == (OPTIMAL, 0, 0)
+        assert (said.scope, said.overall, said.scope_objective) == ("", None, None)
+
+
+def test_a_tree_above_the_floor_is_what_the_solver_says(model, found):
+    for end in (TIME_LIMIT, Termination.UNKNOWN, Termination.INTERRUPTED):
+        said = decode(model, replace(found, termination=end)).solution
+        assert (
+            said.termination == end and said.objective == found.objective and not is_proved(said.objective, said.bound)
+        )
+
+
+def test_the_scope_of_a_formulation_is_stated_unless_one_is_known(model, found, monkeypatch):
+    monkeypatch.setattr(type(model.problem.module), "scope", lambda *_: "a part", raising=False)
+    assert decode(model, found).solution.scope == "a part"
+    assert decode(model, replace(found, scope=EDITED)).solution.scope == EDITED
+    assert decode(model, replace(found, overall=1.0)).solution.scope == ""
+
+
+def test_a_smaller_tree_below_the_bound_is_a_contradiction_and_not_taken(model, found, monkeypatch):
+    """The bound is not one of trees that are none of the model's."""
+    leaf = settle(np.full(4, -1, np.int32), model.problem.encoded)
+    monkeypatch.setattr(decoding, "simplified", lambda problem, heap: leaf)
+    paid = tree_cost(model.problem, leaf)
+    said = decode(model, found, simplify=True)
+    assert said.heap is leaf is not said.point_heap and "simplified" in {check.name for check in said.checks}
+    assert decode(model, found).heap is not leaf
+    for above, taken in ((1e-3, False), (1e-9, True), (-1, True)):
+        said = decode(model, replace(found, bound=paid + above), simplify=True)
+        assert (said.heap is leaf) == taken
+
+
+def test_a_learner_claims_nothing_above_the_floor_and_all_at_it(xor):
+    cart = pipeline.pose(MONKS / "monks-2.csv", "cart", 1, encoding="onehot")
+    said = learn(cart)
+    assert (said.solution.termination, said.solution.bound, said.model) == (Termination.UNKNOWN, None, None)
+    assert said.facts["verified"] and said.facts["objective"] == tree_cost(cart, said.decoded.heap)
+    done = without_model(xor.problem, right(xor.problem), Solution(None, Termination.UNKNOWN, 0.0), None)
+    assert (done.solution.termination, done.solution.bound) == (OPTIMAL, 0)
+
+
+def ready(model, heap, **more) -> Prepared:
+    return Prepared(model.problem, None, None, heap, 0.0, 1.0, **more)
+
+
+class Found:
+    """What a search before the model found."""
+
+    def __init__(self, bound, proved):
+        self.bound, self.proved, self.heap, self.infeasible = bound, proved, None, False
+
+
+def test_the_tree_that_was_known_at_the_limit_says_how_it_came_about(model):
+    heap = pipeline.start(model)[0]
+    paid = tree_cost(model.problem, heap)
+    at_limit = unfinished(ready(model, heap)).solution
+    assert (at_limit.termination, at_limit.objective) == (TIME_LIMIT, paid) and "time limit" in at_limit.message
+    stopped = unfinished(ready(model, heap, interrupted=True)).solution
+    assert stopped.termination == Termination.INTERRUPTED and stopped.message != at_limit.message
+    for bound, is_it in ((paid, True), (paid - 1, False), (paid + 5, False)):
+        said = unfinished(ready(model, heap, searched=Found(bound, is_it))).solution
+        assert said.termination == (OPTIMAL if is_it else TIME_LIMIT)
+        assert said.bound == pytest.approx(min(bound, paid)) and said.objective == paid
+    ended = Solution(None, Termination.ERROR, None, message="it fell over", claimed=3.0)
+    told = unfinished(ready(model, heap, searched=Found(paid, True)), found=ended).solution
+    assert told.termination == Termination.ERROR and told.message.endswith(": it fell over")
+    with pytest.raises(NoSolutionError):
+        unfinished(ready(model, None))
+
+
+def test_the_ends_of_runs_without_a_solver(model):
+    assert out_of_time(ready(model, None)).termination == TIME_LIMIT
+    assert out_of_time(ready(model, None, interrupted=True)).termination == Termination.INTERRUPTED
+    assert 0 <= out_of_time(replace(ready(model, None), began=decoding.time.monotonic())).seconds < 60
+    heap = pipeline.start(model)[0]
+    paid = tree_cost(model.problem, heap)
+    for bound, end in ((paid, OPTIMAL), (paid - 1e-3, Termination.UNKNOWN)):
+        done = proved(model.problem, heap, bound, 2.5)
+        assert (done.solution.termination, done.solution.bound, done.solution.seconds) == (end, bound, 2.5)
+
+
+def test_the_error_without_a_tree_names_constraints_and_selected_rows(model):
+    bound = pipeline.pose(MONKS / "monks-2.csv", "flowoct", 1, encoding="onehot", constraints=("leaf_rows >= 80",))
+    told = no_solution(Unsolved(bound, None, Solution(None, Termination.INFEASIBLE)))
+    assert "leaf_rows >= 80" in str(told) and "selected" not in str(told)
+    chosen = pipeline.pose(
+        MONKS / "monks-2.csv",
+        "flowoct",
+        1,
+        encoding="onehot",
+        select="balanced:part=3",
+        constraints=("leaf_rows >= 9",),
+    )
+    assert "select" in str(no_solution(Unsolved(chosen, None, Solution(None, Termination.INFEASIBLE))))
+
+
+def test_a_file_read_anew_keeps_the_rows_that_were_selected():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 30, (60, 2)).astype(float)
+    features = (Feature("a", "numeric"), Feature("b", "numeric"))
+    whole = Dataset("points", X, (X[:, 0] > X[:, 1]).astype(np.int32), features, ("u", "v"), np.ones(60))
+    chosen = odtc.build(whole, "flowoct", 1, select="convex_hull")
+    assert chosen.problem.encoded.copies.sum() < 60
+    _, point = pipeline.start(chosen)
+    given = Solution(point, TIME_LIMIT, chosen.objective(point))
+    own, anew = decode(chosen, given), decode(chosen, given, whole)
+    for said in (own, anew):
+        assert said.verified and sum(sum(leaf.counts) for leaf in said.tree.leaves()) == 60
+    assert [check.name for check in own.checks] == [check.name for check in anew.checks]
+    assert own.tree == anew.tree
+    # Other labels on the rows that were selected, and another number of rows.
+    assert not decode(chosen, given, replace(whole, y=1 - whole.y)).verified
+    few = replace(whole, X=X[:30], y=whole.y[:30], weight=whole.weight[:30])
+    assert not decode(chosen, given, few).verified
+
+
+def test_a_point_and_an_edited_model_are_decoded_as_what_they_are(model, found):
+    """A vector is a point without a claim; with rows of its user the tree is one of the edited model."""
+    best = tree_cost(model.problem, decode(model, found).heap)
+    plain = decode(model, np.asarray(found.x))
+    assert plain.verified and plain.solution.termination == Termination.UNKNOWN and plain.solution.bound <= best
+    longer = model.add_rows(np.ones((1, len(model.c))), lower=0)
+    said = decode(longer, np.asarray(found.x)).solution
+    assert (said.termination != OPTIMAL and said.bound is None) or said.bound <= best
+
+
+def test_a_tree_is_held_against_its_smaller_one_only_if_there_is_one(model, found, monkeypatch):
+    names = [check.name for check in decode(model, found, simplify=True).checks]
+    assert "simplified" not in names and names == [check.name for check in decode(model, found).checks]
+    cart, leaf = pipeline.start(model)[0], settle(np.full(4, -1, np.int32), model.problem.encoded)
+    given = Solution(None, Termination.UNKNOWN, tree_cost(model.problem, cart))
+    monkeypatch.setattr(decoding, "simplified", lambda problem, heap: leaf)
+    for simplify, objective in ((False, given.objective), (True, tree_cost(model.problem, leaf))):
+        done = without_model(model.problem, cart, given, None, simplify)
+        assert done.solution.objective == objective and (done.decoded.heap is leaf) == simplify
+        assert ("simplified" in {check.name for check in done.decoded.checks}) == simplify
+    assert given.objective < objective
+
+
+# The record of a solution.
+
+
+@pytest.mark.parametrize(
+    ("objective", "bound", "is_it"),
+    [
+        (10.0, 10.0, True), (10.0, 11.0, True), (10.0, 10 - 9e-9, True), (10.0, 10 - 2e-8, False),
+        (0.1, 0.1 - 9e-10, True), (0.1, 0.1 - 2e-9, False), (-10.0, -10 - 9e-9, True), (-10.0, -10 - 2e-8, False),
+        (None, 1.0, False), (1.0, None, False),
+    ],
+)  # fmt: skip
+def test_proved_is_a_gap_of_rounding(objective, bound, is_it):
+    assert is_proved(objective, bound) is is_it
+
+
+def test_a_gap_is_relative_and_of_one_at_least():
+    assert [gap(10, 5), gap(0.5, 0.25), gap(-4, -6), gap(None, 1), gap(1, None)] == [0.5, 0.25, 0.5, None, None]
+
+
+@pytest.mark.parametrize(
+    ("scope", "end", "overall", "said", "bound"),
+    [
+        ("", OPTIMAL, 3.0, OPTIMAL, 5.0),
+        ("some columns", OPTIMAL, 5.0, OPTIMAL, 5.0),
+        ("some columns", OPTIMAL, 4.0, Termination.UNKNOWN, 4.0),
+        ("some columns", OPTIMAL, None, Termination.UNKNOWN, None),
+        ("some columns", TIME_LIMIT, 4.0, TIME_LIMIT, 4.0),
+        ("some columns", TIME_LIMIT, 5.0, OPTIMAL, 5.0),
+        (EDITED, OPTIMAL, 5.0, Termination.UNKNOWN, 5.0),
+        (EDITED, TIME_LIMIT, 5.0, Termination.UNKNOWN, 5.0),
+    ],
+)
+def test_what_is_claimed_of_the_problem_as_stated(scope, end, overall, said, bound):
+    given = Solution(None, end, 5.0, 5.0, scope=scope, overall=overall, scope_objective=5.0)
+    told = given.of_all
+    assert (told.termination, told.bound, told.objective) == (said, bound, 5.0)
+    if scope:
+        assert (told.scope, told.overall, told.scope_objective) == ("", None, None)
+
+
+def test_a_racer_is_the_same_from_its_json_and_has_won_by_what_it_gave():
+    racer = Racer("a", "highs", OPTIMAL, 1.0, 1.0, 0.5, ("proof",), "words")
+    assert Racer.from_json(json.loads(json.dumps(racer.to_json()))) == racer and racer.to_json()["won"] is True
+    assert Racer("b", "scip", TIME_LIMIT).to_json()["won"] is False
+
+
+def test_the_words_of_a_round():
+    told = Round(3, "whole", 1200, 4, 7.0, 5.25, 1.25)
+    assert str(told) == "round  3 (whole): 1,200 rows, 4 more broken, bound 5.25, best tree 7, 1.2 s"
+    other = Round(12, "columns", 5, 0, None, None, 0.0, "columns", -1e-12)
+    assert str(other) == "round 12 (columns): 5 columns, 0 more added, bound - (-1e-12 over the chosen tests), 0.0 s"
+    assert "bound 0," in str(replace(other, bound=-1e-12, chosen=None))
+
+
+@pytest.mark.parametrize("within_gap", [False, True])
+def test_optimal_is_worth_the_bound_that_comes_with_it(within_gap):
+    assert proof(Termination.OPTIMAL, 5.0, 4.0, within_gap) == ("optimal", 4.0, "")
+    assert proof(Termination.TIME_LIMIT, 5.0, None, within_gap) == ("time_limit", None, "")
+    assert proof(Termination.UNKNOWN, 5.0, 3.0, within_gap) == ("unknown", 3.0, "")
+    ended, bound, doubt = proof(Termination.OPTIMAL, 5.0, None, within_gap)
+    assert (ended, bound, bool(doubt)) == (("unknown", None, True) if within_gap else ("optimal", 5.0, False))
