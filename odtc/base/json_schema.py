@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from odtc.base.commit import settle
+from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import of_this_stem
 
 TEXT, WHOLE, NUMBER, REAL, FLAG, ANY = (
@@ -53,7 +54,7 @@ def read_object(path: str | PathLike[str], what: str, error: type[Exception]) ->
     except json.JSONDecodeError as problem:
         raise error(
             f"expected a {what} in JSON in {str(path)!r}, got text that is not JSON "
-            f"({problem.msg} in line {problem.lineno}, column {problem.colno})"
+            f"({problem.msg} in line {problem.lineno}, column {problem.colno}){kind_by_name(path)}"
         ) from None
     except RecursionError:
         raise error(f"expected a {what} in JSON in {str(path)!r}, got one that is nested too deeply") from None

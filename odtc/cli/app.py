@@ -154,7 +154,7 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always", SetAsideWarning)  # the registries say each once
             warnings.showwarning = _shown(warnings.showwarning)
-            code = app(take_option(sys.argv[1:]), standalone_mode=False)
+            code = app(take_option(sys.argv[1:]), standalone_mode=False, prog_name="odtc")
         sys.stdout.flush()
         if code == INTERRUPTED:
             raise KeyboardInterrupt

@@ -205,7 +205,7 @@ def pairs(given: list[str]) -> dict[str, str]:
     for pair in given:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}")
+            raise ChoiceError(f"-p: expected KEY=VALUE, got {pair!r}; `odtc info MODEL` lists the keys")
         found[key] = value
     return found
 

@@ -185,7 +185,7 @@ def _place(name, classes: Names, where: str) -> int:
     if str(name) not in classes:
         raise ChoiceError(
             f"unknown class {str(name)!r} in {where}{did_you_mean(str(name), classes)}; the classes are "
-            f"{', '.join(classes)}"
+            f"{', '.join(classes)}{'; its header names the classes predicted' if 'file' in where else ''}"
         )
     return classes.index(str(name))
 

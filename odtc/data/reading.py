@@ -5,6 +5,7 @@ once for all file formats. Row numbers in
 messages count the rows of data from 1, the header not among them.
 """
 
+import contextlib
 import hashlib
 import zlib
 from abc import abstractmethod
@@ -201,7 +202,10 @@ def _checked_columns(names: Sequence[str], place: str, how: ReadingSpec) -> tupl
     targets = task_of(how).target_columns(names, replace(how, aside=tuple(aside)), place)
     _check_columns(names, place, targets, how, aside)
     if not set(names) - {*targets, how.weights, *aside}:
-        raise DataError(f"expected at least one feature column beside the target {some(targets)} in {place}, got none")
+        raise DataError(
+            f"expected at least one feature column beside the target {some(targets)} in {place}, got none; "
+            "set fewer columns aside"
+        )
     return targets
 
 
@@ -397,7 +401,7 @@ def read_text(path) -> str:
         line = problem.object.count(b"\n", 0, problem.start) + 1
         raise not_utf8(path, problem.object[problem.start], line, problem.start) from None
     if not text.strip():
-        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
+        raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file; is it the right one?")
     return text
 
 
@@ -440,7 +444,7 @@ def _load(path: Path) -> pl.DataFrame:
 
 
 def _header_only(path: Path) -> DataError:
-    return DataError(f"expected rows of data in {str(path)!r}, got a header only")
+    return DataError(f"expected rows of data in {str(path)!r}, got a header only; add rows below it")
 
 
 def _reader_of(path: Path):
@@ -449,11 +453,20 @@ def _reader_of(path: Path):
         with path.open("rb") as stream:
             empty = not stream.read(1)
     except OSError as problem:
-        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}") from None
+        near = did_you_mean(path.name, _data_files_of(path.parent)) if not path.exists() else ""
+        raise DataError(f"expected a data file, cannot read {str(path)!r}: {problem.strerror}{near}") from None
     module, _ = _match(path)
     if empty:
         raise DataError(f"expected a header and rows of data in {str(path)!r}, got an empty file")
     return module
+
+
+def _data_files_of(folder: Path) -> list[str]:
+    """The names of the data files of a folder; none if it cannot be listed."""
+    ends = tuple(suffix for name in READERS.names() for suffix in READERS.get(name).SUFFIXES)
+    with contextlib.suppress(OSError):
+        return sorted(entry.name for entry in folder.iterdir() if entry.name.lower().endswith(ends))
+    return []
 
 
 def _match(path: Path):
@@ -462,7 +475,10 @@ def _match(path: Path):
     fitting = [pair for pair in known if path.name.lower().endswith(pair[0])]
     if not fitting:
         listed = ", ".join(suffix for suffix, _ in known)
-        raise DataError(f"expected a data file that ends in one of {listed}, got {str(path)!r}; rename or convert it")
+        raise DataError(
+            f"expected a data file that ends in one of {listed}, got {str(path)!r}; save it as CSV, or "
+            "rename it if it is one"
+        )
     suffix, module = max(fitting, key=lambda pair: len(pair[0]))
     return module, suffix
 

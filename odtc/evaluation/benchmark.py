@@ -240,8 +240,8 @@ def read_results(path) -> list[dict]:
             if number == len(lines) and not line.endswith("\n"):
                 break
             raise DataError(
-                f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, got another "
-                f"line {number}; name another file with --results"
+                f"expected the results of odtc bench models, one JSON object a line, in {str(path)!r}, but line "
+                f"{number} is none; name another file"
             ) from None
     return results
 

@@ -46,7 +46,10 @@ def progress(history, ax, title: str = "") -> None:
     best = [(seconds, value) for seconds, value, _ in history if value is not None]
     bounds = [(seconds, max(value, 0.0)) for seconds, _, value in history if value is not None]
     if not best and not bounds:
-        raise ChoiceError("expected a run whose solver told incumbents or bounds on the way, got one that told none")
+        raise ChoiceError(
+            "expected a run whose solver told incumbents or bounds on the way, got one that told none; a "
+            "solver tells them (`odtc fit --solver highs`)"
+        )
     last = max(seconds for seconds, _ in best + bounds)
     for points, label, colour, style in (
         (best, "best tree", "#d55e00", "-"),

@@ -25,6 +25,7 @@ from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import settle
 from odtc.base.contract import Contract
+from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
 from odtc.base.unpack import TooLargeError, gunzip
@@ -232,6 +233,7 @@ def _kind(data: bytes, name: str) -> str:
     came = word[:40].decode("ascii", "backslashreplace")
     raise ModelError(
         f"{name}: expected a model file that begins with NAME or ROWS (MPS), Minimize or Maximize (LP), got {came!r}"
+        f"{kind_by_name(name, '.mps', '.lp')}"
         if came
         else f"{name}: expected a model file (MPS or LP), got an empty one"
     )

@@ -18,6 +18,7 @@ from odtc.base.atomic_write import new_file
 from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import settle
 from odtc.base.contract import Contract
+from odtc.base.file_kinds import kind_by_name
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.unpack import TooLargeError, gunzip
 from odtc.errors import ChoiceError, SolutionError
@@ -171,7 +172,8 @@ def read_point(path: str | Path) -> RawPoint:
                 )
             return point
     raise SolutionError(
-        f"cannot tell which format {str(path)!r} is in; known: {', '.join(POINTS.names())}; is it a solution file?"
+        f"cannot tell which format {str(path)!r} is in; known: {', '.join(POINTS.names())}"
+        + (kind_by_name(path, ".sol", ".mst", ".start.sol") or "; is it a solution file?")
     )
 
 

@@ -247,8 +247,10 @@ class Tree:
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             got = facts.get("schema") if isinstance(facts, dict) else facts
             more = "; `odtc show FILE --tree N` shows one tree of a pool" if got == "odtc.pool/1" else ""
+            came = "an object without a schema" if isinstance(facts, dict) and got is None else show_value(got)
             raise TreeError(
-                f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {show_value(got)}{more}"
+                f"expected a tree of schema {SCHEMA!r}{f' at {place}' if place else ''}, got {came}"
+                f"{more or '; a tree is what `odtc fit`, `decode` and `import` write as STEM.tree.json'}"
             )
         try:
             validate(facts, _shape, place)

@@ -176,7 +176,7 @@ def test_the_best_is_the_smaller_of_equals_and_one_standard_error_away_by_the_ot
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--depths", "two"), "whole numbers between commas, got 'two'"),
+        (("--depths", "two"), "whole numbers between commas, as in 1,2,3, got 'two'"),
         (("-p", "lambda"), "KEY=VALUE,VALUE"),
         (("--folds", "99"), "expected from 2 to"),
         (("--score", "f1"), "unknown score 'f1'"),

@@ -163,4 +163,4 @@ def _depths(text: str) -> list[int]:
     try:
         return [int(depth) for depth in text.split(",")]
     except ValueError:
-        raise ChoiceError(f"--depths: expected whole numbers between commas, got {text!r}") from None
+        raise ChoiceError(f"--depths: expected whole numbers between commas, as in 1,2,3, got {text!r}") from None

@@ -161,7 +161,7 @@ def whole_numbers(text: str | None, option: str) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in text.split(",")) if text is not None else ()
     except ValueError:
-        raise ChoiceError(f"{option}: expected whole numbers between commas, got {text!r}") from None
+        raise ChoiceError(f"{option}: expected whole numbers between commas, as in 1,2,3, got {text!r}") from None
 
 
 def _any(setting):

@@ -29,7 +29,8 @@ SMALL = 10_000  # a share with a denominator up to this is taken as the fraction
 def share(given: Constraint) -> Constraint:
     """The constraint, whose bound is a share; raises ChoiceError if it is none."""
     if not 0 <= given.bound <= 1:
-        raise ChoiceError(f"expected a share of rows between 0 and 1, got {str(given)!r}")
+        percent = f"; write {given.bound / 100:g} for {given.bound:g} %" if 1 < given.bound <= 100 else ""
+        raise ChoiceError(f"expected a share of rows between 0 and 1, got {str(given)!r}{percent}")
     return given
 
 

@@ -1,0 +1,29 @@
+"""What a file is by its name, and who reads it: for the message of a command that was given another file."""
+
+from os import PathLike
+
+# The end of a name -> what such a file is, and what to do with it.
+KINDS = {
+    ".tree.json": "a tree, which `odtc show`, `predict`, `export`, `explain` and `report` read",
+    ".odt.json": "a manifest; name the solution file that belongs to it",
+    ".run.json": "the record of a run; name the solution file or the tree of the run",
+    ".pool.json": "a list of trees, which `odtc show` reads",
+    ".near.json": "the trees near the best, which `odtc show` reads",
+    ".mps": "a model file, which `odtc solve` reads",
+    ".lp": "a model file, which `odtc solve` reads",
+    ".mst": "a start, for --start of `odtc solve`",
+    ".start.sol": "a start, for --start of `odtc solve`",
+    ".sol": "a solution, which `odtc decode` makes a tree",
+    ".csv": "a table of data, which `odtc fit` and `odtc build` read",
+    ".tsv": "a table of data, which `odtc fit` and `odtc build` read",
+    ".parquet": "a table of data, which `odtc fit` and `odtc build` read",
+    ".html": "a page for the browser",
+}
+
+
+def kind_by_name(path: str | PathLike[str], *expected: str) -> str:
+    """ "; by its name it is a tree, which …" for a file of another kind than those whose names end as `expected`; ""
+    if its name tells nothing."""
+    name = str(path).lower().removesuffix(".gz")
+    end = next((end for end in KINDS if name.endswith(end)), None)
+    return "" if end is None or end in expected else f"; by its name it is {KINDS[end]}"
