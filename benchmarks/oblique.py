@@ -38,7 +38,7 @@ import argparse
 import json
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -196,7 +196,7 @@ def run(key: dict, folder: Path) -> dict:
         )
     )
     inside, outside = train_test_split(np.arange(dataset.n_rows), test_size=0.25, stratify=dataset.y, random_state=seed)
-    train, test = part(dataset, np.sort(inside)), part(dataset, np.sort(outside))
+    train, test = dataset.taken(np.sort(inside)), dataset.taken(np.sort(outside))
     large = SETS[name].beta is not None
     scheme = "convex_hull:beta1={:g},beta2={:g}".format(*SETS[name].beta) if large and model != "cart" else None
     facts = {"n_train": train.n_rows, "n_test": test.n_rows}
@@ -206,7 +206,7 @@ def run(key: dict, folder: Path) -> dict:
         if len(grid(model, train.n_rows, 1, large)) > 1:
             fold = deal_folds(train.y, FOLDS, seed)
             for k in range(FOLDS):
-                rows, held = part(train, np.flatnonzero(fold != k)), part(train, np.flatnonzero(fold == k))
+                rows, held = train.taken(np.flatnonzero(fold != k)), train.taken(np.flatnonzero(fold == k))
                 kept, _ = chosen(rows, scheme, depth, folder / f"{name}-{seed}-{k}.json")
                 scores.append(
                     [
@@ -242,12 +242,6 @@ def run(key: dict, folder: Path) -> dict:
     except OdtcError as problem:
         facts |= {"termination": type(problem).__name__, "message": str(problem)}
     return key | facts
-
-
-def part(dataset, rows):
-    return replace(
-        dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows], aside_X=dataset.aside_X[rows]
-    )
 
 
 def chosen(dataset, scheme: str | None, depth: int, file: Path):
