@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import odtc
 from odtc.cli import console
-from odtc.estimators import classifier
+from odtc.estimators import tree_estimator
 from odtc.model.solution import Solution, Termination
 from odtc.testing.exhaustive import cheapest
 from odtc.workflow import pipeline
@@ -26,7 +26,7 @@ def near():
     """A model of 60 rows, the point of CART's tree, which is not the best one, and what the best one costs."""
     dataset = odtc.read(MONKS / "monks-2.csv")
     rows = np.arange(0, dataset.n_rows, 3)
-    dataset = replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows])
+    dataset = dataset.taken(rows)
     model = pipeline.build(dataset, "flowoct", 2, encoding="onehot")
     encoded = model.problem.encoded
     best = cheapest(encoded.X, encoded.y, encoded.weight, 2)
@@ -37,7 +37,7 @@ def near():
 
 def fitted(monkeypatch, done, dataset, **keywords):
     """The estimator of a run that ended so."""
-    monkeypatch.setattr(classifier, "run", lambda spec, data: done)
+    monkeypatch.setattr(tree_estimator, "run", lambda spec, data: done)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return odtc.OptimalTreeClassifier(2, time_limit=1, **keywords).fit(dataset.X, dataset.y)

@@ -186,7 +186,7 @@ def test_a_file_read_anew_keeps_the_rows_that_were_selected():
     assert own.tree == anew.tree
     # Other labels on the rows that were selected, and another number of rows.
     assert not decode(chosen, given, replace(whole, y=1 - whole.y)).verified
-    few = replace(whole, X=X[:30], y=whole.y[:30], weight=whole.weight[:30])
+    few = whole.taken(np.arange(30))
     assert not decode(chosen, given, few).verified
 
 

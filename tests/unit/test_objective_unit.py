@@ -25,7 +25,7 @@ CASES = [
 def posed(model, params, more):
     dataset = odtc.read(MONKS / "monks-2.csv")
     rows = np.arange(0, dataset.n_rows, 9)
-    dataset = replace(dataset, X=dataset.X[rows], y=dataset.y[rows], weight=dataset.weight[rows])
+    dataset = dataset.taken(rows)
     return pipeline.pose(dataset, model, 1, params=params, encoding="onehot", **more)
 
 
