@@ -33,6 +33,7 @@ _HOMES = {
     "export_text": "odtc.trees.drawing",
     "render_report": "odtc.evaluation.in_python",
     "OptimalTreeClassifier": "odtc.estimators.classifier",
+    "OptimalTreeRegressor": "odtc.estimators.regressor",
     "OptimalPolicyTree": "odtc.estimators.policy",
     "Dataset": "odtc.data.dataset",
     "Model": "odtc.model.milp",

@@ -61,6 +61,8 @@ def notes_on(dataset: Dataset) -> list[Note]:
     found = []
     with contextlib.suppress(TimeLimitReached):
         for remark in REMARKS:
+            if remark in OF_CLASSES and len(dataset.classes) < 2:  # its target is a number
+                continue
             for note in remark(dataset):
                 found.append(note)
     return found
@@ -245,3 +247,4 @@ def _columns(dataset: Dataset) -> Iterator[tuple[Feature, np.ndarray]]:
 
 
 REMARKS = (_header, _identifiers, _levels, _constants, _telling, _rare_classes)
+OF_CLASSES = (_telling, _rare_classes)  # that count the rows of classes

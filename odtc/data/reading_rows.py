@@ -9,7 +9,8 @@ import polars as pl
 from odtc.base.registry import did_you_mean
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Feature
-from odtc.errors import DataError
+from odtc.data.reading_spec import ReadingSpec
+from odtc.errors import ChoiceError, DataError
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,17 @@ def code_frames(frames, place: str, tree, require_labels: bool = False, lenient:
         first += frame.height
     if require_labels and not known:
         raise no_known_label(tree.target, tree.classes, place, first - 1, example)
+
+
+def one_target(columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
+    """The column that is named as the target, or the last one that is neither a weight nor set aside, as a tuple.
+    Raises ChoiceError if it is not there."""
+    others = [name for name in columns if name != how.weights and name not in how.aside]
+    target = how.target if how.target is not None else others[-1] if others else how.weights
+    if target not in columns:
+        hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"
+        raise ChoiceError(f"expected --target to name a column of {place}, got {target!r}{hint}")
+    return (str(target),)
 
 
 def some(names) -> str:

@@ -7,6 +7,8 @@ sums and nothing else:
     task             sums over the rows of a leaf               cost of the leaf
     classification   weight of each class                       least loss of one class
     policy           cost of each action                        least of them
+    regression       n, Σ w, Σ w y, and around the mean         squared error around the leaf's mean
+                     of all rows Σ w (y - m), Σ w (y - m)²
 
 One member is one module of odtc.data.tasks, with what the protocol below declares.
 """
@@ -32,6 +34,9 @@ class Task(Protocol):
     FIELDS: tuple = ()  # the fields of ReadingSpec that are options of this task alone
     # Whether constraints and costs that speak of classes and of right predictions mean something.
     CLASSES: bool = False
+    # Whether a leaf costs a function of the sums over its rows and answers a number (`leaf_costs`, `answer`); else it
+    # answers one of few labels, at the cost of each row.
+    MOMENTS: bool = False
 
     @abstractmethod
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
@@ -52,16 +57,24 @@ class Task(Protocol):
         """
         ...
 
+    def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
+        """float64 (…,): what leaves cost whose rows have these sums, float64 (…, sums); of a task with MOMENTS."""
+        raise NotImplementedError
+
+    def answer(self, sums: Sequence[float]) -> float:
+        """The number that a leaf answers; of a task with MOMENTS."""
+        raise NotImplementedError
+
     def leaf_words(self, sums: Sequence[float], classes: Sequence[str]) -> str:
         """What is told of a leaf whose rows have these sums; "" for what counts of rows tell."""
         return ""
 
-    def figures(self, sums: np.ndarray, label: np.ndarray, classes: Sequence[str]) -> dict:
-        """Figures of answers `label` int (rows,), places in `classes`, on rows with these sums, float64 (rows, sums),
-        under the keys of `--json`."""
+    def figures(self, sums: np.ndarray, answers: np.ndarray, classes: Sequence[str]) -> dict:
+        """Figures of answers on rows with these sums, float64 (rows, sums), under the keys of `--json`; the answers are
+        int (rows,), places in `classes`, or with MOMENTS numbers, float64 (rows,)."""
         return {}
 
-    def loss_again(self, sums: np.ndarray, label: np.ndarray) -> float | None:
+    def loss_again(self, sums: np.ndarray, answers: np.ndarray) -> float | None:
         """What a tree with these answers loses, as `HeapTree.loss` counts it, from the sums of the rows alone; None if
         the sums do not tell. `verify` compares the two."""
         return None
@@ -71,7 +84,9 @@ class Task(Protocol):
         return []
 
 
-TASKS = Registry("task", "odtc.data.tasks", ("classification", "policy"), Contract(always=(Task,)), "odtc.tasks")
+TASKS = Registry(
+    "task", "odtc.data.tasks", ("classification", "policy", "regression"), Contract(always=(Task,)), "odtc.tasks"
+)
 
 
 def expect_classes(task: str, what: str) -> None:

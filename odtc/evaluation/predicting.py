@@ -9,6 +9,7 @@ import numpy as np
 from odtc.data.reading import BATCH, frames_of
 from odtc.data.reading_rows import code_frames
 from odtc.data.reading_spec import ON_MISSING
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Tree
 from odtc.workflow.run_facts import score_of
@@ -103,7 +104,10 @@ def predict_file(
     K = len(tree.classes)
     done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
     labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
-    words = np.array([*tree.classes, ""], dtype=object)
+    if score and TASKS.get(tree.task).MOMENTS:
+        raise ChoiceError("--score compares classes, and the leaves of this tree answer numbers; fit it with --test")
+    answers = [tree.answer(leaf) for leaf in tree.leaves()]
+    words = np.array([*(repr(one) if isinstance(one, float) else one for one in answers), ""], dtype=object)
     if stream is not None:
         stream.write(b"prediction\n")
     frames = frames_of(path, size)
@@ -114,9 +118,9 @@ def predict_file(
         done.unknown += rows.unknown
         done.n_missing += _count_missing(tree, rows.X, leaf, policy)
         if stream is not None:
-            stream.write(_column(words[predicted]))
+            stream.write(_column(words[leaf]))
         if keep:
-            done.predictions += [None if k < 0 else tree.classes[k] for k in predicted]
+            done.predictions += [None if k < 0 else answers[k] for k in leaf]
         if score:
             known = (rows.y >= 0) & (predicted >= 0)
             unlabelled += int((rows.y < 0).sum())

@@ -3,7 +3,9 @@
 import numpy as np
 
 from odtc.algorithms.greedy_gini import Table, grow
+from odtc.algorithms.regression.kernels import depth_one
 from odtc.data.encoding import Encoded
+from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, blank_arrays, prune, settle
@@ -30,6 +32,8 @@ def tree(
 def _grown(
     encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, most_leaves: int | None
 ) -> HeapTree:
+    if TASKS.get(encoded.task).MOMENTS:
+        return _regression_tree(encoded, topology, price, least_rows)
     test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
@@ -41,3 +45,21 @@ def _grown(
         test[node] = scales.test(column, place)
     heap = settle(test, encoded)
     return prune(heap, encoded, price) if price else heap
+
+
+def _regression_tree(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int) -> HeapTree:
+    """The greedy tree by squared error, whose tests each save more than `price`."""
+    scales, sums, (test, _) = Scales.of(encoded), encoded.sums, blank_arrays(topology)
+    code = np.ascontiguousarray(scales.rank.T)
+    moments, size = np.stack([sums[:, 1], sums[:, 3], encoded.copies.astype(float)]), scales.size + 1
+    stack = [(1, np.arange(encoded.n_rows))]
+    while stack:
+        node, rows = stack.pop()
+        _, column, cut = depth_one(code, size, moments, rows, float(max(1, least_rows)), price)
+        if column < 0:
+            continue
+        test[node] = scales.test(column, cut)
+        if 4 * node < len(test):
+            left = code[column, rows] <= cut
+            stack += [(2 * node, rows[left]), (2 * node + 1, rows[~left])]
+    return settle(test, encoded)

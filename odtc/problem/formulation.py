@@ -73,6 +73,8 @@ class Formulation(Protocol):
     VERSION: str = ""  # its own, which then counts instead of odtc's in the identity of its models
     # Whether the price of an error may depend on the class predicted (Encoded.cost); others take `price_of_errors`.
     ANY_COST: bool = False
+    # Whether it takes a task whose leaves cost a function of sums over their rows (odtc.data.task).
+    MOMENTS: bool = False
     # Whether its trees may have splits that are no tests of the encoding.
     BEYOND: bool = False
     # Whether it needs the numbers of the rows (Encoded.values), not their tests alone; the manifest then holds them.

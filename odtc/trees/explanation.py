@@ -50,7 +50,8 @@ def explain(tree: Tree, row: np.ndarray, number: int = 1) -> Path:
         answer = node.split.words(tree.features)[0 if left else 1]
         node = node.left if left else node.right
         steps.append(Step(cells, answer, "left" if left else "right", node.rows))
-    return Path(tree.classes[node.label], tuple(steps), node)
+    answer = tree.answer(node)
+    return Path(answer if isinstance(answer, str) else f"{answer:.10g}", tuple(steps), node)
 
 
 def show_cell(feature: Feature, value: float) -> str:

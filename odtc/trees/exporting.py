@@ -9,9 +9,10 @@ import numpy as np
 
 from odtc.base.contract import Contract
 from odtc.base.registry import Registry, did_you_mean
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.rendering import exporters as templates_by_name
-from odtc.trees.rendering import render_tree
+from odtc.trees.rendering import no_numbers, render_tree
 from odtc.trees.rendering import suffix as template_suffix
 from odtc.trees.tree import Tree, tree_of
 
@@ -82,7 +83,11 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     OutputError
         If the template fails.
     """
-    return EXPORTERS.get(to).write(tree_of(tree)) if _is_module(to, templates) else render_tree(tree, to, templates)
+    if not _is_module(to, templates):
+        return render_tree(tree, to, templates)
+    if TASKS.get(tree_of(tree).task).MOMENTS:
+        raise no_numbers(to)
+    return EXPORTERS.get(to).write(tree_of(tree))
 
 
 def need(package: str, extra: str, what: str):

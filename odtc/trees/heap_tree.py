@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.data.encoding import Encoded
+from odtc.data.encoding import Encoded, sums_over
 from odtc.data.splits import Split
+from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -92,8 +93,22 @@ class HeapTree:
 
     def loss(self, encoded: Encoded) -> float:
         """What the wrong predictions cost (`Encoded.cost`): the weight of the errors, if every error costs 1."""
+        if (task := TASKS.get(encoded.task)).MOMENTS:
+            end = self.reach(encoded.X)
+            return float(task.leaf_costs(sums_over(end, encoded.sums, len(self.test))).sum())
         predicted = self.label[self.reach(encoded.X)]
         return float((encoded.weight * encoded.cost[encoded.y, predicted]).sum())
+
+    def answers(self, encoded: Encoded) -> np.ndarray:
+        """What the tree answers on each encoded row: int (rows,), classes, or float64 (rows,) if its leaves answer
+        numbers."""
+        end, task = self.reach(encoded.X), TASKS.get(encoded.task)
+        if not task.MOMENTS:
+            return self.label[end]
+        sums, value = sums_over(end, encoded.sums, len(self.test)), np.zeros(len(self.test))
+        for node in np.unique(end).tolist():
+            value[node] = task.answer(sums[node])
+        return value[end]
 
     def filled(self, depth: int, own: bool = False) -> "HeapTree":
         """The same predictions with every branch node down to `depth` asking something: below a
@@ -220,7 +235,7 @@ def settle(
     -------
     HeapTree
     """
-    own = encoded.n_tests
+    own, labels_tell = encoded.n_tests, not TASKS.get(encoded.task).MOMENTS
 
     def walk(t, rows, inherited):
         if not rows.size:
@@ -232,7 +247,7 @@ def settle(
         if ones.all() or not ones.any():
             return walk(2 * t + int(ones[0]), rows, best)
         zero, one = walk(2 * t, rows[~ones], best), walk(2 * t + 1, rows[ones], best)
-        if zero == one and isinstance(zero, int):
+        if zero == one and isinstance(zero, int) and labels_tell:
             return zero
         same = encoded.place(beyond.X[:, test[t] - own]) if test[t] >= own else None
         if same is None:

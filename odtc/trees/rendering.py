@@ -14,6 +14,7 @@ What every tree template is given:
     weighted  whether the weights of the leaves differ from their numbers of rows
     ends      the places of the leaves, in the order of their numbers
     shares    per leaf the share of each class in its training weight
+    numbers   of a tree whose leaves answer numbers these, by label; else ()
     remarks   per leaf what its task tells of its rows, "" of a classification
 """
 
@@ -30,6 +31,8 @@ from odtc.data.splits import Oblique, Split, Subset, Threshold
 from odtc.data.task import TASKS
 from odtc.errors import ChoiceError
 from odtc.trees.tree import Branch, Leaf, Node, Tree, tree_of
+
+OF_CLASSES = ("c", "java", "r", "pmml")  # exporters whose programs answer a class
 
 
 @dataclass(frozen=True)
@@ -136,8 +139,9 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         If the template fails.
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
+    own, (tree, numbers) = tree, _with_answers(tree, to)
     leaves, found = tree.leaves(), places(tree)
-    counted = all(leaf.rows for leaf in leaves)
+    counted = all(leaf.rows for leaf in leaves) and not numbers
     facts = {
         "tree": tree,
         "places": found,
@@ -145,9 +149,35 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
         "counted": counted,
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
-        "remarks": [_remark(tree, leaf) for leaf in leaves],
+        "remarks": [_remark(own, leaf) for leaf in own.leaves()],
+        "numbers": numbers,
     }
     return render(f"tree/{path.name}", templates, **facts)
+
+
+def no_numbers(to: str) -> ChoiceError:
+    """The error of an exporter that writes classes, for a tree whose leaves answer numbers."""
+    return ChoiceError(f"--to {to} writes classes, and the leaves of this tree answer numbers; use --to sql or python")
+
+
+def _with_answers(tree: Tree, to: str) -> tuple[Tree, tuple[float, ...]]:
+    """(the tree with each answer as a class of its own, these answers) if its leaves answer numbers, else
+    (the tree, ()). Raises ChoiceError for an exporter that knows classes alone."""
+    if not TASKS.get(tree.task).MOMENTS:
+        return tree, ()
+    if to in OF_CLASSES:
+        raise no_numbers(to)
+    numbers = tuple(dict.fromkeys(float(tree.answer(leaf)) for leaf in tree.leaves()))
+
+    def answering(node):
+        if isinstance(node, Branch):
+            return replace(node, left=answering(node.left), right=answering(node.right))
+        label = numbers.index(float(tree.answer(node)))
+        spread = tuple(node.counts[0] * (k == label) if node.counts else 0.0 for k in range(len(numbers)))
+        rows = tuple((node.rows[0] if node.rows else 0) * (k == label) for k in range(len(numbers)))
+        return replace(node, label=label, counts=spread, rows=rows)
+
+    return replace(tree, root=answering(tree.root), classes=tuple(f"{one:.6g}" for one in numbers)), numbers
 
 
 def _remark(tree: Tree, leaf: Leaf) -> str:

@@ -8,6 +8,7 @@ from odtc.base.json_schema import NUMBER, TEXT, WHOLE, SchemaError, explain_erro
 from odtc.data.dataset import Feature, feature_shape
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import Split, split_from_json, split_shape
+from odtc.data.task import TASKS
 from odtc.errors import DataError, TreeError
 
 SCHEMA = "odtc.tree/1"
@@ -171,6 +172,41 @@ class Tree:
             f"tree {'compares with a threshold' if len(split.features) == 1 else 'weighs'}; "
             "fill it in, or train with --missing separate"
         )
+
+    def answer(self, leaf: Leaf) -> str | float:
+        """What a leaf answers: the name of a class or an action, or a number.
+
+        Parameters
+        ----------
+        leaf : Leaf
+
+        Returns
+        -------
+        str or float
+        """
+        task = TASKS.get(self.task)
+        return task.answer(leaf.sums) if task.MOMENTS else self.classes[leaf.label]
+
+    def answers(self, X: np.ndarray) -> np.ndarray:
+        """What the tree answers on each row: the class as `predict`, or a number if its leaves answer numbers.
+
+        Parameters
+        ----------
+        X : float64 (rows, features)
+            As of `apply`.
+
+        Returns
+        -------
+        int64 or float64 (rows,)
+
+        Raises
+        ------
+        DataError
+            As `apply`.
+        """
+        if not TASKS.get(self.task).MOMENTS:
+            return self.predict(X)
+        return np.array([self.answer(leaf) for leaf in self.leaves()], dtype=float)[self.apply(X)]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The class of each row.

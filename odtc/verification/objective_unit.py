@@ -14,6 +14,7 @@ from math import ceil, gcd, lcm
 
 import numpy as np
 
+from odtc.data.task import TASKS
 from odtc.model.feasibility import TOLERANCE
 from odtc.problem.formulation import Compiled
 from odtc.problem.problem import Problem
@@ -36,7 +37,12 @@ def objective_unit(problem: Problem) -> tuple[Fraction, float] | None:
         None also for objectives of other terms, such as margins, or a price of discrimination.
     """
     module, costs = problem.module, problem.encoded.loss
-    if not module.can(Compiled) or module.WEIGHS or module.prices_answers(problem):
+    if (
+        TASKS.get(problem.encoded.task).MOMENTS
+        or not module.can(Compiled)
+        or module.WEIGHS
+        or module.prices_answers(problem)
+    ):
         return None
     values, place = np.unique(costs, return_inverse=True)
     if len(values) > MOST_VALUES or not np.isfinite(values).all():

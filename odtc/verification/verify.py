@@ -13,7 +13,7 @@ import numpy as np
 
 from odtc.data.coded_columns import alike_rows
 from odtc.data.dataset import Dataset
-from odtc.data.encoding import Encoded
+from odtc.data.encoding import Encoded, sums_over
 from odtc.data.task import TASKS
 from odtc.errors import TreeError
 from odtc.model.feasibility import TOLERANCE, Check, check_claim, check_point, is_close
@@ -23,7 +23,7 @@ from odtc.problem.constraints.constraint import Constraint, complete, on_answers
 from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays
-from odtc.trees.tree import Branch, Tree
+from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.known_trees import against_known
 
 
@@ -113,7 +113,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
     """The checks that need no model: of any tree, also a learner's."""
     encoded = problem.encoded
     floor = equivalent_points(encoded)
-    errors, loss = heap.errors(encoded), heap.loss(encoded)
+    errors, loss, task = heap.errors(encoded), heap.loss(encoded), TASKS.get(encoded.task)
     checks = [
         Check(
             "equivalent points",
@@ -155,12 +155,18 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
                 f"{given.told(value)}, {again:.10g} {where}",
             )
     if rows is not None:
-        checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
-        again = TASKS.get(encoded.task).loss_again(rows.dataset.sums, np.array(rows.predicted))
+        if not task.MOMENTS:
+            checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
+            answers = np.array(rows.predicted)
+        else:
+            answers = np.array([tree.answer(_leaf(tree, cells)) for cells in rows.dataset.X.tolist()])
+        again = task.loss_again(rows.dataset.sums, answers)
         if again is not None:
             text = f"by the figures of its {encoded.task} the tree loses {again:.10g}, {loss:.10g} on the encoded rows"
-            total = float(encoded.loss.sum())  # what sums of decimals are off by
-            checks.append(Check(encoded.task, math.isclose(again, loss, rel_tol=1e-6, abs_tol=1e-6 * total), text))
+            # What sums of decimals are off by: a part of what one leaf would cost.
+            total = float(task.leaf_costs(encoded.sums.sum(axis=0)) if task.MOMENTS else encoded.loss.sum())
+            near = 1e-9 if task.MOMENTS else 1e-6  # estimated costs are rounded
+            checks.append(Check(encoded.task, math.isclose(again, loss, rel_tol=near, abs_tol=near * total), text))
     return checks
 
 
@@ -224,6 +230,8 @@ def equivalent_points(encoded) -> float:
     """What every tree over these tests loses at least: rows that agree on every test are predicted
     alike, so each such group costs what its cheapest class does."""
     group = encoded.alike
+    if (task := TASKS.get(encoded.task)).MOMENTS:
+        return float(task.leaf_costs(sums_over(group, encoded.sums, int(group.max()) + 1)).sum())
     K = len(encoded.classes)
     weights = np.bincount(group * K + encoded.y, encoded.weight, (group.max() + 1) * K).reshape(-1, K)
     return float((weights @ encoded.cost).min(axis=1).sum())
@@ -236,7 +244,7 @@ def objective_floor(problem: Problem) -> float:
     differ can cost; a tree of one leaf has neither, so it tells the factor.
     """
     test, label = blank_arrays(problem.topology)
-    label[1] = int(problem.encoded.loss.sum(axis=0).argmax())
+    label[1] = 0 if len(problem.encoded.classes) == 1 else int(problem.encoded.loss.sum(axis=0).argmax())
     leaf = HeapTree(test, label)
     loss = leaf.loss(problem.encoded)
     return problem.module.objective(problem, leaf) / loss * equivalent_points(problem.encoded) if loss else 0.0
@@ -271,10 +279,14 @@ def _routed(encoded: Encoded, tree: Tree, dataset: Dataset) -> RowPredictions:
 
 
 def _label(tree: Tree, cells) -> int:
+    return _leaf(tree, cells).label
+
+
+def _leaf(tree: Tree, cells) -> Leaf:
     node = tree.root
     while isinstance(node, Branch):
         node = node.left if _goes_left(node.split, cells) else node.right
-    return node.label
+    return node
 
 
 def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, loss: float) -> Check:

@@ -430,7 +430,7 @@ def _problem(facts: dict) -> Problem:
         scheme=facts["encoding"]["scheme"],
         dataset=None,
         # Manifests of the first version know no costs: every error is 1.
-        cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")),
+        cost=cost_matrix(classes, np.ones(len(classes)), cost=facts.get("cost")) if len(classes) > 1 else None,
         cells=_unpack(rows["values"], "<f8", n * len(features)).astype(float).reshape(n, len(features))
         if "values" in rows
         else None,

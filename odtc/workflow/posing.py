@@ -12,13 +12,13 @@ from odtc.data.dataset import Dataset
 from odtc.data.encoding import encode
 from odtc.data.reading import read, read_judged_rows, read_rows
 from odtc.data.reading_spec import CLASSIFICATION
-from odtc.data.task import expect_classes
-from odtc.errors import DataError
+from odtc.data.task import TASKS, expect_classes
+from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parse_params
-from odtc.problem.problem import Problem
+from odtc.problem.problem import Choice, Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
 from odtc.workflow.specification import RunSpec
@@ -62,6 +62,10 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
         encoded = encode(dataset, wanted.encoding)
+    if model == "auto" and TASKS.get(dataset.task).MOMENTS:
+        model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
+        choice = Choice(model, f"{model} proves trees whose leaves answer numbers")
+        settings = _settings(spec, model)
     if model == "auto":
         from odtc.formulations.auto import choose  # it loads dpflow, which other formulations do without
 
@@ -70,6 +74,12 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
             choice = choose(encoded.n_tests, wanted.depth, kinds, encoded, spec.searching)
         model = choice.formulation
         settings = _settings(spec, model)
+    if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
+        able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
+        raise ChoiceError(
+            f"the squared error of a leaf is no sum of costs of its rows, which {model} needs: for --task "
+            f"{dataset.task} use --model {' or '.join(able)}"
+        )
     for option in ("class_weight", "cost", "select"):
         if getattr(wanted, option) is not None:
             expect_classes(dataset.task, f"--{option.replace('_', '-')}")

@@ -195,14 +195,14 @@ class Fit:
             return None
 
         def of_rows(heap: HeapTree) -> dict:
-            end = heap.reach(encoded.X)
-            sums = encoded.sums if encoded.dataset is None else encoded.dataset.sums
-            at = end if encoded.dataset is None else end[encoded.row_of]
-            return task.figures(sums, heap.label[at], encoded.classes)
+            found = heap.answers(encoded)
+            if encoded.dataset is None:
+                return task.figures(encoded.sums, found, encoded.classes)
+            return task.figures(encoded.dataset.sums, found[encoded.row_of], encoded.classes)
 
         found = {"training": of_rows(self.decoded.heap), "cart": of_rows(self.greedy)}
         if labelled is not None:
-            found["test"] = task.figures(labelled.sums, self.tree.predict(labelled.X), encoded.classes)
+            found["test"] = task.figures(labelled.sums, self.tree.answers(labelled.X), encoded.classes)
         return found
 
     @cached_property

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import odtc
 from odtc.data.reading import read
@@ -189,3 +190,147 @@ def test_pose_refuses_what_speaks_of_classes(tmp_path):
     data = read(path, task="policy", actions=["a", "b"])
     with pytest.raises(odtc.OdtcError, match="--select is about classes"):
         pose_run(RunSpec(model=ModelSpec("dpflow", 2, select="convex_hull")), data)
+
+
+def error_of(y: np.ndarray, w: np.ndarray):
+    """The squared error of a leaf on some rows, by its definition."""
+    return lambda at: float((w[at] * (y[at] - np.average(y[at], weights=w[at])) ** 2).sum())
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    depth=st.integers(1, 3),
+    missing=st.booleans(),
+    least=st.integers(1, 3),
+    price=st.sampled_from(["0", "0.25"]),
+    size=st.sampled_from([1.0, 1e-3, 1e6]),
+)
+@settings(max_examples=25)
+def test_a_regression_tree_errs_as_little_as_the_best_of_all_trees(
+    tmp_path_factory, seed, depth, missing, least, price, size
+):
+    folder = tmp_path_factory.mktemp("regression")
+    header, rows = table(seed, 9, missing)
+    y = (np.random.default_rng(seed + 2).integers(-5, 6, 9) / 2 + 100) * size
+    y[0] += size
+    path = write(folder / "r.csv", [*header, "y"], [a + [b] for a, b in zip(rows, y.tolist())])
+    reading = {"task": "regression", "weights": "w", "missing": "separate" if missing else "drop"}
+    given = [f"leaf_rows >= {least}"] if least > 1 else []
+    done = odtc.fit(path, depth=depth, reading=reading, constraints=given, params={"lambda": price})
+    columns, w, lam = columns_of(done.problem, 9), np.array([line[3] for line in rows], float), float(price)
+    leaf, nodes = error_of(y, w), lam / (1 - lam)
+
+    def costs(height, at):
+        found = leaf(at)
+        for column in columns.T if height else ():
+            left, right = [i for i in at if column[i]], [i for i in at if not column[i]]
+            if min(len(left), len(right)) >= least:
+                found = min(found, nodes + costs(height - 1, left) + costs(height - 1, right))
+        return found
+
+    expected = (1 - lam) * costs(depth, list(range(9)))
+    assert done.verified and done.proved
+    assert done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9 * size**2)
+
+
+@pytest.mark.parametrize("form", [{}, {"fold": "false"}, {"proof": "true"}, {"lambda": "0.3"}])
+def test_the_linear_program_of_a_regression_has_the_same_optimum(tmp_path, form):
+    header, rows = table(11, 14)
+    y = np.random.default_rng(12).normal(size=14).round(2)
+    data = read(
+        write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)]), task="regression"
+    )
+    searched = odtc.fit(data, "dpflow", depth=2, params={key: form[key] for key in form if key == "lambda"})
+    solved = odtc.fit(data, "dpflow", depth=2, params=form, solver="highs")
+    assert solved.verified and solved.proof.objective == pytest.approx(searched.proof.objective, rel=1e-9)
+    assert solved.model is not None and not solved.model.integrality.any()
+
+
+def test_a_regression_tree_is_that_of_streed_over_the_same_tests():
+    streed = pytest.importorskip("pystreed", reason="pystreed is not installed")
+    from sklearn.datasets import load_diabetes, load_wine
+
+    diabetes, wine = load_diabetes(), load_wine()
+    for X, y in ((diabetes.data, diabetes.target), (wine.data[:, 1:], wine.data[:, 0])):
+        cuts = np.stack(
+            [X[:, j] > q for j in range(X.shape[1]) for q in np.quantile(X[:, j], (0.25, 0.5, 0.75))], axis=1
+        )
+        cuts = np.unique(cuts, axis=1).astype(float)
+        for depth in (2, 3):
+            peer = streed.STreeDRegressor("regression", max_depth=depth).fit(cuts.astype(int), y)
+            theirs = ((y - peer.predict(cuts.astype(int))) ** 2).sum()
+            ours = odtc.OptimalTreeRegressor(depth).fit(cuts, y)
+            assert ours.is_optimal_ and ours.objective_ == pytest.approx(theirs, rel=1e-9)
+            assert ((y - ours.predict(cuts)) ** 2).sum() == pytest.approx(ours.objective_, rel=1e-9)
+
+
+def test_a_regression_from_data_to_numbers_in_sql_and_python(tmp_path):
+    import sqlite3
+    import subprocess
+    import sys
+
+    header, rows = table(13, 40)
+    y = (np.random.default_rng(14).normal(size=40) + [line[0] for line in rows]).round(2)
+    write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
+    facts = json.loads(said(tmp_path, "fit", "r.csv", "--task", "regression", "--test", "r.csv", "-o", "m", "--json"))
+    assert facts["judged"]["test"] == facts["judged"]["training"] and facts["termination"] == "optimal"
+    assert facts["judged"]["training"]["squared_error"] == pytest.approx(facts["objective"])
+    numbers = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "r.csv").split()[1:]]
+    assert ((y - numbers) ** 2).sum() == pytest.approx(facts["objective"])
+    assert "95 % of the mean" in said(tmp_path, "show", "m.tree.json")
+    (tmp_path / "m.py").write_text(said(tmp_path, "export", "m.tree.json", "--to", "python"))
+    with (tmp_path / "r.csv").open() as stream:
+        done = subprocess.run([sys.executable, "m.py"], cwd=tmp_path, stdin=stream, capture_output=True, check=True)
+    assert [float(word) for word in done.stdout.split()] == numbers
+    base = sqlite3.connect(":memory:")
+    base.execute("CREATE TABLE data (x0 REAL, x1 REAL, colour TEXT)")
+    base.executemany("INSERT INTO data VALUES (?, ?, ?)", [line[:3] for line in rows])
+    query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
+    at = [column[0] for column in query.description].index("prediction")
+    assert [line[at] for line in query] == pytest.approx(numbers, rel=1e-12)
+    refused = command("export", "m.tree.json", "--to", "onnx", "-o", "m.onnx", folder=tmp_path)
+    assert refused.code == 1 and "answer numbers" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--model", "flowoct"], "use --model dpflow"),
+        (["--target", "colour"], "expected a finite number in column 'colour'"),
+        (["--constraint", "accuracy >= 0.5"], "about classes"),
+        (["--constraint", "branch_nodes <= 2"], "takes the constraint leaf_rows alone"),
+        (["--class-weight", "balanced"], "about classes"),
+        (["-p", "tail=2"], "-p tail=2 folds costs of rows"),
+        (["--pool", "3"], "counts what labels cost"),
+        (["--within", "0.1"], "counts what labels cost"),
+    ],
+)
+def test_what_no_regression_can_take_is_refused_in_a_sentence(tmp_path, words, why):
+    header, rows = table(7, 12)
+    write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, range(12))])
+    refused = command("fit", "r.csv", "--task", "regression", *words, folder=tmp_path)
+    assert refused.code == 1 and why in refused.err
+    assert not list(tmp_path.glob("*.tree.json"))
+
+
+def test_equal_numbers_and_huge_ones_are_refused(tmp_path):
+    header, rows = table(7, 12)
+    for y, why in ((2.5, "expected numbers that differ"), (1e200, "scale them down")):
+        write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [y * (1 + (y > 3) * i)] for i, a in enumerate(rows)])
+        refused = command("fit", "r.csv", "--task", "regression", folder=tmp_path)
+        assert refused.code == 1 and why in refused.err
+
+
+def test_at_a_time_limit_a_regression_has_a_tree_and_a_bound():
+    rng = np.random.default_rng(3)
+    X, y = rng.random((400, 6)), rng.random(400)
+    with pytest.warns(Warning, match="time limit"):
+        fitted = odtc.OptimalTreeRegressor(5, time_limit=1).fit(X, y)
+    assert 0 <= fitted.bound_ < fitted.objective_ < ((y - y.mean()) ** 2).sum()
+    assert all(check.passed for check in fitted.verify(X, y))
+
+
+@pytest.mark.slow
+@parametrize_with_checks([odtc.OptimalTreeRegressor()])
+def test_the_regressor_passes_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)

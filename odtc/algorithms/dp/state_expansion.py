@@ -38,8 +38,8 @@ def generate(rows: Rows, n_levels: int, price: float = 0.0, fold: bool = True, e
     states = dict(
         cover=np.packbits(np.ones((1, len(rows.X)), bool), axis=1),
         path=np.zeros((1, 0), np.int32),
-        stop=total.min(keepdims=True),
-        label=np.array([total.argmin()], np.int32),
+        stop=np.atleast_1d(rows.leaf_costs(total)),
+        label=np.atleast_1d(rows.leaf_labels(total)).astype(np.int32),
         floor=rows.floor.sum(keepdims=True),
     )
     levels = []
@@ -139,8 +139,8 @@ def _arcs(rows: Rows, now: dict, price: float, fold: bool, last: bool):
     for part, s, f, side in _sides(rows, now, opened):
         found["state"].append(part[s])
         found["test"].append(f)
-        found["stops"].append(side[..., :K].min(axis=2))
-        found["labels"].append(side[..., :K].argmin(axis=2))
+        found["stops"].append(rows.leaf_costs(side[..., :K]))
+        found["labels"].append(rows.leaf_labels(side[..., :K]))
         found["floors"].append(side[..., K + 1])
         found["hashes"].append(_hash(side[..., K + 3 : K + 3 + LIMBS]))
     empty = {"stops": (0, 2), "labels": (0, 2), "floors": (0, 2), "hashes": (0, 2)}

@@ -41,10 +41,18 @@ class Rows:
         )
         return cls(X[first], total, np.bincount(kind, count, len(first)), max(1, least), others)
 
+    def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
+        """float64 (…,): what leaves cost whose rows have these sums of losses, float64 (…, classes)."""
+        return sums.min(axis=-1)
+
+    def leaf_labels(self, sums: np.ndarray) -> np.ndarray:
+        """int (…,): the labels that cost this."""
+        return sums.argmin(axis=-1)
+
     @cached_property
     def floor(self) -> np.ndarray:
         """float64 (rows,): what no tree can avoid on a row."""
-        return self.loss.min(axis=1)
+        return self.leaf_costs(self.loss)
 
     @cached_property
     def sums(self) -> np.ndarray:
@@ -65,6 +73,23 @@ class Rows:
         """Sums of losses that differ by less are one: no more than the rounding of float64, so that a loss
         beside which others are tiny swallows none of them."""
         return ROUNDING * (len(self.X) + 16) * float(self.loss.sum())
+
+
+@dataclass(frozen=True)
+class MomentRows(Rows):
+    """Rows whose leaves answer a mean: the columns of `loss` are the sums of w, w y and w y², and a leaf costs
+    Σ w y² - (Σ w y)² / Σ w. A sum over all rows of no more than a leaf of them costs is rounding (`near`)."""
+
+    def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
+        w, s, q = sums[..., 0], sums[..., 1], sums[..., 2]
+        return np.maximum(q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0), 0.0)
+
+    def leaf_labels(self, sums: np.ndarray) -> np.ndarray:
+        return np.zeros(sums.shape[:-1], np.int64)
+
+    @cached_property
+    def near(self) -> float:
+        return ROUNDING * (len(self.X) + 16) * float(self.loss[:, 2].sum())
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtc.base.registry import did_you_mean
 from odtc.data import column_types
 from odtc.data.dataset import CATEGORICAL, Dataset
-from odtc.data.reading_rows import some
-from odtc.errors import ChoiceError, DataError
+from odtc.data.reading_rows import one_target
+from odtc.errors import DataError
 
 NAME = "classification"
 SUMMARY = "a leaf answers a class; the cost of a row is that of a wrong prediction"
@@ -17,12 +16,7 @@ CLASSES = True
 
 def target_columns(columns, how, place: str) -> tuple[str, ...]:
     """The named column, or the last one that is neither a weight nor set aside."""
-    others = [name for name in columns if name != how.weights and name not in how.aside]
-    target = how.target if how.target is not None else others[-1] if others else how.weights
-    if target not in columns:
-        hint = did_you_mean(str(target), columns) or f"; it has {some(columns)}"
-        raise ChoiceError(f"expected --target to name a column of {place}, got {target!r}{hint}")
-    return (target,)
+    return one_target(columns, how, place)
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:

@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import constrained, search_before_model, threshold_search
 from odtc.formulations.dpflow.auto_estimate import estimate  # noqa: F401
-from odtc.formulations.dpflow.forms import form, states
+from odtc.formulations.dpflow.forms import form, moments, states
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
 from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_ranking  # noqa: F401
 from odtc.formulations.dpflow.resources import kinds
@@ -48,6 +49,7 @@ PAPER = "Martin, Rardin & Campbell (1990), Polyhedral Characterization of Discre
 
 FREE, FREE_MOST = 0.3, 60.0  # of the time that is left, and seconds: for a search without the sums
 ANY_COST = True
+MOMENTS = True
 KEEPS = (*states.ROWS, *kinds())  # without states that remember
 FORMS = (
     {"tail": "0", "fold": "false"},
@@ -145,11 +147,15 @@ def limited(problem: Problem, start: HeapTree | None = None) -> tuple[Problem, c
 
 def searches(problem: Problem) -> bool:
     """Whether `fit` needs no solver: no constraints, or those that the compiler's own searches heed."""
+    if moments.by_moments(problem):
+        return moments.searches(problem)
     return constrained.searches(problem) or threshold_search.searches(problem)
 
 
 def search(problem: Problem, start: HeapTree | None, progress, floor: float = 0.0) -> constrained.Searched:
     """The best tree that keeps the constraints and a bound, until the deadline of this context."""
+    if moments.by_moments(problem):
+        return moments.search(problem, start, progress)
     if constrained.searches(problem) and not threshold_search.by_ranks(problem):
         if constrained.by_some_tests(problem):
             start, floor = _without_sums(problem, start, floor)
@@ -203,7 +209,7 @@ def notes(problem: Problem) -> dict:
 def optimal(problem: Problem) -> HeapTree:
     """The best tree, which the compiler finds, or at the deadline the best one known; only if no constraint but the
     least rows of a leaf is given."""
-    if threshold_search.by_ranks(problem):
+    if not moments.by_moments(problem) and threshold_search.by_ranks(problem):
         return problem.derived(threshold_search.Proof).found.heap
     return form(problem).optimal(problem)
 
@@ -212,6 +218,7 @@ def certificate(problem: Problem) -> dict:
     """The certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
     from odtc.formulations.dpflow import write_certificate, write_constrained_certificate
 
+    expect_labels(problem, "a certificate")
     if problem.constraints and not threshold_search.by_ranks(problem):
         return write_constrained_certificate.certify_constrained(problem)[0]
     return write_certificate.certify(problem)
@@ -219,13 +226,21 @@ def certificate(problem: Problem) -> dict:
 
 def ranking(problem: Problem) -> DpflowRanking:
     """The trees in the order of their objectives."""
+    expect_labels(problem, "a list of the best trees (--pool)")
     return DpflowRanking(problem)
+
+
+def expect_labels(problem: Problem, what: str) -> None:
+    """Raises ChoiceError if leaves answer numbers: `what` counts costs of rows."""
+    if moments.by_moments(problem):
+        raise ChoiceError(f"{what} counts what labels cost, which --task {problem.encoded.task} has not; leave it out")
 
 
 def near_optimal_trees(
     problem: Problem, within: float, relative: bool, known: HeapTree | None
 ) -> DpflowNearOptimalTrees:
     """All trees near the best, counted over all tests or thresholds."""
+    expect_labels(problem, "a set of trees (--within)")
     return DpflowNearOptimalTrees(problem, within, relative, known)
 
 

@@ -126,7 +126,7 @@ def point_of(
         cost += level.cost[arc]
         stack += [(2 * node + side, j + 1, int(s)) for side, s in enumerate(level.below[arc]) if s >= 0]
     cost *= 1 - problem.params.lambda_
-    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, float(problem.encoded.loss.sum())):
+    if abs(cost - (paid := objective(problem, heap))) > 1e-9 * max(1.0, paid, float(problem.encoded.loss.sum())):
         raise TreeError(
             f"the tree costs {paid:.10g}, the model writes it as one of {cost:.10g}: it has leaves or folded "
             "subtrees that are not the best; give the tree that a heuristic makes, or set -p tail=0 -p fold=false"
@@ -141,10 +141,10 @@ def pruned(problem: Problem, rows: Rows, shape: Shape, heap: HeapTree) -> HeapTr
     test = with_min_leaf_rows(settle(heap.test, encoded), encoded, rows.least).test.copy()
 
     def walk(t, members, level):
-        loss, floor = rows.loss[members].sum(axis=0), rows.floor[members].sum()
+        loss, floor = float(rows.leaf_costs(rows.loss[members].sum(axis=0))), rows.floor[members].sum()
         if level == shape.levels and shape.tail:
             lay_best(rows, price, members, test, t, shape.tail)
-        elif problem.params.fold and loss.min() <= floor + rows.near:
+        elif problem.params.fold and loss <= floor + rows.near:
             test[t] = -1
         elif test[t] >= 0:
             ones = rows.X[members, test[t]]

@@ -13,8 +13,9 @@ import numpy as np
 from odtc.algorithms.dp import perfect_tree_search
 from odtc.algorithms.dp.shallow_trees import graft_subtree
 from odtc.algorithms.dp.state_expansion import build_graph, build_valued_graph, generate
-from odtc.algorithms.dp.state_graph import Graph, Rows
+from odtc.algorithms.dp.state_graph import Graph, MomentRows, Rows
 from odtc.base import deadline
+from odtc.data.task import TASKS
 from odtc.formulations.dpflow import size_estimate
 from odtc.formulations.dpflow.extract_tree import tree_along
 from odtc.problem.branch_penalty import branch_price
@@ -45,15 +46,22 @@ class Program:
     def rows(self) -> Rows:
         """The rows of the program, with what each label costs on them."""
         deadline.check()
-        encoded = self.problem.encoded
-        return Rows.of(encoded.X, encoded.loss, encoded.copies, least_rows(self.problem))
+        encoded, least = self.problem.encoded, least_rows(self.problem)
+        if self.by_moments:
+            return MomentRows.of(encoded.X, encoded.sums[:, [1, 3, 4]], encoded.copies, least)
+        return Rows.of(encoded.X, encoded.loss, encoded.copies, least)
+
+    @property
+    def by_moments(self) -> bool:
+        """Whether a leaf costs a function of sums over its rows, for which no table folds levels."""
+        return TASKS.get(self.problem.encoded.task).MOMENTS
 
     @cached_property
     def attained(self) -> np.ndarray | None:
         """The tests of a tree that costs what no tree can avoid, if one was quickly found
         (odtc.algorithms.dp.perfect_tree_search)."""
         params = self.problem.params
-        if not params.fold or params.lambda_ or self.rows.least > 1:
+        if not params.fold or params.lambda_ or self.rows.least > 1 or self.by_moments:
             return None
         return perfect_tree_search.find_perfect_tree(self.rows, self.problem.topology.depth)
 
@@ -65,7 +73,7 @@ class Program:
         if self.attained is not None:
             depth = max(1, len(self.attained).bit_length() - 1)
         # The tables that fold a level do not count rows (odtc.formulations.dpflow.resources does).
-        return Shape(depth, 0 if self.rows.least > 1 else folded_levels(problem, depth))
+        return Shape(depth, 0 if self.rows.least > 1 or self.by_moments else folded_levels(problem, depth))
 
     @cached_property
     def known(self) -> Graph:
@@ -111,7 +119,7 @@ class Program:
             graft_subtree(test, 1, self.attained)
             return settle(test, self.problem.encoded)
         depth = self.shape.depth
-        shape = Shape(depth, 0 if self.rows.least > 1 else min(2, depth - 1))
+        shape = Shape(depth, 0 if self.rows.least > 1 or self.by_moments else min(2, depth - 1))
         graph = self.known.folded(shape.levels)
         return tree_along(self.problem, graph, graph.best, shape.tail, depth)
 
@@ -120,6 +128,8 @@ class Program:
         return "written" in vars(self)
 
     def _valued(self, depth: int) -> Graph:
+        if self.by_moments:
+            return generate(self.rows, depth, branch_price(self.problem), self.problem.params.fold)
         return build_valued_graph(self.rows, depth, branch_price(self.problem), self.problem.params.fold)
 
 

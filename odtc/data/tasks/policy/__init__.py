@@ -149,11 +149,11 @@ def leaf_words(sums, classes) -> str:
     return "mean cost " + ", ".join(f"{name} {cost / sums[1]:.4g}" for name, cost in zip(classes, sums[2:-1]))
 
 
-def figures(sums: np.ndarray, label: np.ndarray, classes) -> dict:
+def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
     """What the policy costs on these rows, by the row and with the standard error of that mean; and beside it the best
     action for all rows, and the best for each row."""
     known = sums[:, 0] > 0
-    sums, label = sums[known], label[known]
+    sums, label = sums[known], answers[known]
     if not len(sums) or not sums[:, 1].any():
         return {"n_rows": len(sums), "cost": None}
     weight, costs, least = sums[:, 1], sums[:, 2:-1], sums[:, -1]
@@ -173,11 +173,11 @@ def figures(sums: np.ndarray, label: np.ndarray, classes) -> dict:
     }
 
 
-def loss_again(sums: np.ndarray, label: np.ndarray) -> float:
+def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
     """Σ over rows of Σ_{b != a(i)} w_i (max_c c_ic - c_ib)."""
     costs = sums[:, 2:-1]
     saved = costs.max(axis=1, keepdims=True) - costs
-    return float(saved.sum() - saved[np.arange(len(costs)), label].sum())
+    return float(saved.sum() - saved[np.arange(len(costs)), answers].sum())
 
 
 def told(facts) -> list[str]:

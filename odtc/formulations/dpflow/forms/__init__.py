@@ -11,6 +11,7 @@ import numpy as np
 from odtc.formulations.dpflow.forms import (
     intervals,
     live_cases,
+    moments,
     paths,
     paths_and_resources,
     proof,
@@ -62,7 +63,7 @@ class Proves(Form, Protocol):
         ...
 
 
-FORMS: tuple[Form, ...] = (live_cases, intervals, proof, paths_and_resources, paths, resources, states)
+FORMS: tuple[Form, ...] = (moments, live_cases, intervals, proof, paths_and_resources, paths, resources, states)
 
 
 def form(problem: Problem) -> Form:

@@ -1,0 +1,1 @@
+"""Regression trees of least squared error over ranked columns, on plain arrays."""

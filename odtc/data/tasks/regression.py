@@ -1,0 +1,118 @@
+"""Regression: a leaf answers the mean of its rows, which has the least squared error.
+
+With w and y the weight and the number of a row, and m the mean of all rows, a leaf costs
+
+    Σ w (y - m)² - (Σ w (y - m))² / Σ w
+
+so a state of the dynamic program carries n, Σ w, Σ w y, Σ w (y - m), Σ w (y - m)²: sums around the mean lose no digits
+to the size of the numbers. One answer for all rows is no better than one for each part of them. So V(A) <= V(B) for
+rows A within B, and V(A) + V(B) <= V(A ∪ B) for rows that are apart. No bound holds by the weight of rows.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.data.reading_rows import one_target
+from odtc.errors import DataError
+
+NAME = "regression"
+SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
+MOMENTS = True
+CONFIDENCE = 0.95  # of the interval of a leaf's mean
+
+
+def target_columns(columns, how, place: str) -> tuple[str, ...]:
+    """The named column, or the last one that is neither a weight nor set aside."""
+    return one_target(columns, how, place)
+
+
+def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
+    """The rows with their numbers as sums; rows of weight 0 are left out."""
+    return measured(rows, cells[rows.target].numbers().cells(), f"column {rows.target!r} of {place}")
+
+
+def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
+    """The data set of rows with numbers to predict.
+
+    Parameters
+    ----------
+    rows : Dataset
+        Features and weights.
+    y : float64 (rows,)
+    place : str
+        Where the numbers come from, for messages.
+    """
+    weight = rows.weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = _middle(y, weight)
+        apart = y - mean
+        sums = np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2])
+    if not np.isfinite(sums).all() or not np.isfinite(sums.sum(axis=0)).all():
+        raise DataError(f"expected numbers whose squares can be added up in {place}; scale them down")
+    if (y == y[0]).all():
+        raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")
+    held = weight > 0
+    full = replace(rows, classes=("mean",), sums=sums)
+    return full if held.all() else full.taken(held)
+
+
+def _middle(y: np.ndarray, weight: np.ndarray) -> float:
+    """The weighted mean to twelve digits, whatever the order of the rows."""
+    if not np.isfinite(weight * y).all():
+        return 0.0
+    return float(f"{math.fsum((weight * y).tolist()) / math.fsum(weight.tolist()):.12g}")
+
+
+def leaf_costs(sums: np.ndarray) -> np.ndarray:
+    """The squared error of leaves with these sums, float64 (…, 5)."""
+    w, s, q = sums[..., 1], sums[..., 3], sums[..., 4]
+    return np.maximum(q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0), 0.0)
+
+
+def answer(sums) -> float:
+    """The mean of a leaf."""
+    return float(sums[2] / sums[1])
+
+
+def leaf_words(sums, classes) -> str:
+    """The standard deviation of the rows of the leaf, and an interval of its mean."""
+    from scipy.special import stdtrit
+
+    n, variance = sums[0], float(leaf_costs(np.array(sums))) / sums[1]
+    if n < 2:
+        return "sd 0"
+    deviation = float(np.sqrt(variance * n / (n - 1)))
+    half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation / np.sqrt(n)
+    mean = answer(sums)
+    return f"sd {deviation:.4g}, {100 * CONFIDENCE:.0f} % of the mean {mean - half:.6g} to {mean + half:.6g}"
+
+
+def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
+    """Mean squared and absolute error, and the share of the variance that is explained."""
+    weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
+    total, mean = weight.sum(), float((weight * y).sum() / weight.sum())
+    squared, spread = float((weight * (y - answers) ** 2).sum()), float((weight * (y - mean) ** 2).sum())
+    return {
+        "n_rows": len(sums),
+        "squared_error": squared,
+        "mean_squared_error": float(squared / total),
+        "mean_absolute_error": float((weight * np.abs(y - answers)).sum() / total),
+        "r2": 1 - squared / spread if spread > 0 else None,
+    }
+
+
+def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
+    """Σ w (y - answer)²."""
+    return float((sums[:, 1] * (sums[:, 2] / sums[:, 1] - answers) ** 2).sum())
+
+
+def told(facts) -> list[str]:
+    """One line."""
+    r2 = "" if facts["r2"] is None else f", R² {facts['r2']:.4f}"
+    return [
+        f"squared error {facts['squared_error']:.10g}, {facts['mean_squared_error']:.6g} a row of {facts['n_rows']}; "
+        f"absolute {facts['mean_absolute_error']:.6g} a row{r2}"
+    ]

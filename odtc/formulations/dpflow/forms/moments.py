@@ -1,0 +1,103 @@
+"""The plain form for a task whose leaves cost a function of sums over their rows, as a squared error.
+
+The program is the same; no table folds levels, so every column is a label or a test. `odtc fit` asks the search over
+all cuts instead (odtc.algorithms.regression).
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from odtc.algorithms.regression.search import RegressionSearch
+from odtc.base import deadline
+from odtc.data.task import TASKS
+from odtc.data.threshold_scales import Scales
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.formulations.dpflow.constrained import Searched
+from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.forms.states import ROWS, build, decode, keeps, notes, optimal, targets, trimmed  # noqa: F401
+from odtc.problem.branch_penalty import branch_price, objective
+from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
+
+OFTEN = 0.05  # seconds between two reports
+start = states.start
+
+
+def by_moments(problem: Problem) -> bool:
+    """Whether the leaves of a problem cost a function of sums over their rows."""
+    return TASKS.get(problem.encoded.task).MOMENTS
+
+
+def takes(problem: Problem) -> bool:
+    """Raises ChoiceError for constraints and parameters that need a cost of each row."""
+    if not by_moments(problem):
+        return False
+    params, task = problem.params, problem.encoded.task
+    for given in problem.constraints:
+        if given.name not in ROWS:
+            raise ChoiceError(f"--task {task} takes the constraint leaf_rows alone, got {str(given)!r}; leave it out")
+    if params.intervals == "true" or params.tail in ("1", "2"):
+        asked = "intervals=true" if params.intervals == "true" else f"tail={params.tail}"
+        raise ChoiceError(f"-p {asked} folds costs of rows, which --task {task} has not; leave it out")
+    return not params.proof
+
+
+def searches(problem: Problem) -> bool:
+    """Whether the search over all cuts takes a problem: no special form of the file is asked for."""
+    params = problem.params
+    return by_moments(problem) and takes(problem) and params.tail == "auto" and params.fold
+
+
+def search(
+    problem: Problem, known: HeapTree | None = None, tell: Callable[[float, float, str], None] | None = None
+) -> Searched:
+    """The best tree over all tests, proved, or at the deadline the best one met and a bound.
+
+    Parameters
+    ----------
+    problem : Problem
+    known : HeapTree or None, a tree that is known; what comes back is no worse
+    tell : called with (bound, objective, phase in words) now and then
+
+    Returns
+    -------
+    Searched
+    """
+    encoded, share = problem.encoded, 1 - problem.params.lambda_
+    scales, told = Scales.of(encoded), [time.monotonic()]
+    depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"
+
+    def report(lower: float, upper: float) -> None:
+        if tell is not None and time.monotonic() > told[0] + OFTEN:
+            told[0] = time.monotonic()
+            tell(share * lower, share * upper, phase)
+
+    moments = np.stack([encoded.sums[:, 1], encoded.sums[:, 3], encoded.sums[:, 4], encoded.copies.astype(float)])
+    engine = RegressionSearch(scales.rank, moments, branch_price(problem), least_rows(problem), deadline.check, report)
+    proved = interrupted = False
+    try:
+        engine.solve(depth)
+        proved = True
+    except TimeLimitReached:
+        pass
+    except KeyboardInterrupt:
+        interrupted = True
+    if engine.root is None:
+        return Searched(known, 0.0, False, 1, 1, phase, interrupted)
+    test, _ = blank_arrays(problem.topology)
+    stack = [(1, engine.tree())]
+    while stack:
+        node, tree = stack.pop()
+        if tree is not None:
+            test[node] = scales.test(tree[0], tree[1])
+            stack += [(2 * node, tree[2]), (2 * node + 1, tree[3])]
+    heap = settle(test, encoded)
+    paid = objective(problem, heap)
+    if known is not None and objective(problem, known) < paid:
+        heap, paid = known, objective(problem, known)
+    lower = share * engine.root.lower
+    bound = paid if proved else min(paid, lower)
+    return Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted)
