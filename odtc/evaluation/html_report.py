@@ -64,6 +64,7 @@ class Run:
     note: str = ""  # why the data file was not read, if it was not
     data_path: str = ""  # from the current folder
     again: RunSpec | None = None  # of a run without a model
+    repeats: bool = True  # whether `again` makes the same tree
     said: board.Claim | None = None  # what is known of the proof of a tree without a fit
     near: NearOptimalSet | None = None  # the trees near the best, if they were counted (STEM.near.json)
 
@@ -123,6 +124,7 @@ def _open(given, data) -> Run:
         note=opened.note,
         data_path=opened.data_path,
         again=None if found is None else opened.spec,
+        repeats=opened.repeats,
     )
 
 
@@ -295,7 +297,8 @@ def commands(run: Run) -> list[str]:
     else:
         again, checks = run_again(run), [shlex.join(["odtc", "verify", f"{run.name}.sol"])]
         data = run.data_path or run.manifest["data"]["name"]
-    return [shlex.join(again.command(data, run.name)), *checks, shlex.join(["odtc", "report", run.name])]
+    fit = [shlex.join(again.command(data, run.name))] if run.repeats else []
+    return [*fit, *checks, shlex.join(["odtc", "report", run.name])]
 
 
 def run_again(run: Run) -> RunSpec:

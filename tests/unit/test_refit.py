@@ -155,7 +155,7 @@ def test_from_the_command_line_to_the_page(old, tmp_path):
     words = ("refit", "old.tree.json", "now.csv", "-o", "new")
     said = command(*words, "--old-data", "then.csv", "--json", folder=tmp_path)
     assert said.code == 0, said.err
-    assert said.facts["files"] == ["new.tree.json", "new.drift.html"] and said.facts["verified"]
+    assert said.facts["files"] == ["new.run.json", "new.tree.json", "new.drift.html"] and said.facts["verified"]
     assert set(said.facts["drift"]["psi"]) == {"age", "income", "region"} and said.facts["drift"]["psi"]["age"] > 0.1
     page = (tmp_path / "new.drift.html").read_text()
     assert "<script" not in page and "http" not in page.replace("http-equiv", "")
@@ -169,6 +169,25 @@ def test_from_the_command_line_to_the_page(old, tmp_path):
     assert "--old-data" in (tmp_path / "new.drift.html").read_text()
     assert "at least 0" in refused(command(*words, "--within", "-1", folder=tmp_path))
     assert "no-such.json" in refused(command("refit", "no-such.json", "now.csv", folder=tmp_path))
+
+
+def test_the_rows_of_the_old_tree_are_found_by_its_record(tmp_path):
+    for name, frame in (("then.csv", months(1)), ("now.csv", months(6, 8.0))):
+        frame.to_csv(tmp_path / name, index=False)
+    assert command("fit", "then.csv", "--encoding", "auto:bins=4", "-o", "old", folder=tmp_path).code == 0
+    words = ("refit", "old.tree.json", "now.csv", "--encoding", "auto:bins=4", "-o", "new", "--json")
+    said = command(*words, folder=tmp_path)
+    assert said.code == 0 and "measured from then.csv" in said.err
+    named = command(*words, "--old-data", "then.csv", folder=tmp_path)
+    assert said.facts["drift"]["psi"] == named.facts["drift"]["psi"] and set(said.facts["drift"]["psi"]) > {"age"}
+    # The page of the new tree tells its bound, and no command that would make another tree.
+    assert command("report", "new", folder=tmp_path).code == 0
+    page = (tmp_path / "new.html").read_text()
+    assert "nothing is known" not in page and "FAILED" not in page and "odtc fit" not in page
+    with (tmp_path / "then.csv").open("a") as stream:
+        stream.write("33,3,south,good\n")
+    said = command(*words, folder=tmp_path)
+    assert said.code == 0 and "measured from" not in said.err and said.facts["drift"]["psi"] is None
 
 
 def test_the_figures_of_the_page_add_up(old, tmp_path):

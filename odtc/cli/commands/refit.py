@@ -75,6 +75,7 @@ def refit(
     from odtc.trees.tree import read_tree
     from odtc.workflow.artifacts import write_tree
     from odtc.workflow.messages import dropped_text
+    from odtc.workflow.provenance.without_model import data_of_tree, write_record
 
     old = read_tree(tree)
     if spec.reading.target is None:
@@ -82,6 +83,8 @@ def refit(
     depth = spec.model.depth if spec.model.depth is not None else max(1, old.depth)
     spec = with_start(spec.with_model(depth=depth), tree)
     dataset = read(data, **spec.reading.keywords)
+    if old_data is None and (old_data := data_of_tree(tree)) is not None:
+        console.say(f"the shift of columns is measured from {old_data}, which {tree} was trained on (--old-data)")
     before = read(old_data, **spec.reading.keywords) if old_data is not None else None
     stem = stem_named(o, f"{dataset.name}_refit")
     target, page = f"{stem}.tree.json", Path(f"{stem}.drift.html")
@@ -94,7 +97,8 @@ def refit(
     files = []
     if done.chosen.verified:
         write_text(page, render_drift(done, drift, Path(stem).name, templates))
-        files = [str(write_tree(done.chosen.tree, target)), str(page)]
+        record = write_record(done.chosen, spec, stem, write_tree(done.chosen.tree, target), repeats=False)
+        files = [*map(str, filter(None, [record])), target, str(page)]
     facts = done.chosen.to_json() | {"refit": done.to_json(), "drift": drift, "tree": target, "files": files}
     if not as_json:
         _print_change(done, drift)

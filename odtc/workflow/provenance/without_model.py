@@ -36,6 +36,7 @@ FIT = {
     "certified": (True, False, None),
     "fewest_leaves?": (True, False, None),
     "fewest_columns?": (True, False, None),
+    "repeats?": (True, False),
 }
 
 
@@ -48,11 +49,13 @@ class OpenedFit:
     spec: RunSpec = RunSpec()
     data_path: str = ""
     note: str = ""
+    repeats: bool = True  # whether `odtc fit` with this specification makes the tree again
 
 
-def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str) -> Path | None:
+def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str | Path, repeats: bool = True) -> Path | None:
     """Writes STEM.run.json of a run without a model. None, and no file, for data in memory, and for rounds of a
-    selection, which another run does not find again."""
+    selection, which another run does not find again. `repeats` says whether `odtc fit` makes the same tree: of a tree
+    that was chosen among the nearly best it does not."""
     dataset = done.dataset
     source = dict(dataset.source) if dataset is not None else {}
     if source.get("path") is None or rounds_of(spec.model.select) > 1:
@@ -84,6 +87,7 @@ def write_record(done: Fit, spec: RunSpec, stem: str, tree_path: str) -> Path | 
             "certified": done.certified,
             "fewest_leaves": done.fewest_leaves,
             "fewest_columns": done.fewest_columns,
+            "repeats": repeats,
         },
     }
     return write_run(done.solution, spec.solving, None, stem, spec.model.start, more)
@@ -122,9 +126,29 @@ def open_record(stem: str, tree_path: Path, data=None) -> OpenedFit:
         if fingerprint(where) != told["data"]["sha256"]:
             return OpenedFit(note=f"the data file {str(where)!r} is not the one of the run: its SHA-256 is another")
         spec = _spec(facts)
-        return OpenedFit(_again(facts, spec, where, tree_path), spec, os.path.relpath(where))
+        return OpenedFit(
+            _again(facts, spec, where, tree_path), spec, os.path.relpath(where), repeats=told.get("repeats", True)
+        )
     except (OdtcError, SchemaError, ValueError, KeyError, TypeError) as problem:
         return OpenedFit(note=f"{path.name} could not be read as the record of this run: {problem}")
+
+
+def data_of_tree(tree_path: Path) -> Path | None:
+    """The data file that a tree was trained on, by the manifest or the record beside it; None if neither names one
+    that is there as it was."""
+    stem = str(tree_path).removesuffix(".tree.json")
+    for name in (f"{stem}.odt.json", f"{stem}.run.json"):
+        try:
+            facts = read_object(name, "a run", TreeError)
+            told = facts.get("fit") or facts
+            if "tree" in told and told["tree"]["sha256"] != fingerprint(tree_path):
+                continue
+            path = Path(name).resolve().parent / told["data"]["path"]
+            if path.is_file() and fingerprint(path) == told["data"]["sha256"]:
+                return Path(os.path.relpath(path))
+        except (OdtcError, KeyError, TypeError):
+            continue
+    return None
 
 
 def _spec(facts: dict) -> RunSpec:
