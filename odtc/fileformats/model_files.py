@@ -9,7 +9,6 @@ Lines are made as tables of bytes, one fixed width a table: gathering rows of a 
 numpy does at memory speed, and it makes aligned files.
 """
 
-import gzip
 import hashlib
 import re
 import zlib
@@ -26,6 +25,7 @@ from odtc.base.byte_stream import ByteStream
 from odtc.base.commit import settle
 from odtc.base.contract import Contract
 from odtc.base.file_kinds import kind_by_name
+from odtc.base.parallel_gzip import ParallelGzip
 from odtc.base.registry import Registry, of_this_stem
 from odtc.base.text import show_number
 from odtc.base.unpack import TooLargeError, gunzip
@@ -135,8 +135,7 @@ def write_model(model: Model, path: str | Path, format: str = "mps", cuts: bool 
         )
     with new_file(path) as stream:
         if str(path).endswith(".gz"):
-            # No name and no time in the header: written twice, the same bytes.
-            with gzip.GzipFile("", "wb", compresslevel=2, fileobj=stream, mtime=0) as packed:
+            with ParallelGzip(stream) as packed:
                 module.write(model, packed if digest is None else _Hashed(packed, digest), cuts)
         else:
             module.write(model, stream if digest is None else _Hashed(stream, digest), cuts)

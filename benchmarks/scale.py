@@ -1,0 +1,191 @@
+"""Large data and large models: CPU seconds and peak memory, each measured in a process of its own, beside its peer.
+
+    python -m benchmarks.scale [--rows 1000000] [--size 5000,40,4] [--folder DIR]
+
+Reading: a file of 12 columns of up to 20 levels and 8 of numbers (cut into 8 intervals), from polars' own scan and
+group-by, and from `odtc.read` and the encoding auto:bins=8, to the distinct rows. Models: literal FlowOCT of random
+binary data (rows, columns, depth), as MPS and MPS.gz, beside HiGHS given the same arrays, and one raw write of the
+bytes. Imports are not counted as seconds, but as memory.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+PROTOTYPES, PART = 400_000, 500_000
+
+
+def make_rows(folder: str, rows: str) -> str:
+    """The data as CSV and Parquet: rows drawn from prototypes, so that many answer all tests alike."""
+    n = int(rows)
+    random = np.random.default_rng(1)
+    levels = np.array([f"lev{k}" for k in range(21)], dtype=object)
+    words = np.column_stack([random.integers(0, random.integers(2, 21), PROTOTYPES) for _ in range(12)])
+    bins = random.integers(0, 8, (PROTOTYPES, 8))
+    path = Path(folder) / "rows.csv"
+    with path.open("wb") as stream:
+        for begin in range(0, n, PART):
+            m = min(PART, n - begin)
+            pick = random.integers(0, PROTOTYPES, m)
+            columns = {f"c{j}": levels[words[pick, j]] for j in range(12)}
+            columns |= {f"n{j}": np.round(bins[pick, j] * 10 + random.integers(0, 100, m) / 10, 1) for j in range(8)}
+            is_yes = ((words[pick, 0] > 1) & (bins[pick, 0] > 3)) ^ (random.random(m) < 0.1)
+            columns["y"] = np.where(is_yes, "yes", "no").astype(object)
+            stream.write(pl.DataFrame(columns).write_csv(include_header=begin == 0).encode())
+    pl.scan_csv(path).sink_parquet(path.with_suffix(".parquet"))
+    return "0"
+
+
+def polars_rows(path: str) -> str:
+    """polars alone: distinct rows of the levels, the tenths of the numbers, and the label."""
+    began = time.process_time()
+    scan = pl.scan_csv(path) if path.endswith("csv") else pl.scan_parquet(path)
+    tenths = [(pl.col(f"n{j}") / 10).floor().cast(pl.Int8) for j in range(8)]
+    keys = [*(pl.col(f"c{j}") for j in range(12)), *tenths, pl.col("y")]
+    n_rows = scan.select(keys).group_by(pl.all()).len().collect(engine="streaming").height
+    return f"{time.process_time() - began} {n_rows:,} rows"
+
+
+def odtc_rows(path: str) -> str:
+    from odtc.data.encoding import encode
+    from odtc.data.reading import read
+
+    began = time.process_time()
+    n_rows = encode(read(path), "auto:bins=8").n_rows
+    return f"{time.process_time() - began} {n_rows:,} rows"
+
+
+def model_of(size: str):
+    from odtc.data.encoding import encode
+    from odtc.data.reading import ReadingSpec, from_frame
+    from odtc.problem.formulation import FORMULATIONS
+    from odtc.problem.parameters import parse_params
+    from odtc.problem.problem import Problem
+    from odtc.trees.complete_tree import CompleteTree
+
+    n, columns, depth = map(int, size.split(","))
+    random = np.random.default_rng(0)
+    cells = {f"x{j}": random.integers(0, 2, n).astype(float) for j in range(columns)}
+    encoded = encode(from_frame(pl.DataFrame(cells | {"y": random.integers(0, 3, n)}), "random", ReadingSpec()))
+    problem = Problem(encoded, CompleteTree(depth), "flowoct", parse_params("flowoct", {"literal": True}))
+    return FORMULATIONS.get("flowoct"), problem
+
+
+def write_ours(path: str, size: str) -> str:
+    from odtc.fileformats.model_files import write_model
+
+    module, problem = model_of(size)
+    module.build(problem)  # what is imported once is not counted
+    began = time.process_time()
+    model = module.build(problem)
+    write_model(model, path)
+    return f"{time.process_time() - began} {model.nnz:,} nonzeros, {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def write_highs(path: str, size: str) -> str:
+    """HiGHS given the same arrays and names; the time from the arrays on."""
+    module, problem = model_of(size)
+    model = module.build(problem)
+    matrix = model.A
+    names = model.column_names, model.row_names
+    import highspy
+
+    began = time.process_time()
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = model.n_cols, model.n_rows
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = model.c, model.col_lower, model.col_upper
+    lp.row_lower_, lp.row_upper_ = model.row_lower, model.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = matrix.indptr, matrix.indices, matrix.data
+    kinds = [highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger]
+    lp.integrality_ = [kinds[k] for k in model.integrality.tolist()]
+    lp.col_names_, lp.row_names_ = names
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.passModel(lp)
+    highs.writeModel(path)
+    return f"{time.process_time() - began} {os.path.getsize(path) / 1e6:,.0f} MB"
+
+
+def write_raw(path: str, size: str) -> str:
+    """One write of the bytes that stand in the file already."""
+    data = Path(path).read_bytes()
+    began = time.process_time()
+    with open(path + ".raw", "wb") as stream:
+        stream.write(data)
+    return f"{time.process_time() - began} {len(data) / 1e6:,.0f} MB"
+
+
+def gzip_alone(path: str, size: str) -> str:
+    """Python's gzip at level 2, as before members."""
+    import gzip
+
+    data = Path(path).read_bytes()
+    began = time.process_time()
+    with gzip.GzipFile(path + ".gz", "wb", compresslevel=2, mtime=0) as stream:
+        stream.write(data)
+    return f"{time.process_time() - began} {os.path.getsize(path + '.gz') / 1e6:,.0f} MB"
+
+
+def measured(*words: str) -> tuple[float, float, str]:
+    """(CPU seconds, peak MiB, what it says) of one of the functions above, in a process of its own.
+
+    This process stays small, since the system counts the memory of the process that started another as that one's."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.scale", "--one", *words], capture_output=True, text=True, check=True
+    )
+    facts = json.loads(done.stdout.splitlines()[-1])
+    seconds, _, rest = facts["said"].partition(" ")
+    return float(seconds), facts["peak"], rest
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("--rows", type=int, default=1_000_000)
+    words.add_argument("--size", default="5000,40,4")
+    words.add_argument("--folder", default=None)
+    words.add_argument("--one", nargs="+", default=None, help=argparse.SUPPRESS)
+    asked = words.parse_args()
+    if asked.one:
+        name, *given = asked.one
+        said = globals()[name](*given)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"peak": peak, "said": said}))
+        return
+    print(f"{datetime.date.today()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
+    print("| what | by | CPU s | peak MiB | result |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+        measured("make_rows", folder, str(asked.rows))
+        for kind in ("csv", "parquet"):
+            for name, function in (("polars scan + group-by", "polars_rows"), ("odtc read + encode", "odtc_rows")):
+                found = measured(function, str(Path(folder) / f"rows.{kind}"))
+                row(f"{asked.rows:,} rows × 20, {kind}", name, found)
+        path = Path(folder) / "m.mps"
+        for name, function, target in (
+            ("odtc, data in memory to MPS", "write_ours", path),
+            ("one raw write of the same bytes", "write_raw", path),
+            ("Python's gzip, level 2, packing alone", "gzip_alone", path),
+            ("odtc, data in memory to MPS.gz", "write_ours", Path(folder) / "o.mps.gz"),
+            ("HiGHS, arrays to MPS", "write_highs", Path(folder) / "h.mps"),
+        ):
+            row(f"FlowOCT {asked.size}", name, measured(function, str(target), asked.size))
+    print(f"\nload at the end {os.getloadavg()[0]:.1f}")
+
+
+def row(what: str, name: str, found: tuple[float, float, str]) -> None:
+    cpu, peak, said = found
+    print(f"| {what} | {name} | {cpu:.2f} | {peak:,.0f} | {said} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

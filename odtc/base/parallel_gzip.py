@@ -1,0 +1,83 @@
+"""Gzip by members: the bytes are cut into pieces of one size, which threads pack side by side, each as a whole member.
+
+Every reader of gzip takes several members for one content. The bytes of the file depend on the content and on the
+library that packs: isal if it is installed (the extra `fast`; some ten times as quick), else zlib.
+"""
+
+import zlib
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import Any
+
+from odtc.base.byte_stream import ByteStream
+
+MEMBER = 1 << 22  # bytes of a piece
+THREADS = 2  # beyond them the writing of the file bounds the speed
+AHEAD = 4  # members that wait at most
+
+
+class ParallelGzip:
+    """A stream that packs what is written to it into another one; to be closed, which writes the last member."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream, self._pending, self._waiting = stream, bytearray(), deque[Future[bytes]]()
+        self._pool: ThreadPoolExecutor | None = None
+        self._written = False
+
+    def write(self, data: Any) -> int:
+        """Takes bytes, or a contiguous array."""
+        view = memoryview(data).cast("B")
+        self._pending += view
+        while len(self._pending) >= MEMBER:
+            self._send(bytes(memoryview(self._pending)[:MEMBER]))
+            del self._pending[:MEMBER]
+        return len(view)
+
+    def close(self) -> None:
+        """Writes what is left; a stream without a byte becomes one empty member."""
+        if self._pending or not self._written:
+            self._send(bytes(self._pending))
+            self._pending.clear()
+        try:
+            while self._waiting:
+                self._stream.write(self._waiting.popleft().result())
+        finally:
+            self._end()
+
+    def __enter__(self) -> "ParallelGzip":
+        return self
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._end()
+
+    def _send(self, piece: bytes) -> None:
+        self._written = True
+        self._pool = self._pool or ThreadPoolExecutor(THREADS)
+        self._waiting.append(self._pool.submit(packed, piece))
+        if len(self._waiting) > AHEAD:
+            self._stream.write(self._waiting.popleft().result())
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def packed(piece: bytes) -> bytes:
+    """A piece as one member of gzip, without a name and a time: the same bytes each time."""
+    library, level = _library()
+    packing = library.compressobj(level, zlib.DEFLATED, 31)
+    whole: bytes = packing.compress(piece) + packing.flush()
+    return whole
+
+
+def _library() -> tuple[Any, int]:
+    """(module, level), of isal if it is there."""
+    if find_spec("isal") is not None:
+        from isal import isal_zlib
+
+        return isal_zlib, 1
+    return zlib, 2

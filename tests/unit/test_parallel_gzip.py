@@ -1,0 +1,63 @@
+"""Gzip by members is gzip: any reader has the content back, and the same content gives the same bytes."""
+
+import gzip
+import io
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from odtc.base import parallel_gzip
+from odtc.base.parallel_gzip import ParallelGzip
+from odtc.base.unpack import gunzip
+
+
+def packed(pieces) -> bytes:
+    stream = io.BytesIO()
+    with ParallelGzip(stream) as packing:
+        for piece in pieces:
+            packing.write(piece)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("library", ["isal", "zlib"])
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.binary(max_size=60), max_size=12))
+def test_members_of_any_cut_unpack_to_the_content(library, pieces):
+    if library == "isal":
+        pytest.importorskip("isal")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel_gzip, "MEMBER", 32)
+        if library == "zlib":
+            patch.setattr(parallel_gzip, "find_spec", lambda name: None)
+        data = packed(pieces)
+        assert data == packed([b"".join(pieces)])  # however it was written
+    whole = b"".join(pieces)
+    assert gzip.decompress(data) == gunzip(data) == whole
+    assert data.count(b"\x1f\x8b\x08") >= max(1, -(-len(whole) // 32))
+
+
+def test_arrays_in_the_order_in_which_they_were_written():
+    rows = np.random.default_rng(0).integers(0, 256, (2300, 10_000), dtype=np.uint8)
+    data = packed([rows[:7], rows[7:]])
+    assert gunzip(data) == rows.tobytes()
+    first = zlib.decompressobj(wbits=31)
+    assert len(first.decompress(data)) == parallel_gzip.MEMBER and first.eof  # more than one member
+
+
+def test_an_error_on_the_way_ends_the_threads():
+    class Full(io.BytesIO):
+        def write(self, data):
+            raise OSError("no space")
+
+    import threading
+
+    before = threading.active_count()
+    with pytest.raises(OSError, match="no space"), ParallelGzip(Full()) as packing:
+        packing.write(b"x")
+    with pytest.raises(ZeroDivisionError), ParallelGzip(io.BytesIO()) as packing:
+        packing.write(bytes(parallel_gzip.MEMBER))
+        1 / 0  # noqa: B018
+    assert threading.active_count() <= before
