@@ -1,6 +1,7 @@
 """Costs: read from words, files and mappings; what they do to trees, figures and manifests; bad ones refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,10 +165,8 @@ def test_learners_weigh_what_errors_cost(learner):
 
 def test_rows_that_cost_nothing_leave_cart_a_leaf():
     encoded = encode(rare())
-    free = type(encoded)(
-        **{name: getattr(encoded, name) for name in encoded.__dataclass_fields__}
-        | {"weight": np.where(encoded.y == 0, 1.0, 0.0), "cost": np.array([[0, 0, 0], [1, 0, 1], [1, 1, 0.0]])}
-    )
+    cost = np.array([[0, 0, 0], [1, 0, 1], [1, 1, 0.0]])
+    free = replace(encoded, weight=np.where(encoded.y == 0, 1.0, 0.0), cost=cost)
     from odtc.heuristics.heuristic import grow
     from odtc.trees.complete_tree import CompleteTree
 
