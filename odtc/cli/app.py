@@ -28,6 +28,7 @@ from odtc.cli.commands import (
     frontier,
     import_,
     inspect,
+    new,
     refit,
     report,
     row_selection,
@@ -95,6 +96,7 @@ for section, commands in SECTIONS.items():
 app.command("import", cls=CommandHelp, rich_help_panel=TREES)(import_.import_)
 app.add_typer(bench.bench, name="bench", rich_help_panel=STUDIES)
 app.add_typer(compare.plot, name="plot", rich_help_panel=STUDIES)
+app.command("new", cls=CommandHelp, rich_help_panel=STUDIES)(new.new)
 app.command("check", cls=CommandHelp, rich_help_panel=STUDIES)(check.check)
 
 

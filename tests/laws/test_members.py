@@ -1,10 +1,13 @@
 """Members of all other kinds under the laws of odtc.testing, those of odtc and those of strangers in examples alike."""
 
+from pathlib import Path
+
 import pytest
 
 from odtc.errors import ChoiceError
 from odtc.solvers.solver import find_solver, version
 from odtc.testing import cases, kinds
+from odtc.testing.starting import FIRST
 from odtc.testing.suite import KINDS, kinds_of
 from odtc.trees.exporting import summaries
 
@@ -48,3 +51,16 @@ def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
         cases("encoding", "auto", law="test")
     with pytest.raises(ChoiceError, match="nothing is called 'nobody'"):
         kinds_of("nobody")
+
+
+# Members of strangers: each one file, no edit elsewhere, under the same suite.
+PLUG_INS = Path(__file__).parents[2] / "examples" / "plug-ins"
+
+
+@pytest.mark.parametrize("kind", FIRST)
+def test_a_member_of_a_stranger_obeys_the_same_laws(kind, monkeypatch):
+    monkeypatch.setenv("ODTC_PLUGINS", str(PLUG_INS / f"{FIRST[kind]}.py"))
+    found = cases(kind, FIRST[kind])
+    assert {case.law.name for case in found} > {"name"} if kind == "formulation" else found
+    for case in found:
+        case.expect(5)

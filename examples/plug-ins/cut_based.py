@@ -1,0 +1,117 @@
+"""A cut-based formulation without flows (Alston, Validi & Hicks 2022, "CUT1", with a leaf at every node).
+
+    b_tf   node t tests f                     w_tk   node t predicts class k
+    s_it   row i ends at node t, and is right
+
+    min Σ_i c_i (1 - Σ_t s_it)                                      c_i   what an error on row i costs
+    Σ_f b_tf + Σ_k w_tk + Σ_{a above t} Σ_k w_ak = 1     every node t that can branch; below, without b
+    s_it ≤ w_t,y_i                                        a row is right where its class is predicted
+    s_it ≤ Σ_{f: x_i goes to the side of t} b_af          every node a above t
+    Σ_t s_it ≤ 1
+
+Each row ends where its answers lead: the third line is the cut between the root and t, one for each node on the path.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from odtc.extend import (
+    Axis,
+    ModelBuilder,
+    Problem,
+    Role,
+    Subject,
+    blank_arrays,
+    node_axis,
+    price_of_errors,
+    settle,
+)
+
+KIND = "formulation"
+NAME = "cut_based"
+TITLE = "CUT1: rows end where their answers lead, by cuts instead of flows"
+PAPER = (
+    "Alston, Validi & Hicks (2022), Mixed integer linear optimization formulations for learning optimal binary "
+    "classification trees"
+)
+
+
+@dataclass(frozen=True)
+class Params:
+    pass
+
+
+def build(problem: Problem):
+    encoded, tree = problem.encoded, problem.topology
+    n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
+    B, T = tree.branch_nodes, tree.nodes
+    row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
+    m = ModelBuilder(f"{NAME}_d{tree.depth}")
+
+    cost = price_of_errors(problem)
+    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, integer=True)
+    w = m.columns("w", node_axis(T), klass, role=Role.LABEL, integer=True)
+    s = m.columns("s", row, node_axis(T), role=Role.SINK, cost=-cost[:, None], integer=True)
+    m.columns("one", role=Role.CONSTANT, cost=cost.sum(), lower=1.0)
+
+    i, f, k = np.arange(n), np.arange(F), np.arange(K)
+    place = m.rows("place", node_axis(T), lower=1, upper=1)
+    m.add(place[B[:, None]], b[B[:, None], f])
+    for t in T.tolist():
+        path = np.array([t >> level for level in range(t.bit_length())])  # t and the nodes above it
+        m.add(place[np.array([[t]])], w[path[:, None], k])
+
+    right = m.rows("right", row, node_axis(T), upper=0)
+    m.add(right[i[:, None], T], s[i[:, None], T])
+    m.add(right[i[:, None], T], w[T, encoded.y[:, None]], -1.0)
+
+    once = m.rows("once", row, upper=1)
+    m.add(once[i[:, None]], s[i[:, None], T])
+
+    answers = np.asarray(encoded.X)
+    for level in range(1, tree.depth + 1):
+        below = T[T >= 1 << level]  # nodes with one above them by this many levels
+        cut = m.rows(f"cut{level}", row, node_axis(below), upper=0)
+        m.add(cut[i[:, None], below], s[i[:, None], below])
+        for side in (0, 1):
+            on = below[(below >> level - 1) % 2 == side]
+            r, c = (found[:, None] for found in np.nonzero(answers == side))
+            m.add(cut[r, on], b[on >> level, c], -1.0)
+    return m.finish()
+
+
+def start(problem: Problem, heap):
+    encoded, tree = problem.encoded, problem.topology
+    heap.expect_depth(tree.depth)
+    B, T = tree.branch_nodes, tree.nodes
+    end = heap.reach(encoded.X)
+    label = np.where(heap.test[T] < 0, heap.label[T], -1)
+    return {
+        "b": heap.test[B][:, None] == np.arange(encoded.n_tests),
+        "w": label[:, None] == np.arange(len(encoded.classes)),
+        "s": (end[:, None] == T) & (heap.label[end] == encoded.y)[:, None],
+        "one": np.ones(()),
+    }
+
+
+def decode(problem: Problem, point):
+    test, label = blank_arrays(problem.topology)
+    tree, b, w = problem.topology, point["b"], point["w"]
+    test[tree.branch_nodes] = np.where(b.max(axis=1) > 0.5, b.argmax(axis=1), -1)
+    label[tree.nodes] = np.where(w.max(axis=1) > 0.5, w.argmax(axis=1), -1)
+    return settle(test, problem.encoded, label)
+
+
+def objective(problem: Problem, heap) -> float:
+    return heap.loss(problem.encoded)
+
+
+def branch_price(problem: Problem) -> float:
+    """A branch node costs nothing."""
+    return 0.0
+
+
+def subjects(params) -> tuple[Subject, ...]:
+    """Constraints may speak of what nodes test."""
+    return (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)

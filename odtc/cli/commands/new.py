@@ -1,0 +1,35 @@
+"""`odtc new`: the files of a member of one's own, which work from the first minute."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from odtc.cli import console
+from odtc.cli.options import Json
+
+
+def new(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="formulation, cut, constraint, solver, exporter, …")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that your member is registered by.")],
+    folder: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files are written.")
+    ] = Path(),
+    package: Annotated[
+        bool, typer.Option("--package", help="A folder with pyproject.toml and entry point, for pip install.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a working member of a kind (a formulation, a cut, an exporter, …) with a test, to be changed into yours."""
+    from odtc.testing.starting import begin
+
+    paths = begin(kind, name, folder, package)
+    if as_json:
+        console.print_json({"kind": kind, "name": name, "files": [str(path) for path in paths]})
+        return
+    for path in paths:
+        print(path)
+    if package:
+        print(f"try it: pip install -e {paths[0].parent} && odtc check {name}")
+    else:
+        print(f"try it: odtc check {name} --plugin {paths[0]}")

@@ -1,0 +1,147 @@
+"""Files of a new member: a working one of its kind under a name of one's own, a test that tries the laws, a package.
+
+What is begun with stands in examples/plug-ins of the repository, and in odtc/templates/new of the package.
+"""
+
+import re
+from pathlib import Path
+
+from odtc.base.atomic_write import write_text
+from odtc.base.registry import did_you_mean
+from odtc.base.templates import template_folders
+from odtc.errors import ChoiceError, OutputError
+from odtc.testing.suite import KINDS
+
+# Kind -> the file that a new member of it begins as.
+FIRST = {
+    "formulation": "cut_based",
+    "cut": "class_predicted",
+    "constraint": "predicted_share",
+    "solver": "scipy_milp",
+    "exporter": "nested_json",
+    "reader": "json_lines",
+    "encoding": "medians",
+    "selection": "nearest_rows",
+    "heuristic": "one_test",
+}
+TEST = '''"""{name} under the laws of its kind: python -m pytest test_{name}.py"""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("ODTC_PLUGINS", str(Path(__file__).with_name("{name}.py")))
+
+import pytest  # noqa: E402
+
+from odtc.testing import cases  # noqa: E402
+
+
+@pytest.mark.parametrize("case", cases("{kind}", "{name}"), ids=str)
+def test_law(case):
+    case.expect()
+'''
+PACKAGE = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "{dashed}"
+version = "0.1"
+dependencies = ["odtc"]
+
+[project.optional-dependencies]
+test = ["odtc[testing]", "pytest"]
+
+[project.entry-points."{group}"]
+{name} = "{name}"
+
+[tool.hatch.build.targets.wheel]
+include = ["{name}.py"]
+"""
+
+
+def texts_of(kind: str, name: str, package: bool) -> dict[str, str]:
+    """The texts of a new member by the names of their files.
+
+    Parameters
+    ----------
+    kind : str
+        One of FIRST.
+    name : str
+        The name that it is registered by; a name of Python.
+    package : bool
+        Whether a pyproject.toml with the entry point is among them.
+
+    Returns
+    -------
+    dict of str to str
+
+    Raises
+    ------
+    ChoiceError
+        If there is no such kind, or the name is taken or none of Python.
+    """
+    if kind not in FIRST:
+        raise ChoiceError(f"cannot begin a {kind!r}{did_you_mean(kind, FIRST)}; known: {', '.join(FIRST)}")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ChoiceError(f"expected a name of small letters, digits and _ that begins with a letter, got {name!r}")
+    if name in KINDS[kind].module_names:
+        raise ChoiceError(f"odtc has a {kind} {name!r}: take another name")
+    own = re.sub(rf"\b{FIRST[kind]}\b", name, first_of(kind).read_text(encoding="utf-8"))
+    if package:  # an entry point says what it is
+        own = re.sub(r'^KIND = "\w+"\n', "", own, flags=re.M)
+    test = TEST.format(name=name, kind=kind)
+    if not package:
+        return {f"{name}.py": own, f"test_{name}.py": test}
+    installed = re.sub(r"import os\nfrom pathlib.*?\n\nimport pytest  # noqa: E402", "import pytest", test, flags=re.S)
+    about = PACKAGE.format(name=name, dashed=name.replace("_", "-"), group=KINDS[kind].group)
+    return {
+        "pyproject.toml": about,
+        f"{name}.py": own,
+        f"test_{name}.py": installed.replace("  # noqa: E402", "").replace(
+            f"python -m pytest test_{name}.py", "pip install -e '.[test]' && python -m pytest"
+        ),
+    }
+
+
+def first_of(kind: str) -> Path:
+    """The file that a member of a kind begins as."""
+    (own,) = template_folders(None)
+    folders = (own / "new", own.parent / "examples" / "plug-ins")
+    return next(path for path in (folder / f"{FIRST[kind]}.py" for folder in folders) if path.is_file())
+
+
+def begin(kind: str, name: str, folder: Path, package: bool) -> list[Path]:
+    """Writes the files of a new member, and no file that is there already.
+
+    Parameters
+    ----------
+    kind, name, package
+        As of `texts_of`.
+    folder : path
+        Where the files are written; with `package` into a folder of the member's name there.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    ChoiceError
+        As `texts_of` does.
+    OutputError
+        If a file is there already, or cannot be written.
+    """
+    texts = texts_of(kind, name, package)
+    into = folder / name if package else folder
+    paths = [into / file for file in texts]
+    for path in paths:
+        if path.exists():
+            raise OutputError(f"{str(path)!r} is there already: take another name or folder")
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts.values()):
+            write_text(path, text)
+    except OSError as problem:
+        raise OutputError(f"cannot write to {str(into)!r}: {problem.strerror}") from None
+    return paths

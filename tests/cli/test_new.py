@@ -1,0 +1,52 @@
+"""`odtc new`: what it writes works as it is, and no file is written over."""
+
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from odtc.testing.starting import FIRST
+from tests.command_line import environment, odtc
+
+
+@pytest.mark.parametrize("kind", FIRST)
+def test_a_new_member_is_one_under_its_own_name(kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    facts = odtc("new", kind, "my_own", "--json", folder=tmp_path).facts
+    assert facts["files"] == ["my_own.py", "test_my_own.py"]
+    assert FIRST[kind] not in (tmp_path / "my_own.py").read_text()
+    law = {"formulation": "start", "cut": "needs", "constraint": "refused", "solver": "folders"}.get(kind)
+    words = ("--law", law) if law else ()
+    said = odtc("check", "my_own", "--examples", 1, *words, "--json", "--plugin", "my_own.py", folder=tmp_path)
+    assert said.facts["ok"] and said.facts["kind"] == kind, said.out
+
+
+def test_its_test_runs(tmp_path, monkeypatch):
+    odtc("new", "exporter", "my_export", folder=tmp_path)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_export.py"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout
+
+
+def test_a_package_names_its_entry_point(tmp_path):
+    odtc("new", "cut", "my_cut", "--package", folder=tmp_path)
+    about = tomllib.loads((tmp_path / "my_cut" / "pyproject.toml").read_text())
+    assert about["project"]["entry-points"] == {"odtc.cuts": {"my_cut": "my_cut"}}
+    assert "KIND" not in (tmp_path / "my_cut" / "my_cut.py").read_text()
+    compile((tmp_path / "my_cut" / "test_my_cut.py").read_text(), "test", "exec")
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        (("cutt", "x"), "did you mean 'cut'"),
+        (("cut", "paper4"), "odtc has a cut 'paper4'"),
+        (("cut", "My-Cut"), "expected a name of small letters"),
+        (("cut", "here"), "is there already"),
+    ],
+)
+def test_what_cannot_be_begun_is_said_in_a_sentence(words, why, tmp_path):
+    (tmp_path / "test_here.py").write_text("")
+    said = odtc("new", *words, folder=tmp_path)
+    assert said.code == 1 and why in said.err and not list(tmp_path.glob("[!t]*"))
