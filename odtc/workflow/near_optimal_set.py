@@ -3,7 +3,9 @@
 Importance of a column is model reliance (Fisher, Rudin & Dominici 2019, "All Models are Wrong, but Many are Useful"):
 by how much the loss of a tree rises if the column's cells are exchanged among the rows, on average over all
 permutations, as a share of what all rows can cost. Over the trees of a sample its range is an interval inside of the
-model class reliance; it is that itself if the sample is the whole set.
+model class reliance; it is that itself if the sample is the whole set. What the tests of a column save (`saved`) is
+least and greatest over the whole set, by its graph: the loss of the rows of each such test as one leaf, less that of
+both sides as leaves, summed over a tree's tests of the column.
 """
 
 import json
@@ -28,6 +30,7 @@ SUFFIX = ".near.json"
 SAMPLED = 100  # trees of the sample in a file
 LISTED = 1000  # lines of a table in a file
 GRAPH = 0.5  # of the time that is left, for the graph
+MOST_SAVED = 300_000  # arcs times columns, of which it is told what a column's tests save
 MOST_CELLS = 50_000_000  # of a table that a file may ask for
 MOST_USING = 10  # columns that a tree shall test, as each doubles the work
 
@@ -66,7 +69,8 @@ class NearOptimalSet:
     ----------
     facts : dict, what the file holds: `count`, exact if `complete`, else of the trees that were found; `best`, proved
         if `proved`; `limit`, the greatest objective; `leaves` and `objectives` as lists of [value, trees]; `columns`
-        with trees, share, the best objectives with and without the column, and reliance; `fewest_columns`; `sample`
+        with trees, share, the best objectives with and without the column, what its tests save, in units of the
+        objective, and reliance; `fewest_columns`; `sample`
     trees, objectives : of the sample
     """
 
@@ -220,7 +224,7 @@ def near_optimal_set(
             "limit": found.limit,
             "leaves": _summed((leaves, trees) for _, leaves, trees in cells),
             "objectives": _summed((value, trees) for value, _, trees in cells)[:LISTED],
-            "columns": _columns(problem, found, drawn),
+            "columns": _columns(problem, found, drawn, graph),
             "fewest_columns": _fewest(found),
             "sample": {"seed": seed, "whole": found.complete and len(drawn) == found.count, "trees": []},
             "graph": graph,
@@ -238,11 +242,11 @@ def _summed(pairs) -> list:
     return [[value, found[value]] for value in sorted(found)]
 
 
-def _columns(problem, found, drawn) -> list[dict]:
+def _columns(problem, found, drawn, graph) -> list[dict]:
     """What each column matters; `trees` and what follows of it are None if the time or the count ended before."""
     every = frozenset(range(len(found.columns)))
     listed = []
-    with_all = found.cells()
+    with_all, saved = found.cells(), _saved(found, graph)
     for number, name in enumerate(found.columns):
         facts = {"name": name, "trees": None, "share": None, "best_with": None, "best_without": None}
         try:
@@ -259,8 +263,28 @@ def _columns(problem, found, drawn) -> list[dict]:
                 }
         except (TimeLimitReached, MemoryError, KeyboardInterrupt):
             pass
+        facts |= {"saved": saved.get(number)}
         listed.append(facts | {"reliance": _reliances(problem, name, [heap for _, heap in drawn])})
     return listed
+
+
+def _saved(found, graph) -> dict[int, dict]:
+    """By column the least and the greatest of what its tests save in a tree, as far as there is a graph and time."""
+    saved: dict[int, dict] = {}
+    if graph is None:
+        return saved
+    stored = StoredGraph(graph["unit"], graph["price"], graph["states"])
+    if stored.n_arcs * len(found.columns) > MOST_SAVED:
+        return saved
+    try:
+        for number in range(len(found.columns)):
+            least, greatest = (
+                round(graph["objective"][1] * stored.unit * x, 9) for x in stored.saved(number) or (0, 0)
+            )
+            saved[number] = {"least": least, "greatest": greatest}
+    except (TimeLimitReached, MemoryError, KeyboardInterrupt):
+        pass
+    return saved
 
 
 def _fewest(found) -> dict | None:
@@ -359,6 +383,7 @@ SHAPE = {
             "share": MAYBE,
             "best_with": MAYBE,
             "best_without": MAYBE,
+            "saved?": (None, {"least": NUMBER, "greatest": NUMBER}),
             "reliance": (None, {"least": NUMBER, "mean": NUMBER, "greatest": NUMBER}),
         }
     ],

@@ -35,6 +35,22 @@ def every_tree(encoded, rows, depth, price, share):
             yield a + b + price, m + n, (f, left, right)
 
 
+def saves(encoded, tree, name, share):
+    """The loss that goes at the tests of a column, by definition."""
+    paid, stack = 0.0, [(tree, np.arange(encoded.n_rows))]
+    while stack:
+        here, rows = stack.pop()
+        if here is None:
+            continue
+        f, *below = here
+        sides = [rows[~encoded.X[rows, f]], rows[encoded.X[rows, f]]]
+        whole, *parts = (encoded.loss[part].sum(axis=0).min() for part in (rows, *sides))
+        if name in {encoded.features[j].name for j in encoded.tests[f].features}:
+            paid += share * (whole - sum(parts))
+        stack += zip(below, sides)
+    return paid
+
+
 @pytest.mark.parametrize("form", [{}, {"lambda": 0.25}], ids=str)
 @given(data=st.data(), within=st.sampled_from([0, 1, 2.5, "20%"]))
 @settings(max_examples=25, deadline=None)
@@ -53,6 +69,9 @@ def test_the_count_is_that_of_an_enumeration(form, data, within):
         drawn = [tree for tree in found.trees if column["name"] in near_optimal.tested_features(tree)]
         assert not drawn or column["trees"] > 0
         if facts["sample"]["whole"]:
+            saved = [saves(encoded, tree, column["name"], 1 - price) for _, _, tree in near]
+            assert column["saved"]["least"] == pytest.approx(min(saved), abs=1e-8)
+            assert column["saved"]["greatest"] == pytest.approx(max(saved), abs=1e-8)
             assert column["trees"] == len(drawn) == sum(t for *_, t in found.cells(using=[column["name"]]))
             assert len(near) - len(drawn) == sum(t for *_, t in found.cells(without=[column["name"]]))
     if facts["sample"]["whole"]:

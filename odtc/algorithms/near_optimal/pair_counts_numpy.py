@@ -56,14 +56,12 @@ class Blocks:
 
 
 def _added(at, values, wide):
-    values = np.broadcast_to(values, at.shape).ravel()
-    out = np.zeros(wide, np.int64)
-    np.add.at(out, at.ravel(), values)
-    return out
+    return np.bincount(at.ravel(), np.broadcast_to(values, at.shape).ravel(), wide).astype(np.int64)
 
 
-def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut):
-    """As odtc.algorithms.near_optimal.pair_counts.pair_counts."""
+def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut, tests=None):
+    """As odtc.algorithms.near_optimal.pair_counts.pair_counts; with the first tests (column, rank) of these trees, if
+    they are known, as every one that is looked at takes a while."""
     unit, price, skew, budget, least, low = (int(units[at]) for at in (UNIT, PRICE, SKEW, BUDGET, LEAST, LOW))
     span, want, want_x, twins = *(int(units[at]) for at in (SPAN, BRANCHES)), int(units[COST]) - low, int(units[TWINS])
     blocks = Blocks(np.sort(order[columns[0]]), rank, columns)
@@ -74,6 +72,8 @@ def pair_counts(order, rank, loss, count, columns, firsts, units, table, per_cut
         place = int(np.searchsorted(columns, f))
         mine = np.flatnonzero(blocks.column == f)
         for here, after in zip(mine[:-1], mine[1:]):
+            if tests is not None and (f, blocks.rank[here]) not in tests:
+                continue
             deadline.check()
             inside = blocks.of[place] <= here
             left = blocks.sums(inside, loss, count)

@@ -5,13 +5,12 @@ separate these rows alike, and the states of both sides; at height 1 both sides 
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from odtc.algorithms.near_optimal import pair_counts_numpy
-from odtc.algorithms.near_optimal.pair_counts_numpy import Blocks
 from odtc.algorithms.near_optimal.tree_set import TreeSet
 from odtc.algorithms.near_optimal.tree_table import TreeTable, Units
 from odtc.base import deadline
@@ -62,6 +61,61 @@ class StoredGraph:
             tables.append(table)
         return tables[-1]
 
+    def saved(self, column: int) -> tuple[int, int] | None:
+        """The least and the greatest loss that goes at the tests of a column, over all trees.
+
+            saved(T) = Σ_{t tests the column} leaf(rows of t) - leaf(rows left of t) - leaf(rows right of t)
+
+        It adds up over the sides of a test, so that of the trees of a state those are enough of which no cheaper one
+        saves as much (or as little).
+
+        Parameters
+        ----------
+        column : int
+
+        Returns
+        -------
+        (least, greatest) in units of loss; None if there is no tree
+        """
+        least, greatest = (self._extreme(column, sign) for sign in (1, -1))
+        return None if least is None or greatest is None else (least, -greatest)
+
+    def _extreme(self, column, sign):
+        """The least of sign · saved over all trees."""
+        known: list[list[tuple[int, int]]] = []  # of the trees of each state that are no leaf: (cost, sign · saved)
+        for height, leaf, _, budget, arcs in self.states:
+            deadline.check()
+            found = []
+            for tested, _, *below in arcs:
+                if height == 1:
+                    paid, saved = self.unit * below[0], leaf - below[0]
+                    pairs = [((paid, 0), (0, 0))]
+                else:
+                    left, right, twins = below
+                    ends = [(self.unit * self.states[side][1], 0) for side in (left, right)]
+                    saved = leaf - self.states[left][1] - self.states[right][1]
+                    pairs = [(one, two) for one in known[left] for two in [*known[right], ends[1]]]
+                    pairs += [(ends[0], two) for two in ([] if twins else ends[1:]) + known[right]]
+                own = sign * saved if tested == column else 0
+                found += [
+                    (cost, own + one[1] + two[1])
+                    for one, two in pairs
+                    if (cost := one[0] + two[0] + self.price) <= budget
+                ]
+            known.append(_staircase(found))
+        height, leaf, _, budget, _ = self.states[-1]
+        values = [value for _, value in known[-1]] + ([0] if self.unit * leaf <= budget else [])
+        return min(values, default=None)
+
+
+def _staircase(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Of points (cost, value) those of which none costs as little and has as little a value."""
+    kept: list[tuple[int, int]] = []
+    for point in sorted(points):
+        if not kept or point[1] < kept[-1][1]:
+            kept.append(point)
+    return kept
+
 
 def store(trees: TreeSet, column_of: np.ndarray, most: int = MOST_ARCS) -> StoredGraph | None:
     """The graph of a set that is counted; None if it has more arcs than `most`.
@@ -104,13 +158,11 @@ class _Walk:
         part, _, budget, arcs = state
         units = self.trees.rows.units
         if height == 1:
-            for arc in self.trees.stumps(part):
-                paid = sum(side.leaf for side in arc.sides)
-                if units.unit * paid + units.price <= budget:
-                    key = int(self.column_of[arc.column]), paid
-                    arcs[key] = arcs.get(key, 0) + arc.high - arc.low
+            for arc in self.trees.stumps(part, (budget - units.price) // units.unit):
+                key = int(self.column_of[arc.column]), sum(side.leaf for side in arc.sides)
+                arcs[key] = arcs.get(key, 0) + arc.high - arc.low
             return
-        for arc in self._pair_arcs(part) if height == 2 else self.trees.arcs(part, height, budget):
+        for arc in self.trees.arcs(part, height, budget):
             room = budget - units.price - sum(arc.bounds)
             if room < 0:
                 continue
@@ -119,28 +171,6 @@ class _Walk:
                 known[1:3] = min(known[1], bound), max(known[2], bound + room)
             key = int(self.column_of[arc.column]), *(side.key for side in arc.sides), arc.twins
             arcs[key] = arcs.get(key, 0) + arc.high - arc.low
-
-    def _pair_arcs(self, part):
-        """The tests of a node of height 2, with what the best trees of one test cost on both sides."""
-        trees, rows = self.trees, self.trees.rows
-        if not len(trees.columns) or len(part.rows) < 2:
-            return
-        blocks = Blocks(part.rows, rows.rank, trees.columns)
-        before, after, _, few = blocks.stumps(*blocks.sums(np.ones(len(part.rows), bool), rows.loss, rows.count))
-        for at in np.flatnonzero(few >= rows.least).tolist():
-            arc = trees.arc(part, int(blocks.column[before[at]]), int(blocks.rank[before[at]]), (0, 0))
-            yield replace(arc, bounds=tuple(self._best(side) for side in arc.sides))
-
-    def _best(self, part):
-        """What the cheapest tree of at most one test costs on these rows, or less."""
-        units, trees = self.trees.rows.units, self.trees
-        known = self.levels[1].get(part.key)
-        if known is not None:
-            return known[1]
-        blocks = Blocks(part.rows, trees.rows.rank, trees.columns)
-        sums = blocks.sums(np.ones(len(part.rows), bool), trees.rows.loss, trees.rows.count)
-        paid = units.unit * blocks.stumps(*sums)[2].min(initial=part.leaf + units.price) + units.price
-        return int(min(units.unit * part.leaf, paid))
 
     def states(self):
         place, found = {}, []

@@ -20,6 +20,7 @@ Decision Trees".
 import random
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from math import gcd
 
@@ -35,6 +36,8 @@ from odtc.errors import TimeLimitReached
 
 LARGE = 5_000_000  # cells of a kernel's call, beyond which it is made column by column
 PART = 0.5  # of the free memory, for tables
+REMEMBERED = 500  # nodes of which it is remembered how trees go on that are drawn
+CELL = 1e-6  # seconds in numpy for a row in two columns
 
 
 class OutOfMemory(MemoryError):
@@ -136,6 +139,7 @@ class TreeSet:
         self.columns = np.array([f for f in allowed if rows.rank[f].max(initial=0) > 0], np.int64)
         self._may = np.isin(np.arange(len(rows.rank)), self.columns)
         self._known: dict[tuple[int, bytes], _Known] = {}
+        self._options: dict[tuple[int, bytes, int, int], list] = {}  # how trees that were drawn go on
         self._bytes = 0
         self._room = available()
         self.root = rows.part(np.arange(rows.n))
@@ -193,7 +197,7 @@ class TreeSet:
         if not height or not len(self.columns) or len(part.rows) < 2:
             return
         if height == 1:
-            for arc in self.stumps(part):
+            for arc in self.stumps(part, (table.budget - self.rows.units.price) // self.rows.units.unit):
                 if not arc.twins:
                     table.add(1, sum(side.leaf for side in arc.sides) + self.rows.units.skew, arc.high - arc.low)
         elif height == 2:
@@ -217,12 +221,14 @@ class TreeSet:
 
     def arcs(self, part: Part, height: int, budget: int):
         """The arcs of a node of height 2 or more with trees within a budget."""
-        inside = np.zeros(self.rows.n, bool)
-        inside[part.rows] = True
-        node = self.search.node_of(inside[self.rows.entry])
-        for column, rank, *bounds in self.search.tests_below(node, height, budget + 1):
+        for column, rank, *bounds in self.search.tests_below(self._node(part), height, budget + 1):
             if self._may[column]:
                 yield self.arc(part, column, rank, bounds)
+
+    def _node(self, part: Part):
+        inside = np.zeros(self.rows.n, bool)
+        inside[part.rows] = True
+        return self.search.node_of(inside[self.rows.entry])
 
     def arc(self, part: Part, column: int, rank: int, bounds) -> Arc:
         """The tests that separate a set of rows as one of a column does."""
@@ -233,13 +239,13 @@ class TreeSet:
         twins = not self.twins and sides[0].leaf + sides[1].leaf == part.leaf
         return Arc(column, low, high, sides, tuple(bounds), twins)
 
-    def stumps(self, part: Part, paid: int | None = None) -> list[Arc]:
-        """The arcs of a node of height 1; those of leaves that cost so many units of loss only, if given."""
+    def stumps(self, part: Part, most: int) -> list[Arc]:
+        """The arcs of a node of height 1 whose leaves cost at most so many units of loss."""
         blocks = Blocks(part.rows, self.rows.rank, self.columns)
         sums = blocks.sums(np.ones(len(part.rows), bool), self.rows.loss, self.rows.count)
         before, after, cost, few = blocks.stumps(*sums)
         found = []
-        wanted = cost < part.leaf + self.twins if paid is None else cost == paid
+        wanted = (cost < part.leaf + self.twins) & (cost <= most)
         for at in np.flatnonzero((few >= self.rows.least) & wanted).tolist():
             column, rank = int(blocks.column[before[at]]), int(blocks.rank[before[at]])
             found.append(self.arc(part, column, rank, (0, 0)))
@@ -254,8 +260,14 @@ class TreeSet:
             np.int64,
         )
         per_cut = np.zeros((F, len(part.rows)), np.int64)
-        order, kernel = rows.ordered(part), self.search.kernels.pair_counts
         work = len(part.rows) * len(self.columns) ** 2
+        self.search.chosen.expect(work * CELL)
+        order, kernel = rows.ordered(part), self.search.kernels.pair_counts
+        if not self.search.kernels.compiled:
+            known = {
+                (column, rank) for column, rank, *_ in self.search.tests_below(self._node(part), 2, table.budget + 1)
+            }
+            kernel = partial(kernel, tests=known)
         for firsts in [self.columns] if work < LARGE else self.columns[:, None]:
             deadline.check()
             kernel(order, rows.rank, rows.loss, rows.count, self.columns, firsts, given, table.counts, per_cut)
@@ -277,7 +289,7 @@ class TreeSet:
             per_cut = self._pairs(part, TreeTable(units, 2, least, units.cost(b, x)), (b, x))
             arcs = [self.arc(part, int(f), self._rank(part, f, at), (0, 0)) for f, at in zip(*np.nonzero(per_cut))]
         elif height == 1:
-            arcs = self.stumps(part)
+            arcs = self.stumps(part, x - units.skew)
         else:
             arcs = self._known[height, part.key].arcs
         for arc in arcs:
@@ -323,7 +335,12 @@ class TreeSet:
     def _drawn(self, chance, part, height, b, x):
         if not b:
             return None
-        options = list(self.options(part, height, b, x))
+        key = height, part.key, b, x
+        options = self._options.get(key)
+        if options is None:
+            if len(self._options) >= REMEMBERED:
+                self._options.clear()
+            options = self._options[key] = list(self.options(part, height, b, x))
         _, arc, left, right = options[_pick(chance, [option[0] for option in options])]
         rank = chance.randrange(arc.low, arc.high)
         below = [self._drawn(chance, side, height - 1, *cell) for side, cell in zip(arc.sides, (left, right))]

@@ -48,7 +48,8 @@ def show_set(found, using, without, leaves: int | None) -> str:
     over = "all trees" if whole else f"{drawn} trees drawn"
     lines += [
         "",
-        f"column: trees that test it, best objective with and without it, reliance (least to greatest of {over})",
+        "column: trees that test it, best objective with and without it, what its tests save (least to greatest of "
+        f"all trees), reliance (least to greatest of {over})",
     ]
     lines += [_column_line(column) for column in sorted(facts["columns"], key=lambda one: -(one["share"] or 0))]
     if facts["fewest_columns"]:
@@ -69,6 +70,8 @@ def show_set(found, using, without, leaves: int | None) -> str:
 def _column_line(column: dict) -> str:
     reliance = column["reliance"]
     spread = f", {100 * reliance['least']:.3g}% to {100 * reliance['greatest']:.3g}%" if reliance else ""
+    if saved := column.get("saved"):
+        spread = f", {saved['least']:.6g} to {saved['greatest']:.6g}{spread}"
     if column["trees"] is None:
         return f"{column['name']}: not counted{spread}"
     best = ["–" if column[key] is None else f"{column[key]:.10g}" for key in ("best_with", "best_without")]
