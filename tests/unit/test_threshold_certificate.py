@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from odtc.algorithms.thresholds import compiled
+from odtc.base import deadline
 from odtc.data.dataset import Dataset, Feature
-from odtc.errors import CertificateError
+from odtc.errors import CertificateError, TimeLimitReached
 from odtc.formulations.dpflow.threshold_search import ThresholdSearch
 from odtc.formulations.dpflow.write_certificate import certify_search
 from odtc.problem.branch_penalty import objective
@@ -115,6 +116,15 @@ def test_what_the_search_forgot_is_not_needed(seed):
     assert check(certify_search(search, heap), problem.encoded.dataset).optimal
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_certificate_of_a_run_is_not_written_beyond_its_limit(seed):
+    search = interrupted(draw(seed, (3,)), None)
+    found = search.run()
+    with deadline.within(-1), pytest.raises(TimeLimitReached):
+        found.certificate()
+    assert check(found.certificate(), search.problem.encoded.dataset).optimal
+
+
 def test_no_bound_comes_from_beyond_the_end_of_a_column():
     """A column with fewer cuts than another took a bound from the empty places behind its last one."""
     problem, rnd = draw(10704, wide=True), random.Random(10704)
@@ -177,8 +187,8 @@ def test_a_search_whose_certificate_is_refused_has_proved_nothing(tmp_path, monk
     assert (good["termination"], good["certified"]) == ("optimal", True)
     make = write_certificate.certify_search
 
-    def forged(search, heap):
-        facts = make(search, heap)
+    def forged(*given):
+        facts = make(*given)
         return facts | {"bound": facts["bound"] - 1}
 
     monkeypatch.setattr(write_certificate, "certify_search", forged)

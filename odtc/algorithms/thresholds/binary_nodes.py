@@ -168,7 +168,7 @@ class BinaryNodes:
         """Whether a kernel finds the best tree of this height (`tall`): 3 or 4, if its tables are not too large."""
         small = self.ranked.least <= 1 and self.ranked.gain.dtype == np.int32
         size = 4 * self.ranked.stride * self.columns**3
-        return small and 3 <= height <= 4 and size <= TABLE and self.columns > 0 and self.chosen.tall
+        return small and 3 <= height <= 4 and size <= TABLE and self.columns > 0 and self.chosen.tall(height)
 
     def tall(self, node: BinaryNode, height: int, need: int) -> tuple[int, int, int]:
         """(cost, column, sets) of the best tree of height 3, or of height 4 if it costs less than `need`; column -1 if

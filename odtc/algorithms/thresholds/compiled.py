@@ -24,7 +24,8 @@ TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the s
 VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
-LONG = 30.0  # seconds that must be left to compile
+COMPILED_IN = {"best_pair": 2.0, "depth_two": 11.0, "height_three": 5.0, "height_four": 8.0}  # CPU seconds, about
+REPAID = 2.3  # times that must be left: for the search as long as for compiling, and somewhat more
 
 
 class Kernels:
@@ -46,7 +47,7 @@ class Kernels:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
         if self.settled or (spent := time.process_time() - self.began) < LOADING:
             return
-        if on_disk(self.first) or (spent > COMPILING and _time_to_compile()):
+        if on_disk(self.first) or (spent > COMPILING and _time_to_compile(self.first)):
             self.now, self.settled = compiled(), True
 
     def expect(self, seconds: float) -> None:
@@ -54,16 +55,16 @@ class Kernels:
         self.began -= seconds
         self.renew()
 
-    @property
-    def tall(self) -> bool:
-        """Whether there are kernels for trees of height 3 and 4 over tests with two answers: they are compiled apart
-        from the others, as these pay sooner."""
+    def tall(self, height: int) -> bool:
+        """Whether there is a kernel for trees of this height, 3 or 4, over tests with two answers: each is compiled
+        apart from the others, as these pay sooner."""
+        name = TALL[height - 3]
         if not self.now.compiled:
             return False
-        if not (self.always or _tall or on_disk("height_four")):
-            if time.process_time() - self.began < COMPILING or not _time_to_compile():
+        if not (self.always or name in _tall or on_disk(name)):
+            if time.process_time() - self.began < COMPILING or not _time_to_compile(name):
                 return False
-        _tall.append(True)
+        _tall.add(name)
         return True
 
 
@@ -73,9 +74,9 @@ def available() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def _time_to_compile() -> bool:
+def _time_to_compile(name: str) -> bool:
     left = deadline.seconds_left()
-    return left is None or left > LONG
+    return left is None or left > REPAID * COMPILED_IN[name]
 
 
 @cache
@@ -95,7 +96,7 @@ def plain() -> SimpleNamespace:
 
 
 _loaded: list[bool] = []  # whether the compiled kernels were loaded in this process, so that they cost nothing more
-_tall: list[bool] = []  # whether those for greater heights were
+_tall: set[str] = set()  # those of TALL that were
 
 
 @cache

@@ -282,13 +282,13 @@ class RankSearch:
             known.improve(cost, self.nodes.test(node, column, 1))
         known.lower = max(known.lower, cost)
 
-    def explain(self, node, height: int, need: int) -> None:
+    def explain(self, node, height: int, need: int, look: Callable[[], None]) -> None:
         """Notes tests by which no tree on a node costs less than `need`, which a kernel has found: they are evaluated
-        again, one by one, also after `check` has ended the search."""
+        again, one by one, also after `check` has ended the search; `look` is called between them, and may raise."""
         known = self._entry(node, height)
         if not known.points:
             again, check = Known(0, node.leaf), self.check
-            self.check = lambda: None
+            self.check = look
             try:
                 self._deep(node, height, need, again)
             finally:

@@ -5,6 +5,8 @@ evaluated there. So from the node of all entries down, each level has the nodes 
 With two levels left a bound is all: the check counts these from the data.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.algorithms.thresholds.rank_search import RankSearch
@@ -30,7 +32,9 @@ class Named:
         return number
 
 
-def interval_states(search: RankSearch, depth: int, target: int) -> list[list[tuple[int, bool, Points]]]:
+def interval_states(
+    search: RankSearch, depth: int, target: int, look: Callable[[], None] = lambda: None
+) -> list[list[tuple[int, bool, Points]]]:
     """The states that prove a bound of all trees of a depth.
 
     Parameters
@@ -38,6 +42,7 @@ def interval_states(search: RankSearch, depth: int, target: int) -> list[list[tu
     search : RankSearch
     depth : int
     target : int, the bound, which the search has found
+    look : called between states; raises to end the writing
 
     Returns
     -------
@@ -51,8 +56,9 @@ def interval_states(search: RankSearch, depth: int, target: int) -> list[list[tu
         below, states = Named(), []
         if search.nodes.solves(height):  # first, as that finds more of the sides, whose bounds are named below
             for key, lower in zip(named.keys, named.lower):
-                search.explain(search.node_of(_inside(search, key)), height, lower)
+                search.explain(search.node_of(_inside(search, key)), height, lower, look)
         for key, lower, free in zip(named.keys, named.lower, named.free):
+            look()
             states.append((lower, free, _points(search, key, height, (lower, free), below) if height > 2 else []))
         levels.append(states)
         if not below.keys:

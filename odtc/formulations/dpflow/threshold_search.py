@@ -32,6 +32,7 @@ PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
 LOOKS = 4e6  # entries of evaluated tests for the fewest columns, at least
+SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 OFTEN = 0.05  # seconds between two reports
 
 
@@ -103,6 +104,8 @@ class ThresholdSearch:
         self.tests = RankedTests(encoded, branch_price(problem), least_rows(problem))
         self.scales, self.ranked = self.tests.scales, self.tests.ranked
         self.search = RankSearch(self.ranked, self._check, self._found)
+        # It lasts about as long as the dynamic program would; if a dive ends it, no kernel is worth compiling.
+        self.search.chosen.expect(min(SOON, self._expected()))
         self.share = 1 - problem.params.lambda_
         self.began = self.told = time.monotonic()
         self.height, self.proved = 0, []
@@ -151,7 +154,7 @@ class ThresholdSearch:
             return found
         from odtc.formulations.dpflow.write_certificate import certify_search  # it uses this module
 
-        return replace(found, certificate=lambda: certify_search(self, found.heap))
+        return replace(found, certificate=lambda: certify_search(self, found.heap, deadline.check))
 
     def smallest(self, heap: HeapTree) -> Searched:
         """Of the best trees one with the fewest leaves, of these one with the fewest distinct columns, and of these the
@@ -192,6 +195,11 @@ class ThresholdSearch:
             except (TimeLimitReached, KeyboardInterrupt, MemoryError, TooMany):
                 pass
         return Searched(heap, paid, False, 0, 1, self.phase, fewest=Fewest(leaves, columns))
+
+    def _expected(self) -> float:
+        """CPU seconds of work over tests of two answers, about."""
+        depth = self.problem.topology.depth
+        return size_estimate.seconds(self.problem.encoded.n_tests, depth) if self.ranked.binary and depth > 2 else 0.0
 
     def _phases(self, depth):
         need = self._known_cost()
@@ -246,9 +254,7 @@ def _by_kernels(problem, start, tell) -> Searched | None:
     """What the search finds in place of the dynamic program, with a certificate of the latter; None if no kernel is
     worth loading."""
     search = ThresholdSearch(problem, start, tell)
-    chosen, depth = search.search.chosen, problem.topology.depth
-    if depth > 2:
-        chosen.expect(size_estimate.seconds(problem.encoded.n_tests, depth))
+    search.search.chosen.expect(max(0.0, search._expected() - SOON))
     if not search.search.nodes.solves(3):
         return None
     found = search.run()

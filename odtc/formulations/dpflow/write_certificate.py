@@ -4,6 +4,7 @@ Over few tests these are targets of the dynamic program, over many thresholds th
 (odtc.verification.certificate has both forms).
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import lcm
 
@@ -108,13 +109,14 @@ def certify_program(problem: Problem, heap: HeapTree) -> dict:
     return facts
 
 
-def certify_search(search: ThresholdSearch, heap: HeapTree) -> dict:
+def certify_search(search: ThresholdSearch, heap: HeapTree, look: Callable[[], None] = lambda: None) -> dict:
     """The certificate of what a search over thresholds has found: of a tree, and of the bound of all trees.
 
     Parameters
     ----------
     search : ThresholdSearch, ended or interrupted
     heap : HeapTree, the best tree known
+    look : called now and then; raises to end the writing
 
     Returns
     -------
@@ -139,7 +141,7 @@ def certify_search(search: ThresholdSearch, heap: HeapTree) -> dict:
     columns = CertificateColumns(search)
     states = [
         ";".join(columns.entry(lower * round(unit), free, points) for lower, free, points in level)
-        for level in interval_states(search.search, depth, bound)
+        for level in interval_states(search.search, depth, bound, look)
     ]
     facts = head(problem, OF_THRESHOLDS) | {
         "columns": columns.facts,

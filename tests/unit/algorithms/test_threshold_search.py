@@ -3,6 +3,7 @@
 import functools
 import importlib.util
 import re
+import types
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
+from odtc.base import deadline
 from odtc.problem.branch_penalty import objective
 from tests.threshold_problems import draw, interrupted
 
@@ -359,3 +361,18 @@ def test_a_search_over_tests_of_two_answers_looks_for_its_own_kernels_on_disk(mo
         kernels.began -= 1.0  # more than LOADING, less than COMPILING
         kernels.renew()
     assert asked == ["best_pair", "depth_two"]
+
+
+@pytest.mark.parametrize("left, wanted", [(5, [False, False]), (15, [True, False]), (25, [True, True])])
+def test_a_kernel_is_compiled_if_the_time_that_is_left_repays_it(left, wanted, monkeypatch):
+    """A first run with a limit of 20 s compiled none, as all together take longer than that."""
+    monkeypatch.setenv(compiled.VARIABLE, "")
+    monkeypatch.setattr(compiled, "available", lambda: True)
+    monkeypatch.setattr(compiled, "on_disk", lambda name="": False)
+    monkeypatch.setattr(compiled, "_tall", set())
+    kernels = compiled.Kernels(binary=True)
+    kernels.now = types.SimpleNamespace(compiled=True)
+    with deadline.within(left):
+        assert [kernels.tall(height) for height in (3, 4)] == [False, False]  # so far numpy was quick
+        kernels.began -= 10
+        assert [kernels.tall(height) for height in (3, 4)] == wanted
