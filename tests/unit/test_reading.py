@@ -470,3 +470,17 @@ def test_a_cell_of_any_length_makes_no_long_message(tmp_path):
     with pytest.raises(ChoiceError, match="unknown class") as refused:
         cost_matrix(("a", "b"), np.ones(2), cost={("9" * 50_000, "b"): 1})
     assert len(str(refused.value)) < 4000
+
+
+@pytest.mark.parametrize("at", [1, 2, 250])
+@pytest.mark.parametrize("row", ["1,2", "1,2,x,4", "1,2,x,", "1", " ", ",,,"])
+@pytest.mark.parametrize("last", ["x", ""])
+def test_a_row_of_another_width_is_named_wherever_it_stands(at, row, last, tmp_path):
+    """polars takes the width from the first rows that it sees, fills short rows, and refuses long ones."""
+    rows = [f"{k},{k % 7},{'xy'[k % 2]}" for k in range(300)]
+    rows[5] = f"5,5,{last}"  # a label that is missing is no short row
+    rows.insert(at - 1, row)
+    with pytest.raises(DataError, match=rf"expected 3 cells in every row of .*, got {row.count(',') + 1} in row {at} "):
+        read(written(tmp_path, "a,b,y\n" + "\n".join(rows) + "\n"))
+    del rows[at - 1]
+    assert read(written(tmp_path, "a,b,y\n" + "\n".join(rows) + "\n")).n_dropped == (last == "")

@@ -29,7 +29,8 @@ def read(path) -> pl.DataFrame:
     delimiter = _delimiter(path, text)
     if '"' in text:  # a quoted cell may hold line ends of any kind, which are its own
         return _read_quoted(path, text, delimiter)
-    return _read_plain(path, _plain_ends(text), delimiter)
+    header, _, rows = _plain_ends(text).partition("\n")
+    return _read_plain(path, _names(path, header.split(delimiter)), rows, delimiter)
 
 
 def batches(path, size: int) -> Iterator[pl.DataFrame]:
@@ -47,7 +48,8 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
             if header is None:
                 delimiter = _delimiter(path, block)
                 header, _, block = block.partition("\n")
-            frame = _read_plain(path, f"{header}\n{block}", delimiter, above)
+                names = _names(path, header.split(delimiter))
+            frame = _read_plain(path, names, block, delimiter, above)
             above += frame.height
             yield frame
     if header is None:
@@ -61,7 +63,10 @@ def batches(path, size: int) -> Iterator[pl.DataFrame]:
             yield _frame(names, rows)
     elif text.strip("\r\n"):
         text = _plain_ends(text)
-        yield _read_plain(path, text if header is None else f"{header}\n{text}", delimiter, above)
+        if header is None:
+            header, _, text = text.partition("\n")
+            names = _names(path, header.split(delimiter))
+        yield _read_plain(path, names, text, delimiter, above)
 
 
 def _last_line_end(text: str) -> int:
@@ -91,42 +96,47 @@ def _delimiter(path, text: str) -> str:
     return next((sign for sign in ",;\t" if sign in header), ",")
 
 
-def _read_plain(path, text: str, delimiter: str, above: int = 0) -> pl.DataFrame:
-    """Text without a quote: a line is a row, so widths are counted on bytes and polars parses. `above` rows stand
-    before these in the file."""
+def _read_plain(path, names: list[str], text: str, delimiter: str, above: int = 0) -> pl.DataFrame:
+    """Rows of text without a quote, behind the header: a line is a row, which polars parses. `above` rows stand before
+    these in the file."""
     if "\n\n" in text:
         text = re.sub("\n\n+", "\n", text)
-    if not text.endswith("\n"):
-        text += "\n"
-    names = _names(path, text.partition("\n")[0].split(delimiter))
-    data = text.encode()
-    signs = np.frombuffer(data, dtype=np.uint8)
-    # polars fills short rows with nulls without a word, so the widths are checked before it reads.
-    is_end = signs == ord("\n")
-    marks = is_end[np.flatnonzero(is_end | (signs == ord(delimiter)))]  # one for each cell: whether a row ends there
-    n_lines = np.count_nonzero(marks)
-    if len(marks) != n_lines * len(names) or not marks[len(names) - 1 :: len(names)].all():
-        widths = np.diff(np.flatnonzero(marks), prepend=-1)
-        wrong = np.flatnonzero(widths != len(names))
-        raise _ragged(path, above + wrong[0], len(names), widths[wrong[0]])
-    if n_lines == 1:
+    text = text.removeprefix("\n")
+    if not text:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    data = (text if text.endswith("\n") else text + "\n").encode()
     try:
         with without_stacks():
-            return pl.read_csv(
+            frame = pl.read_csv(
                 io.BytesIO(data),
                 has_header=False,
-                skip_rows=1,
-                new_columns=names,
+                schema=dict.fromkeys(names, pl.String),
                 separator=delimiter,
                 quote_char=None,
-                infer_schema=False,
             )
     except pl.exceptions.PanicException as problem:  # nothing is wrong with the file
         raise DataError(
             f"expected that polars could read {str(path)!r}, got {str(problem).partition(chr(10))[0]!r} from it; end "
             "other programs, or allow more file handles (ulimit -n) or memory"
         ) from None
+    except pl.exceptions.PolarsError:
+        _expect_widths(path, data, delimiter, len(names), above)
+        raise
+    # polars refuses a long row, but fills a short one with nulls without a word.
+    if frame[names[-1]].has_nulls():
+        _expect_widths(path, data, delimiter, len(names), above)
+    return frame
+
+
+def _expect_widths(path, data: bytes, delimiter: str, width: int, above: int) -> None:
+    """Raises DataError for a line of another number of cells."""
+    signs = np.frombuffer(data, dtype=np.uint8)
+    is_end = signs == ord("\n")
+    marks = is_end[np.flatnonzero(is_end | (signs == ord(delimiter)))]  # one for each cell: whether a row ends there
+    widths = np.diff(np.flatnonzero(marks), prepend=-1)
+    wrong = np.flatnonzero(widths != width)
+    if wrong.size:
+        raise _ragged(path, above + 1 + wrong[0], width, widths[wrong[0]])
 
 
 def _read_quoted(path, text: str, delimiter: str) -> pl.DataFrame:
