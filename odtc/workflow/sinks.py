@@ -10,7 +10,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Solution
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
-from odtc.workflow import artifacts, near_optimal, near_optimal_set
+from odtc.workflow import artifacts
 from odtc.workflow.compiling import separates
 from odtc.workflow.provenance.without_model import write_record
 from odtc.workflow.results import Fit
@@ -106,7 +106,10 @@ class FileSink(Sink):
     def posed(self, problem: Problem, spec: RunSpec) -> None:
         self.stem = self._stem_of(problem) + self._mark
         self._start = spec.model.start
-        near_optimal.expect_pool_options(problem, self.pool, self.within)
+        if self.pool is not None or self.within is not None:
+            from odtc.workflow import near_optimal  # imported when it is asked for, as the command starts sooner
+
+            near_optimal.expect_pool_options(problem, self.pool, self.within)
         self._refuse_what_cannot_be(problem, spec)
         if self.keep:
             self.keeper = Keeper(self.stem, self.format or "mps", self.gzip)
@@ -170,6 +173,8 @@ class FileSink(Sink):
         artifacts.forget_near_optimal(self.stem)
         if self.pool is None and self.within is None:
             return ""
+        from odtc.workflow import near_optimal, near_optimal_set
+
         if self.pool is None:
             paths, words = near_optimal_set.write_near_optimal_set(problem, self.within, left, self.stem, known)
             self.files += paths
