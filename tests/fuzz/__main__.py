@@ -2,7 +2,7 @@
 
 Guided by coverage if atheris is installed (`pip install odtc[fuzz]`), else plain random mutations; one process
 a target. Finds are written to the folder `--finds`, one file each: an uncaught exception, or a difference between two
-readers.
+readers. The exit code is 1 if there are any.
 """
 
 import argparse
@@ -35,12 +35,15 @@ def main() -> None:
     else:
         from tests.fuzz.targets import TARGETS
 
+        failed = []
         for name in given.targets or TARGETS:
             words = ["--one", "--runs", given.runs, "--seconds", given.seconds, "--seed", given.seed]
             words += ["--finds", given.finds.resolve(), *(["--plain"] if given.plain else [])]
             code = subprocess.call([sys.executable, "-m", "tests.fuzz", name, *map(str, words)])
             if code:
+                failed.append(name)
                 print(f"{name}: ended with {code}", flush=True)
+        sys.exit(f"finds: {', '.join(failed)}" if failed else 0)
 
 
 def _one(name: str, given) -> None:
@@ -80,7 +83,7 @@ def _one(name: str, given) -> None:
                 kinds[kind] = f"{' '.join(str(problem).split())[:300]} ({path})"
         if guided and (count >= given.runs or time.monotonic() - began > given.seconds):
             report()
-            os._exit(0)
+            os._exit(bool(kinds))
 
     seeds = targets.seeds(name)
     if guided:
@@ -97,6 +100,7 @@ def _one(name: str, given) -> None:
     while count < given.runs and time.monotonic() - began < given.seconds:
         one(mutated(rnd.choice(seeds), seeds, rnd))
     report()
+    sys.exit(bool(kinds))
 
 
 def _kind(problem: Exception) -> str:
