@@ -334,3 +334,66 @@ def test_at_a_time_limit_a_regression_has_a_tree_and_a_bound():
 @parametrize_with_checks([odtc.OptimalTreeRegressor()])
 def test_the_regressor_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def certified(folder, depth: int = 3, seed: int = 21, lam: str = "0"):
+    """(the certificate of a regression on a small table, its data)."""
+    from odtc.problem.problem import Problem
+
+    header, rows = table(seed, 24)
+    y = (np.random.default_rng(seed).normal(size=24) + [line[0] for line in rows]).round(1)
+    path = write(folder / "r.csv", [*header, "y"], [a + [b] for a, b in zip(rows, y)])
+    data = read(path, task="regression", weights="w")
+    problem = pose_run(RunSpec(model=ModelSpec("dpflow", depth, params={"lambda": lam})), data)
+    assert isinstance(problem, Problem)
+    return problem.module.certificate(problem), data
+
+
+@pytest.mark.parametrize(("depth", "lam"), [(1, "0"), (2, "0.1"), (3, "0"), (3, "0.2"), (4, "0")])
+def test_the_certificate_of_a_regression_proves_the_best_tree_in_rationals(tmp_path, depth, lam):
+    from odtc.verification.regression import check_regression
+
+    facts, data = certified(tmp_path, depth, lam=lam)
+    proof = check_regression(json.loads(json.dumps(facts)), data)
+    fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
+    assert proof.objective == pytest.approx(fitted.proof.objective, rel=1e-12)
+    assert proof.bound == pytest.approx(proof.objective, rel=1e-9) and proof.bound <= proof.objective
+
+
+def test_no_corrupted_certificate_of_a_regression_proves_more_than_is_true(tmp_path):
+    """Whatever is changed in it, it is refused, or states no bound above the optimum and no tree below it."""
+    from odtc.errors import CertificateError
+    from odtc.verification.regression import check_regression
+
+    facts, data = certified(tmp_path)
+    best = check_regression(facts, data).objective
+    text, _, refused = json.dumps({key: facts[key] for key in facts if key not in ("of", "data", "odtc")}), None, 0
+    rng = np.random.default_rng(5)
+    digits = [at for at, sign in enumerate(text) if sign.isdigit()]
+    for _ in range(100):
+        at = int(rng.choice(digits))
+        changed = text[:at] + str((int(text[at]) + int(rng.integers(1, 10))) % 10) + text[at + 1 :]
+        try:
+            corrupted = facts | json.loads(changed)
+        except ValueError:
+            continue
+        if rng.random() < 0.2 and corrupted["tried"]:
+            del corrupted["tried"][int(rng.integers(len(corrupted["tried"])))]
+        try:
+            proof = check_regression(corrupted, data)
+        except CertificateError:
+            refused += 1
+            continue
+        assert proof.bound <= best * (1 + 1e-12) or corrupted["price"] != facts["price"], changed
+        assert proof.objective >= best * (1 - 1e-12) or corrupted["price"] != facts["price"], changed
+    assert refused > 20
+
+
+def test_a_certificate_of_a_regression_is_written_and_checked_by_the_commands(tmp_path):
+    certified(tmp_path)
+    words = ["--task", "regression", "--weights", "w", "--depth", "3", "-o", "c.json"]
+    said(tmp_path, "certify", "r.csv", *words)
+    assert "proved" in said(tmp_path, "verify", "--certificate", "c.json")
+    lines = (tmp_path / "r.csv").read_text().splitlines()
+    (tmp_path / "r.csv").write_text("\n".join([*lines[:-1], lines[-1] + "9"]) + "\n")
+    assert command("verify", "--certificate", "c.json", folder=tmp_path).code == 1

@@ -73,6 +73,8 @@ class RegressionSearch:
         n, p = rank.shape
         self.depth_two = kernels.depth_two if n * p * n * p < SMALL else kernels.compiled()
         self.root: Known | None = None
+        # By depth and rows of three levels or more: the cuts that were tried, and which of their sides were solved.
+        self.tried: dict[tuple, list] = {}
         self.free = RegressionSearch(rank, moments, price, 1, check) if least > 1 else None
 
     def solve(self, depth: int) -> Known:
@@ -96,7 +98,7 @@ class RegressionSearch:
         if tree is STUMP:
             _, column, cut = self._depth_one(rows)
             return None if column < 0 else (int(column), int(cut), None, None)
-        sides = self._sides(rows, *tree[:2])
+        sides = self.sides(rows, *tree[:2])
         return (*tree[:2], *(self._whole(below, side) for below, side in zip(tree[2:], sides)))
 
     def _depth_one(self, rows: np.ndarray):
@@ -112,9 +114,7 @@ class RegressionSearch:
         if depth == 0:
             leaf = self._leaf(rows)
             return Known(leaf, leaf, None)
-        mask = np.zeros(self.code.shape[1], bool)
-        mask[rows] = True
-        key = depth, np.packbits(mask).tobytes()
+        key = depth, self.key_of(rows)
         entry = self.known.get(key)
         if entry is not None and (entry.lower >= limit or entry.upper - entry.lower <= self.near):
             return entry
@@ -126,6 +126,12 @@ class RegressionSearch:
             self.known.clear()
         self.known[key] = entry
         return entry
+
+    def key_of(self, rows: np.ndarray) -> bytes:
+        """A set of rows as packed bits."""
+        mask = np.zeros(self.code.shape[1], bool)
+        mask[rows] = True
+        return np.packbits(mask).tobytes()
 
     def _shallow(self, rows: np.ndarray, depth: int) -> Known:
         """The best tree of one or two levels."""
@@ -140,7 +146,8 @@ class RegressionSearch:
         cost = max(0.0, float(self.q[rows].sum()) - gain)
         return Known(cost, cost, (int(column), int(cut), *below))
 
-    def _sides(self, rows: np.ndarray, column: int, cut: int) -> tuple[np.ndarray, np.ndarray]:
+    def sides(self, rows: np.ndarray, column: int, cut: int) -> tuple[np.ndarray, np.ndarray]:
+        """The rows at most at a cut of a column, and the others."""
         left = self.code[column, rows] <= cut
         return rows[left], rows[~left]
 
@@ -159,6 +166,7 @@ class RegressionSearch:
                 heap.append((floor, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0))
         heapq.heapify(heap)
         number, lower = len(heap), entry.upper
+        tried = self.tried[depth, self.key_of(rows)] = []
         while heap:
             bound, _, column, cuts, low, high, before, behind = heapq.heappop(heap)
             most = min(entry.upper, limit) - self.price
@@ -168,12 +176,13 @@ class RegressionSearch:
                 lower = bound + self.price
                 break
             middle = (low + high) // 2
-            left, right = self._sides(rows, column, cuts[middle])
+            left, right = self.sides(rows, column, cuts[middle])
             one = self._solve(left, depth - 1, most - behind)
             if one.lower >= most - behind:
                 two = Known(behind, np.inf, None)
             else:
                 two = self._solve(right, depth - 1, most - one.lower)
+            tried.append((column, int(cuts[middle]), (True, two.upper < np.inf)))
             ends = one.lower, two.lower
             if self.free is not None:
                 ends = tuple(self.free._solve(side, depth - 1, most).lower for side in (left, right))

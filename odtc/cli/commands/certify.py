@@ -84,7 +84,8 @@ def certify(
     )
     if not proof.optimal:
         print(f"the best tree found costs {proof.objective:.10g}: the bound is proved, not the tree; allow more time")
-    print(f"{tree}  {tree.stat().st_size:,} bytes: {done.training.train_correct} of {done.size.n_rows} rows right")
+    right = f": {done.training.train_correct} of {done.size.n_rows} rows right" if done.judged is None else ""
+    print(f"{tree}  {tree.stat().st_size:,} bytes{right}")
     print(f"{path}  {path.stat().st_size:,} bytes, {_steps(proof)}; check it with `odtc verify --certificate {path}`")
 
 
@@ -146,9 +147,10 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
 
 def _checks() -> dict:
     """The check of each schema."""
-    from odtc.verification import certificate, constrained_certificate
+    from odtc.verification import certificate, constrained_certificate, regression
 
     return {
+        regression.SCHEMA: regression.check_regression,
         certificate.SCHEMA: certificate.check,
         certificate.OF_THRESHOLDS: certificate.check,
         constrained_certificate.SCHEMA: constrained_certificate.check_constrained,

@@ -218,7 +218,8 @@ def certificate(problem: Problem) -> dict:
     """The certificate of the best tree, or at the deadline of a bound; under constraints one of multipliers."""
     from odtc.formulations.dpflow import write_certificate, write_constrained_certificate
 
-    expect_labels(problem, "a certificate")
+    if moments.by_moments(problem):
+        return moments.certificate(problem)
     if problem.constraints and not threshold_search.by_ranks(problem):
         return write_constrained_certificate.certify_constrained(problem)[0]
     return write_certificate.certify(problem)

@@ -66,6 +66,19 @@ def search(
     -------
     Searched
     """
+    return _searched(problem, known, tell)[0]
+
+
+def certificate(problem: Problem) -> dict:
+    """The certificate of the best tree (odtc.verification.regression)."""
+    from odtc.formulations.dpflow.forms.moments_certificate import certify_regression
+
+    found, engine, scales = _searched(problem, None, None)
+    return certify_regression(problem, engine, scales, found.heap)
+
+
+def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, RegressionSearch, Scales]:
+    """What the search finds, and the search."""
     encoded, share = problem.encoded, 1 - problem.params.lambda_
     scales, told = Scales.of(encoded), [time.monotonic()]
     depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"
@@ -86,7 +99,7 @@ def search(
     except KeyboardInterrupt:
         interrupted = True
     if engine.root is None:
-        return Searched(known, 0.0, False, 1, 1, phase, interrupted)
+        return Searched(known, 0.0, False, 1, 1, phase, interrupted), engine, scales
     test, _ = blank_arrays(problem.topology)
     stack = [(1, engine.tree())]
     while stack:
@@ -100,4 +113,4 @@ def search(
         heap, paid = known, objective(problem, known)
     lower = share * engine.root.lower
     bound = paid if proved else min(paid, lower)
-    return Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted)
+    return Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted), engine, scales

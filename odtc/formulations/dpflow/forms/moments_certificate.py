@@ -1,0 +1,82 @@
+"""The certificate of a regression tree (odtc.verification.regression), of what its search has tried."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+
+from odtc.algorithms.regression.search import RegressionSearch
+from odtc.errors import ChoiceError
+from odtc.formulations.dpflow.certificate_columns import CertificateColumns
+from odtc.formulations.dpflow.write_certificate import head, require_certifiable
+from odtc.problem.constraints.constraint import least_rows
+from odtc.problem.problem import Problem
+from odtc.trees.heap_tree import HeapTree
+from odtc.verification.certificate import left_of
+from odtc.verification.claim import claim_of
+from odtc.verification.regression import SCHEMA, leaf_cost, whole_moments
+from odtc.verification.threshold_columns import count_left_out, rank_columns
+
+MOST_DIGITS = 6
+
+
+def certify_regression(problem: Problem, engine: RegressionSearch, scales, heap: HeapTree) -> dict:
+    """The certificate of a search that has ended, as a JSON object.
+
+    Raises
+    ------
+    ChoiceError
+        For numbers and weights of more than six digits behind the point, constraints and hyperplanes.
+    """
+    require_certifiable(problem)
+    dataset = problem.encoded.dataset
+    if dataset is None or least_rows(problem) > 1:
+        raise ChoiceError("a certificate of a regression is of the data, and of trees whose leaves may have any rows")
+    weight_scale = _scale(dataset.weight, "weights")
+    number_scale = _scale(dataset.sums[:, 2] / dataset.sums[:, 1], f"numbers in {dataset.target!r}")
+    lam = Fraction(str(problem.params.lambda_))
+    unit = weight_scale * number_scale**2
+    price, moments = lam / (1 - lam) * unit, whole_moments(dataset, number_scale, weight_scale)
+    columns = CertificateColumns(
+        SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))
+    )
+    values = [np.unique(line)[:-1] for line in scales.rank.T]
+    ranks = rank_columns(columns.facts, dataset, left_of)
+
+    def listed(rows: np.ndarray, depth: int):
+        tried = engine.tried.get((depth, engine.key_of(rows)))
+        if depth <= 2 or tried is None:
+            return 0
+        found = []
+        for column, cut, solved in tried:
+            parts = zip(engine.sides(rows, column, cut), solved)
+            sides = [listed(side, depth - 1) if known else None for side, known in parts]
+            at, own, turned = columns.place(column, int(np.searchsorted(values[column], cut)))
+            found.append([at, own, *(sides[::-1] if turned else sides)])
+        return found
+
+    ends = heap.reach(problem.encoded.X)[problem.encoded.row_of]
+    claim = sum((leaf_cost(moments[:, ends == end].sum(axis=1)) for end in np.unique(ends)), Fraction(0))
+    depth, every = int(problem.topology.depth), np.arange(problem.encoded.n_rows)
+    return head(problem, SCHEMA) | {
+        "columns": columns.facts,
+        "depth": depth,
+        "number_scale": number_scale,
+        "weight_scale": weight_scale,
+        "price": str(price),
+        "claim": str(claim + heap.n_branch_nodes * price),
+        "tree": heap.to_tree(problem.encoded).to_json(),
+        "tried": listed(every, depth) or [],
+        "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1]),
+    }
+
+
+def _scale(numbers: np.ndarray, what: str) -> int:
+    """The least power of ten that makes all numbers whole."""
+    for digits in range(MOST_DIGITS + 1):
+        scaled = numbers * 10**digits
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-6:
+            return 10**digits
+    raise ChoiceError(
+        f"a certificate counts in whole numbers: expected {what} of at most {MOST_DIGITS} decimals; round them"
+    )
