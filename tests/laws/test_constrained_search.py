@@ -17,6 +17,8 @@ from odtc.testing.problems import KINDS, problems
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 MOST_TESTS = 5
+# Of all tests; as of very many: one of each scale first, then all; and a root with two stumps by ranks.
+ENGINES = ({}, {"FEW_TESTS": 1, "FEW": 1}, {"FEW_TESTS": 1, "FEW": 1, "MOST_TESTS": 0})
 
 
 @pytest.mark.parametrize("kind", CONSTRAINTS.names())
@@ -32,9 +34,9 @@ def test_the_optimum_of_the_search_is_that_of_trying_every_tree(kind, data):
     except ChoiceError:  # what this data has no rows, columns or levels for
         assume(False)
     with contextlib.ExitStack() as stack:
-        if data.draw(st.booleans()):  # as of very many tests: one of each scale first, then all
-            stack.enter_context(mock.patch.object(constrained, "FEW_TESTS", 1))
-            stack.enter_context(mock.patch.object(constrained, "FEW", 1))
+        # `tests` makes a set of columns of each test, which the last of them does not take.
+        for name, number in data.draw(st.sampled_from(ENGINES[: 2 if "tests" in kinds else 3])).items():
+            stack.enter_context(mock.patch.object(constrained, name, number))
         assume(problem.module.searches(problem))  # weights with thirds have no small unit
         found = problem.module.search(problem, None, lambda *told: None)
     least = least_of_every_tree(problem)

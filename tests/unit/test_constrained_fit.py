@@ -96,7 +96,8 @@ def test_a_time_limit_leaves_a_tree_and_a_bound(shared_data):
 
 
 def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
-    """Of more tests than can be searched some of each column are, and the bound is that without the constraint."""
+    """Depth 2 is proved by ranks; where that is no way, of more tests than can be searched some of each column are, and
+    the bound is that without the constraint."""
     monkeypatch.setattr(constrained, "FEW_TESTS", 10)
     monkeypatch.setattr(constrained, "MOST_TESTS", 20)
     rng = np.random.default_rng(3)
@@ -104,12 +105,15 @@ def test_many_thresholds_have_a_tree_and_a_bound(monkeypatch):
     y = (X[:, 0] + rng.normal(0, 0.5, 60) > 0.3).astype(np.int32)
     features = (Feature("a", "numeric"), Feature("b", "numeric"))
     data = Dataset("many", X, y, features, ("no", "yes"), np.ones(60))
+    ranks = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts
+    monkeypatch.setattr(constrained, "takes_stumps", lambda problem, scale: False)
     fitted = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",))
     facts, message = fitted.facts, fitted.decoded.solution.message
     free = odtc.fit(data, "auto", 2, encoding="auto").facts["objective"]
     monkeypatch.undo()
     best = odtc.fit(data, "auto", 2, encoding="auto", constraints=("recall[yes] >= 0.9",)).facts["objective"]
     assert free <= facts["bound"] <= best <= facts["objective"] and facts["verified"]
+    assert ranks["termination"] == "optimal" and ranks["objective"] == best
     assert facts["kept"][0]["training"] >= 0.9
     assert "fewer tests" in message and "more time" not in message
 

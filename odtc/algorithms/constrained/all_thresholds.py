@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, keeps
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, cost_of, fixed_point, keeps
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.algorithms.constrained.threshold_kernel import kernel
 
@@ -66,11 +66,17 @@ class CoarseSearch:
         Whether all tests are searched at the end.
     near : int
         Places on either side of a threshold of the best tree that are searched next.
+
+    Raises
+    ------
+    TooLarge
+        If costs or uses do not fit whole numbers below 2^52.
     """
 
     def __init__(
         self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW, exactly: bool = True, near: int = NEAR
     ):
+        fixed_point(problem)  # what is too large is said before the search
         self.problem, self.scale, self.few, self.exactly, self.near = problem, scale, few, exactly, near
         self._tick, self._progress = (lambda: False), (lambda bound, cost: None)
         self.upper, self.best, self.bound = problem.most_cost + 1, None, 0
@@ -194,7 +200,7 @@ class ThresholdSearch(CoarseSearch):
         weight = scale * problem.cost.astype(float) + np.tensordot(m.astype(float), problem.uses.astype(float), 1)
         dearest = weight.max(axis=1)
         budget = sum(int(a) * int(b) for a, b in zip(m, problem.bound))
-        sides = _Sides(problem, self.codes, self.tests, weight, m, price)
+        sides = self._sides(weight, m, price)
         heap, left = [], {}
 
         def push(j, x, y):
@@ -212,6 +218,8 @@ class ThresholdSearch(CoarseSearch):
             heapq.heappush(heap, (float(bound[subsets].min(initial=np.inf)), j, x, y))
 
         def evaluated(j, f):
+            if not problem.allowed[0, self.tests[j][f]]:
+                return
             value = sides.zero(j, f).full + sides.one(j, f).full + price
             for s in sides.of_scale[j]:
                 if np.ceil((value[s] - budget) / scale) < self.upper:
@@ -238,6 +246,9 @@ class ThresholdSearch(CoarseSearch):
         known = min((bound for roots in left.values() for bound, _ in roots), default=np.inf)
         self.bound = max(self.bound, int(max(0, min(self.upper, known))))
         return left
+
+    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> "_Sides":
+        return _Sides(self.problem, self.codes, self.tests, weight, m, price)
 
     def _close(self, left: dict) -> None:
         """Each subset of columns with the roots that are left, best first."""

@@ -137,6 +137,10 @@ class GapCloser:
             parts.append(Options(weight, vector, _joined(int(tests[g]), zero.code[i], one.code[j])))
         return _thinned(_stacked(parts), self._plain)
 
+    def thinned(self, options: Options) -> Options:
+        """Without what others dominate, if all that is left to keep is a sum."""
+        return _thinned(options, self._plain)
+
     @property
     def _plain(self) -> bool:
         return self.tables.problem.accepts is None

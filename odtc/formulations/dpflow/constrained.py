@@ -14,6 +14,7 @@ from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
+from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.base import deadline
 from odtc.data.encoding import Encoded
 from odtc.problem.constraints.constraint import Constraint
@@ -96,8 +97,10 @@ class Posed:
                 self.search = ThresholdSearch(posed.arrays, posed.scale, max(1, few))
             elif n_tests <= FEW_TESTS:
                 self.search = ConstrainedSearch(posed.arrays)
+            elif n_tests > MOST_TESTS and takes_stumps(posed.arrays, posed.scale):
+                self.search = StumpSearch(posed.arrays, posed.scale, max(1, few))
             else:
-                exactly = n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS
+                exactly = depth < 2 or (n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS)
                 near = min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
                 self.search = CoarseSearch(posed.arrays, posed.scale, max(1, few), exactly, near)
         except TooLarge:
@@ -137,6 +140,8 @@ def searches(problem: Problem) -> bool:
 def by_some_tests(problem: Problem) -> bool:
     """Whether the tests are so many that some of each column are searched, so that a bound comes late or never."""
     engine = problem.derived(Posed).search
+    if isinstance(engine, StumpSearch):
+        return False
     return isinstance(engine, CoarseSearch) and (not engine.exactly or problem.encoded.n_tests > MOST_TESTS)
 
 

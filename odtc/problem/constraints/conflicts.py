@@ -14,12 +14,14 @@ import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.stump_pairs import StumpSearch, takes_stumps
 from odtc.errors import ChoiceError
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.constraints.search_terms import search_problem
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 
+MANY = 3000  # tests whose pairs are no longer counted
 FINE = 0.002  # of the asked number: a nearest value is told this closely
 MOST_STEPS = 8
 
@@ -80,7 +82,15 @@ def a_tree(problem: Problem, tick: Callable[[], bool]) -> HeapTree | bool | None
     except TooLarge:
         return None
     arrays = replace(posed.arrays, cost=np.zeros_like(posed.arrays.cost), branch_cost=0)
-    found = ConstrainedSearch(arrays, tick).run()
+    try:
+        if len(posed.scale) > MANY and takes_stumps(arrays, posed.scale):
+            engine: StumpSearch | ConstrainedSearch = StumpSearch(arrays, posed.scale)
+            engine.watch(tick, lambda bound, cost: None)
+        else:
+            engine = ConstrainedSearch(arrays, tick)
+    except TooLarge:
+        return None
+    found = engine.run()
     if found.test is not None:
         return posed.tree(found.test, found.label)
     return False if found.infeasible else None

@@ -1,0 +1,310 @@
+"""The constrained search at depth 2 over very many ordered tests: a root and two stumps, by sums over ranks.
+
+With V a table of what each row costs, uses and measures by label, the sums of V over the rows of a side that answer 1
+to a test are suffix sums over the row's places on the test's scale: one pass over rows and scales gives the two leaves
+of all stumps. No count of pairs of tests is held, so thousands of thresholds, any number of labels, conditions on
+leaves and on the places of tests are all taken.
+
+Roots are swept by intervals as in all_thresholds (a stump's leaf gains at most max_l w_l for each row added, and
+conditions on leaves that more rows could break are left out of that bound). Each root that is left has multipliers of
+its own (Kelley's cuts), and then its lists of stumps, joined (close_gap).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from odtc.algorithms.constrained.all_thresholds import FEW, ThresholdSearch, _Side
+from odtc.algorithms.constrained.close_gap import GapCloser, Options
+from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, cost_of
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found, Stopped
+from odtc.algorithms.constrained.multipliers import Cuts
+
+ROUNDS = 8  # of multipliers of one root
+MOST_CELLS = 50_000_000  # scales times rows
+
+
+def takes_stumps(problem: ConstrainedProblem, scale: np.ndarray) -> bool:
+    """Whether this search is one for a problem with these scales, int (tests,)."""
+    if problem.depth != 2 or (scale.max(initial=0) + 1) * len(problem.X) > MOST_CELLS:
+        return False
+    pairs = np.unique(np.stack([scale, problem.column]), axis=1)
+    return bool(len(np.unique(pairs[0])) == pairs.shape[1])  # the tests of a scale are of one column
+
+
+class StumpSearch(ThresholdSearch):
+    """A search over roots with two stumps; its parameters are those of CoarseSearch, of a problem that
+    `takes_stumps`."""
+
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, few: int = FEW):
+        super().__init__(problem, scale, few)
+        self.sums = RankSums(problem, self.codes, self.tests)
+        self.largest = np.zeros(0)
+
+    def _finish(self, first: ConstrainedSearch) -> None:
+        self.largest = first.largest / first.scale
+        if self.best is None:
+            self._feasibility()
+        if not self._tick() and not (self.best is None and self.bound >= self.upper):
+            super()._finish(first)
+
+    def _feasibility(self) -> None:
+        """A feasible tree, or the proof that there is none: the same search with costs of 0."""
+        problem = replace(self.problem, cost=np.zeros_like(self.problem.cost), branch_cost=0)
+        if not self.problem.cost.any() and not self.problem.branch_cost:
+            return
+        search = StumpSearch(problem, self.scale, self.few)
+        search.watch(self._tick, lambda bound, cost: None)
+        found: Found = search.run()
+        if found.infeasible:
+            self.bound = self.upper
+        elif found.test is not None:
+            self._take(found.test, found.label, cost_of(self.problem, found.test, found.label))
+
+    def _sides(self, weight: np.ndarray, m: np.ndarray, price: float) -> "_StumpSides":
+        return _StumpSides(self.sums, weight, m, price)
+
+    def _close(self, left: dict) -> None:
+        """Every root that is left, best first."""
+        problem, scale = self.problem, self._first.scale
+        cases = sorted((bound, root, subset) for subset, roots in left.items() for bound, root in roots)
+
+        def offer(test, label) -> bool:
+            cost = cost_of(problem, test, label)
+            if cost >= self.upper or (problem.accepts is not None and not problem.accepts(test, label)):
+                return False
+            self._take(test, label, cost)
+            return True
+
+        open_bound = np.inf  # of the cases whose lists were too long
+        for bound, root, subset in cases:
+            if bound >= self.upper:
+                break
+            self.bound = max(self.bound, int(min(bound, open_bound, self.upper)))
+            if self._tick():
+                return
+            closer = StumpCloser(self.sums, scale, root, problem.subsets[subset][problem.column], self._stop)
+            try:
+                reached = closer.tighten(self._first.leading, self.upper, self.largest * scale)
+                if reached < self.upper:
+                    closer.close(root, self.upper, offer)
+            except TooLarge:
+                open_bound = min(open_bound, max(bound, reached))
+            except Stopped:
+                return
+        self.bound = max(self.bound, int(min(self.upper, open_bound)))
+
+    def _stop(self) -> None:
+        if self._tick():
+            raise Stopped
+
+
+class RankSums:
+    """Sums over the rows of a side below every test.
+
+    Parameters
+    ----------
+    problem : ConstrainedProblem
+    codes : int32 (scales, rows)
+        A row answers 1 to the first `code` tests of a scale.
+    tests : list of int (tests of the scale,)
+    """
+
+    def __init__(self, problem: ConstrainedProblem, codes: np.ndarray, tests: list[np.ndarray]):
+        self.problem, self.codes, self.tests = problem, codes, tests
+        sizes = np.array([len(mine) + 1 for mine in tests])
+        self.start = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        self.place = codes + self.start[:-1, None]
+        self.flat = np.concatenate(tests)  # tests in the order of their places
+        # The place from which on rows answer 1 to each of these tests, and where its scale ends.
+        self.after = np.concatenate([self.start[j] + 1 + np.arange(len(mine)) for j, mine in enumerate(tests)])
+        self.end = np.repeat(self.start[1:], sizes - 1)
+        self.first = np.cumsum(np.append(0, sizes[:-1] - 1))  # where each scale begins among them
+        n, K = problem.cost.shape
+        self.table = np.concatenate(
+            [problem.cost.T[None], problem.uses.transpose(0, 2, 1)] if problem.n_constraints else [problem.cost.T[None]]
+        ).astype(float)  # (1 + constraints, labels, rows)
+
+    def ones(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """float64 (lines, tests in the order of `flat`): of values (lines, rows of the side) the sums over the rows
+        that answer 1."""
+        place = self.place[:, rows].ravel()
+        found = np.empty((len(values), len(self.flat)))
+        for line, value in enumerate(values):
+            total = np.append(
+                0.0, np.bincount(place, np.broadcast_to(value, self.codes[:, rows].shape).ravel(), self.start[-1])
+            ).cumsum()
+            found[line] = total[self.end] - total[self.after]
+        return found
+
+
+class _StumpSides:
+    """W of the two answers of roots, made when asked for and kept."""
+
+    def __init__(self, sums: RankSums, weight: np.ndarray, m: np.ndarray, price: float):
+        problem = sums.problem
+        self.sums, self.weight, self.price = sums, weight, price
+        self.leaf = m.astype(float) @ problem.leaf_uses if len(m) else np.zeros(problem.n_labels)
+        self.held = np.flatnonzero((problem.measures >= 0).all(axis=1))
+        self.column = np.array([problem.column[mine[0]] for mine in sums.tests], np.int64)
+        self.of_scale = [np.flatnonzero(problem.subsets[:, c]) for c in self.column]
+        self.allowed = problem.allowed[1][sums.flat]
+        self._known: dict[tuple[int, int, int], _Side] = {}
+
+    def zero(self, j: int, f: int) -> _Side:
+        """Of the rows that test f of scale j answers 0; all rows for the place behind the last test."""
+        return self._side(j, f, 0) if f < len(self.sums.tests[j]) else self._side(-1, 0, 0)
+
+    def one(self, j: int, f: int) -> _Side:
+        """Of the rows that it answers 1; all rows for the place before the first test."""
+        return self._side(j, f, 1) if f >= 0 else self._side(-1, 0, 0)
+
+    def _side(self, j: int, f: int, answer: int) -> _Side:
+        if (j, f, answer) not in self._known:
+            codes = self.sums.codes
+            rows = np.arange(codes.shape[1]) if j < 0 else np.flatnonzero((codes[j] > f) == bool(answer))
+            self._known[j, f, answer] = _Side(self._least(rows), 0.0)
+        return self._known[j, f, answer]
+
+    def _least(self, rows: np.ndarray) -> np.ndarray:
+        """float64 (subsets,)"""
+        problem, K = self.sums.problem, self.sums.problem.n_labels
+        values = np.concatenate([self.weight[rows].T, problem.measures[self.held][:, rows].astype(float)])
+        total, ones = values.sum(axis=1), self.sums.ones(rows, values)
+        stump = self.price + self._leaf(ones, K) + self._leaf(total[:, None] - ones, K)
+        stump[~self.allowed] = np.inf
+        least = np.minimum.reduceat(stump, self.sums.first)
+        each = np.full(problem.subsets.shape[1], np.inf)
+        np.minimum.at(each, self.column, least)
+        below = np.where(problem.subsets, each, np.inf).min(axis=1)
+        return np.minimum(below, float(self._leaf(total[:, None], K)[0]))
+
+    def _leaf(self, sums: np.ndarray, K: int) -> np.ndarray:
+        """float64 (sides,): the cheapest label of rows with these sums (labels + conditions, sides)."""
+        found = sums[:K] + self.leaf[:, None]
+        for line, condition in zip(sums[K:], self.held):
+            found = np.where(line < self.sums.problem.least[condition][:, None], np.inf, found)
+        return found.min(axis=0)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """What GapCloser asks of the tables of a search."""
+
+    problem: ConstrainedProblem
+    scale: int
+
+
+class StumpCloser(GapCloser):
+    """Lists and joins for one root: leaves and stumps on either side.
+
+    Parameters
+    ----------
+    sums : RankSums
+    scale : int
+    root : int
+    inside : bool (tests,)
+        The tests of the subset of columns.
+    tick : callable
+        Raises when the time is over.
+    """
+
+    def __init__(self, sums: RankSums, scale: int, root: int, inside: np.ndarray, tick):
+        problem = sums.problem
+        self.tables, self.tick, self.sums, self.scale = _Tables(problem, scale), tick, sums, scale
+        self.distinct = bool((problem.branch_uses >= 0).all() and (problem.leaf_uses >= 0).all())
+        may = inside & problem.allowed[1]
+        if problem.below is not None:
+            may = may & problem.below[root]
+        self.kept = np.flatnonzero(may[sums.flat])
+        one = problem.X[:, root]
+        K, R = problem.n_labels, problem.n_constraints
+        self.sides = []
+        for rows in (np.flatnonzero(~one), np.flatnonzero(one)):
+            values = np.concatenate([sums.table[:, :, rows].reshape((1 + R) * K, -1), problem.measures[:, rows]])
+            total = values.sum(axis=1)
+            ones = sums.ones(rows, values)[:, self.kept]
+            self.sides.append([self._vectors(part) for part in (total[:, None], total[:, None] - ones, ones)])
+
+    def _vectors(self, sums: np.ndarray) -> np.ndarray:
+        """float64 (1 + constraints, labels, leaves): cost, inf if the leaf may not be, and uses."""
+        problem = self.tables.problem
+        K, R = problem.n_labels, problem.n_constraints
+        found = sums[: (1 + R) * K].reshape(1 + R, K, -1).copy()
+        found[1:] += problem.leaf_uses[:, :, None]
+        for line, least in zip(sums[(1 + R) * K :], problem.least):
+            found[0][line[None, :] < least[:, None]] = np.inf
+        return found
+
+    def _weigh(self, m: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """(the factor of each line of a vector, what a branch node weighs, the budget)."""
+        problem = self.tables.problem
+        price = float(self.scale * problem.branch_cost + m @ problem.branch_uses)
+        return np.append(float(self.scale), m.astype(float)), price, float(m @ problem.bound)
+
+    def tighten(self, m: np.ndarray, upper: int, largest: np.ndarray) -> float:
+        """Multipliers of this root, from m on; returns the greatest bound met."""
+        problem, reached = self.tables.problem, -np.inf
+        cuts, self.multipliers = Cuts(largest / self.scale), m
+        for _ in range(ROUNDS if problem.n_constraints else 1):
+            self.tick()
+            factor, price, budget = self._weigh(m)
+            weight, vector = price, np.append(problem.branch_cost, problem.branch_uses).astype(float)
+            for side in self.sides:
+                here, own = self._cheapest(side, factor, price)
+                weight, vector = weight + here, vector + own
+            bound = float(np.ceil((weight - budget) / self.scale)) if np.isfinite(weight) else np.inf
+            if bound > reached:
+                reached, self.multipliers = bound, m
+            if reached >= upper or not problem.n_constraints:
+                return reached
+            cuts.add(vector[0], vector[1:] - problem.bound)
+            most, better = cuts.best()
+            if np.ceil(most - 1e-6) <= reached:
+                return reached
+            m = np.clip(np.rint(better * self.scale), 0, largest).astype(np.int64)
+        return reached
+
+    def _cheapest(self, side: list[np.ndarray], factor: np.ndarray, price: float) -> tuple[float, np.ndarray]:
+        """(weighted cost, vector) of the best leaf or stump of a side."""
+        problem = self.tables.problem
+        alone, *leaves = (np.tensordot(factor, part, 1) for part in side)
+        k = int(alone[:, 0].argmin())
+        best = float(alone[k, 0]), side[0][:, k, 0]
+        if len(self.kept):
+            label = [one.argmin(axis=0) for one in leaves]
+            each = price + sum(one.min(axis=0) for one in leaves)
+            h = int(each.argmin())
+            if each[h] < best[0]:
+                own = np.append(problem.branch_cost, problem.branch_uses)
+                best = float(each[h]), own + sum(part[:, at[h], h] for part, at in zip(side[1:], label))
+        return best
+
+    def _lists(self, root: int, below: int) -> list[Options] | None:
+        factor, price, budget = self._weigh(self.multipliers)
+        limit = self.scale * (below - 1) + budget - price
+        least = [self._cheapest(side, factor, price)[0] for side in self.sides]
+        if not least[0] + least[1] <= limit:
+            return None
+        return [self._listed(self.sides[t], factor, price, limit - least[1 - t]) for t in (0, 1)]
+
+    def _listed(self, side: list[np.ndarray], factor: np.ndarray, price: float, limit: float) -> Options:
+        """All leaves and stumps of a side up to a weighted cost."""
+        problem = self.tables.problem
+        alone, zero, one = (np.tensordot(factor, part, 1) for part in side)
+        k = np.flatnonzero(alone[:, 0] <= limit)
+        weight, vector = [alone[k, 0]], [side[0][:, k, 0].T]
+        code = [np.repeat(-1 - k[:, None], 3, axis=1)]
+        own = np.append(problem.branch_cost, problem.branch_uses).astype(float)
+        for a in range(problem.n_labels):
+            for b in range(problem.n_labels):
+                if a == b and self.distinct:
+                    continue
+                h = np.flatnonzero(zero[a] + one[b] + price <= limit)
+                weight.append(zero[a, h] + one[b, h] + price)
+                vector.append((side[1][:, a, h] + side[2][:, b, h]).T + own)
+                code.append(
+                    np.stack([self.sums.flat[self.kept[h]], -1 - np.full(len(h), a), -1 - np.full(len(h), b)], 1)
+                )
+        found = Options(np.concatenate(weight), np.concatenate(vector), np.concatenate(code).astype(np.int32))
+        return self.thinned(found)
