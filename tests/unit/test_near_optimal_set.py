@@ -1,5 +1,6 @@
 """All trees near the best: their number is that of an enumeration, and the file and `odtc show` have what was found."""
 
+import dataclasses
 import itertools
 import json
 from collections import Counter
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import odtc
+from odtc.data.reading import read_arrays
 from odtc.errors import ChoiceError, TreeError
 from odtc.testing.problems import problems
 from odtc.workflow import near_optimal, pipeline
@@ -80,6 +82,26 @@ def test_the_count_is_that_of_an_enumeration(form, data, within):
         )
     listed = near_optimal.near_optimal(problem, 10_000, within)  # trees whose every branch node pays: a part of the set
     assert len(listed.trees) <= found.count
+
+
+@pytest.mark.parametrize("keywords", [{"class_weight": "balanced"}, {"class_weight": "0=0.1,1=0.3"}, {}], ids=str)
+def test_weights_whose_unit_is_no_binary_fraction_are_counted(keywords):
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 3, (11, 2)), np.array([0] * 7 + [1] * 4)
+    weights = rng.choice([0.1, 0.7, 1.3], 11) if not keywords else None
+    dataset = read_arrays(X, y)
+    if weights is not None:
+        dataset = dataclasses.replace(dataset, weight=weights)
+    problem = pipeline.pose(dataset, "dpflow", 2, **keywords)
+    encoded = problem.encoded
+    truth = list(every_tree(encoded, np.arange(encoded.n_rows), 2, 0, 1))
+    best = min(cost for cost, _, _ in truth)
+    near = [tree for tree in truth if tree[0] <= 1.4 * best + 1e-9]
+    found = near_optimal_set(problem, "40%")
+    assert found.complete and found.count == len(near) > 1
+    assert found.facts["best"] == pytest.approx(best) and found.objectives[0] == pytest.approx(best)
+    assert sum(trees for _, trees in found.facts["objectives"]) == len(near)
+    assert sorted(found.objectives) == pytest.approx(sorted(cost for cost, _, _ in near)[: len(found.objectives)])
 
 
 @given(data=st.data())

@@ -24,8 +24,39 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, blank_arrays, settle
 
 MOST_CELLS = 20_000_000  # of the table of the trees by branch nodes and cost
+ROUNDING = 1e-9  # of a weight, that sums and quotients of decimals may be off
 PROOF = 0.5  # of the time, for the proof of the best tree
 COUNT = 0.7  # of the time that is left then, for the count
+
+
+def in_common_units(loss: np.ndarray, price: float) -> tuple[np.ndarray, float, float]:
+    """Losses and the price of a branch node as whole multiples of one unit, if they are that but for rounding.
+
+    Weights such as 0.1, 1.3 or those of balanced classes have a common unit, but as binary fractions they have none.
+    The unit is found as Euclid finds a common divisor, where a rest that is a rounding error is none.
+
+    Parameters
+    ----------
+    loss : float64 (rows, labels)
+    price : float
+
+    Returns
+    -------
+    (losses, price, unit) : whole numbers and what one of them is; as they are, with unit 1, if there is no such unit
+    """
+    values = np.unique(np.append(loss, price))
+    values = values[values > 0]
+    most, unit = values.max(initial=0.0), 0.0
+    for value in values.tolist():
+        rest = value
+        while rest > ROUNDING * most:
+            unit, rest = rest, abs(unit - rest * round(unit / rest))
+    if not unit:
+        return loss, price, 1.0
+    unit = most / round(most / unit)
+    if (np.abs(values - unit * np.rint(values / unit)) > ROUNDING * values).any():
+        return loss, price, 1.0
+    return np.rint(loss / unit), float(round(price / unit)), unit
 
 
 class DpflowNearOptimalTrees:
@@ -47,10 +78,9 @@ class DpflowNearOptimalTrees:
     def __init__(self, problem: Problem, within: float, relative: bool = False, known: HeapTree | None = None):
         self.problem, encoded, depth = problem, problem.encoded, problem.topology.depth
         self._scales = Scales.of(encoded)
-        self._ranked = rank_rows(
-            self._scales.rank, encoded.loss, encoded.copies, branch_price(problem), least_rows(problem), keep=True
-        )
-        self._share = 1 - problem.params.lambda_
+        loss, price, unit = in_common_units(encoded.loss, branch_price(problem))
+        self._ranked = rank_rows(self._scales.rank, loss, encoded.copies, price, least_rows(problem), keep=True)
+        self._share = (1 - problem.params.lambda_) * unit
         search = RankSearch(self._ranked, deadline.check)
         self.proved = self._prove(search, depth)
         best = self._objective(search.known(depth).upper)
@@ -65,7 +95,8 @@ class DpflowNearOptimalTrees:
         if cells > MOST_CELLS:
             raise ChoiceError(
                 f"expected losses that are whole multiples of one unit, to count trees by their cost, got {cells:,.0f} "
-                f"costs within {self.limit - best:g} of the best; use weights such as 1, 2 or 5, or a smaller --within"
+                f"costs within {self.limit - best:g} of the best; round the weights to few digits (0.3, 1.25), "
+                "or use a smaller --within"
             )
         names = [self._name(column) for column in range(len(self._ranked.columns))]
         self.columns = tuple(dict.fromkeys(names))
