@@ -30,6 +30,7 @@ SUFFIX = ".near.json"
 SAMPLED = 100  # trees of the sample in a file
 LISTED = 1000  # lines of a table in a file
 GRAPH = 0.5  # of the time that is left, for the graph
+ROUNDING = 1e-12  # of what all rows can cost: less is no reliance
 MOST_SAVED = 300_000  # arcs times columns, of which it is told what a column's tests save
 MOST_CELLS = 50_000_000  # of a table that a file may ask for
 MOST_USING = 10  # columns that a tree shall test, as each doubles the work
@@ -335,7 +336,8 @@ def reliance(problem: Problem, heap: HeapTree, feature: int) -> float:
         mine = feature in encoded.tests[heap.test[node]].features
         for side, answer in enumerate((~ones, ones)):
             stack.append((2 * node + side, others if mine else others & answer, own & answer if mine else own))
-    return float((paid - heap.loss(encoded)) / max(encoded.loss.max(axis=1).sum(), 1e-300))
+    share = (paid - heap.loss(encoded)) / max(encoded.loss.max(axis=1).sum(), 1e-300)
+    return float(share) if abs(share) > ROUNDING else 0.0
 
 
 def write_near_optimal_set(
