@@ -16,10 +16,11 @@ from odtc.base.spec_fields import plain, quoted
 from odtc.base.templates import render
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read_rows
+from odtc.data.task import TASKS
 from odtc.errors import ChoiceError, TreeError
 from odtc.evaluation import board
 from odtc.problem.parameters import params_to_json, parse_params
-from odtc.trees.rendering import Place, places, render_tree
+from odtc.trees.rendering import Place, places, render_tree, with_answers
 from odtc.trees.tree import Tree, read_tree
 from odtc.workflow import artifacts, run_facts
 from odtc.workflow.constrained.kept_constraints import kept_facts
@@ -141,13 +142,16 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
     rows = (
         "all rows" if "all_rows" in run.facts else "selected rows" if run.selected else "training"
     )  # those in the leaves
-    scores = [(rows, training_score(tree))] if all(leaf.rows for leaf in tree.leaves()) else []
+    task, own = TASKS.get(tree.task), tree
+    tree, _ = with_answers(tree)
+    counted = task.CLASSES and all(leaf.rows for leaf in tree.leaves())
+    scores = [(rows, training_score(tree))] if counted else []
     labelled = _test_rows(run, test) if test is not None else None
-    if labelled is not None:  # first, as it is what can be expected of new rows
+    if labelled is not None and task.CLASSES:  # first, as it is what can be expected of new rows
         scores.insert(0, (f"test ({Path(test).name})", run_facts.score(tree, labelled)))
     found = places(tree)
     training = run.fit.dataset if run.fit and not run.selected else None
-    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, tree, labelled) if run.fit else []
+    satisfied = kept_facts(run.fit.problem, run.fit.decoded.heap, own, labelled) if run.fit else []
     compared = training if labelled is None else labelled
     if compared is None and groups:
         raise ChoiceError("--group: expected rows to compare groups in, got none; name a file of them with --test")
@@ -162,13 +166,15 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "compared": [] if compared is None else board.compared_groups(tree, compared, groups, of_constraints),
         "compared_in": "training rows" if labelled is None else "test rows",
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
+        "judged": [] if task.CLASSES else judged_lines(run, labelled),
+        "of_classes": task.CLASSES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, labelled),
         "satisfied": satisfied,
         "cart_constraints": board.constraints_of_cart(run.fit),
         "matter": board.columns_that_matter(found),
         "rules": board.rules(found, tree),
         "histograms": _embedded(board.histograms(found, training)),
-        "nodes": _embedded([_node(place, found, tree) for place in found]),
+        "nodes": _embedded([_node(place, found, task.CLASSES) for place in found]),
         "columns": _embedded(_columns(found)),
         "classes": _embedded(list(tree.classes)),
         "separate": tree.missing == "separate",
@@ -177,7 +183,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "families": families(run.fit.model) if run.fit and run.fit.model else ([], []),
         "commands": commands(run),
         "features": _features(run),
-        "text": render_tree(tree),
+        "text": render_tree(own),
     }
     return render("report/page.html.jinja", templates, **facts)
 
@@ -218,8 +224,18 @@ def _embedded(value) -> str:
     )
 
 
-def _node(place: Place, found: list[Place], tree: Tree) -> dict:
-    """A node as the script of the page draws it and routes through it."""
+def judged_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
+    """(rows, a line of figures) of a run whose task is no classification; the rows to test on come first."""
+    if run.fit is None:
+        return []
+    judged = replace(run.fit, labelled=labelled).judged or {}
+    task = TASKS.get(run.tree.task)
+    order = [name for name in ("test", "training", "cart") if name in judged]
+    return [("CART" if name == "cart" else name, line) for name in order for line in task.told(judged[name])]
+
+
+def _node(place: Place, found: list[Place], of_classes: bool) -> dict:
+    """A node as the script of the page draws it and routes through it; its rows are told by class."""
     label = place.node.label if place.is_leaf else int(np.argmax(place.node.counts)) if place.node.counts else None
     return {
         "id": place.number,
@@ -229,8 +245,8 @@ def _node(place: Place, found: list[Place], tree: Tree) -> dict:
         "words": place.words,
         "leaf": place.is_leaf,
         "label": label,
-        "rows": list(place.node.rows),
-        "weights": list(place.node.counts),
+        "rows": list(place.node.rows) if of_classes else [],
+        "weights": list(place.node.counts) if of_classes else [],
         "rule": [found[number].words for number in place.way],
         "question": _question(place.question) if place.question else None,
     }

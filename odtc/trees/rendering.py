@@ -139,7 +139,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         If the template fails.
     """
     path, tree = _exporter_file(to, templates), tree_of(tree)
-    own, (tree, numbers) = tree, _with_answers(tree, to)
+    own, (tree, numbers) = tree, with_answers(tree, to)
     leaves, found = tree.leaves(), places(tree)
     counted = all(leaf.rows for leaf in leaves) and not numbers
     facts = {
@@ -160,7 +160,7 @@ def no_numbers(to: str) -> ChoiceError:
     return ChoiceError(f"--to {to} writes classes, and the leaves of this tree answer numbers; use --to sql or python")
 
 
-def _with_answers(tree: Tree, to: str) -> tuple[Tree, tuple[float, ...]]:
+def with_answers(tree: Tree, to: str = "") -> tuple[Tree, tuple[float, ...]]:
     """(the tree with each answer as a class of its own, these answers) if its leaves answer numbers, else
     (the tree, ()). Raises ChoiceError for an exporter that knows classes alone."""
     if not TASKS.get(tree.task).MOMENTS:
