@@ -113,5 +113,6 @@ def branch_price(problem: Problem) -> float:
 
 
 def subjects(params) -> tuple[Subject, ...]:
-    """Constraints may speak of what nodes test."""
-    return (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
+    """Constraints may speak of what nodes test, and of which rows are right."""
+    nodes = (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
+    return (*nodes, Subject.RIGHT, Subject.RIGHT_OF_TWO)

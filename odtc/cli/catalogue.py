@@ -12,7 +12,7 @@ from odtc.fileformats.solution_files import POINTS
 from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import able_models
 from odtc.problem.constraints.kind import CONSTRAINTS
-from odtc.problem.cuts.cut import CUTS
+from odtc.problem.cuts.cut import CUTS, hint
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parameter_key
 from odtc.problem.roles import words
@@ -109,7 +109,7 @@ def _details(kind, name) -> str:
     elif kind == "cuts":
         module = CUTS.get(name)
         lines += [
-            f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}",
+            f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}; {hint(module)}",
             "",
             module.module.__doc__.strip(),
         ]

@@ -114,3 +114,27 @@ def test_a_file_that_is_no_member_is_refused_or_set_aside_in_a_sentence(tmp_path
     assert why in said.err and "Traceback" not in said.err and len(said.err.splitlines()) == 1
     assert said.code == (0 if "encoding" in text else 1)
     ENCODINGS._aside.clear()
+
+
+def test_a_model_of_sinks_satisfies_constraints_on_right_rows(tmp_path, monkeypatch):
+    """BRANCH, LABEL and SINK say which rows are right: no column is repeated under another role."""
+    monkeypatch.setenv("ODTC_PLUGINS", str(ROOT / "examples" / "plug-ins" / "cut_based.py"))
+    words = (
+        "fit",
+        ROOT / "examples" / "monks" / "monks-1.csv",
+        "--model",
+        "cut_based",
+        "--depth",
+        1,
+        "--solver",
+        "highs",
+    )
+    said = odtc(*words, "--constraint", "recall[1] >= 0.9", "--json", "-o", "m", folder=tmp_path)
+    assert said.facts["verified"] and said.facts["termination"] == "optimal", said.err
+    refused = odtc(*words, "--constraint", "leaf_rows >= 5", "-o", "n", folder=tmp_path)
+    assert refused.code == 1 and "needs columns of the roles" in refused.err
+
+
+def test_which_models_have_the_columns_of_a_family_is_found_by_building(tmp_path):
+    refused = odtc("build", ROOT / "examples" / "monks" / "monks-1.csv", "--cuts", "class_sizes", folder=tmp_path)
+    assert "its columns are those of svm1_odt" in refused.err, refused.err

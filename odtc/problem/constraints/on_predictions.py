@@ -31,6 +31,7 @@ from odtc.data.encoding import Encoded
 from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem import expressions
 from odtc.problem.constraints.kind import OnPredictions
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes, route_of
@@ -54,8 +55,8 @@ class Knows(StrEnum):
     LEAF = "leaf"  # in which leaf each row ends: every row must be routed
 
 
-PREDICTING: Needs = ((Need(Role.PREDICTED),), (Need(Role.ROUTE), Need(Role.LABEL, "leaves")))
-NEEDS: Needs = (*PREDICTING, (Need(Role.CORRECT),), (Need(Role.FLOW),))
+PREDICTING: Needs = (*expressions.PREDICTED, (Need(Role.ROUTE), Need(Role.LABEL, "leaves")))
+NEEDS: Needs = (*PREDICTING, *expressions.RIGHT)
 KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
 
 
@@ -135,7 +136,11 @@ def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     """Writes the lines of a constraint over the columns that the model has."""
-    mine, line, ends = _written(problem, given), Axis("line", len(lines(problem.encoded, given))), _ends(problem, model)
+    mine, line, ends = (
+        _written(problem, given),
+        Axis("line", len(lines(problem.encoded, given))),
+        _ends(problem, model, given),
+    )
     if not ends:
         return _products(problem, model, mine, m, suffix)
     over_right = ends[0][0].role != Role.PREDICTED
@@ -150,7 +155,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The own columns v at a point of the formulation's."""
-    if _ends(problem, model):
+    if _ends(problem, model, given):
         return {}
     z, c = columns(problem, model, Role.ROUTE), columns(problem, model, Role.LABEL, "leaves")
     coef, _, klass, _ = _terms(problem, _written(problem, given))
@@ -203,19 +208,13 @@ def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
     return Line(coef, float(upper), y)
 
 
-def _ends(problem: Problem, model: Model) -> list[tuple[Block, np.ndarray | None]]:
-    """The columns that sum, over these nodes, to what is predicted of a row, or to whether it is right; [] if a
-    product says so. A flow counts if it goes no further: into a node without flows below it or a sink of its own."""
-    if (block := columns(problem, model, Role.PREDICTED)) is not None:
-        return [(block, nodes(block))]
-    if (block := columns(problem, model, Role.CORRECT)) is not None:
-        return [(block, None)]
-    flow, sink = columns(problem, model, Role.FLOW), columns(problem, model, Role.SINK)
-    if flow is None:
-        return []
-    into, out = nodes(flow), nodes(sink) if sink is not None else np.zeros(0, int)
-    last = into[~np.isin(2 * into, into) & ~np.isin(into, out)]
-    return [(block, t) for block, t in ((flow, last), (sink, out)) if len(t)]
+def _ends(problem: Problem, model: Model, given: Constraint) -> tuple[tuple[Block, np.ndarray | None], ...]:
+    """The columns that sum, over these nodes, to what is predicted of a row, or to whether it is right if the
+    constraint asks for that only; () if a product says it."""
+    said = expressions.predicted(problem, model)
+    if said is None and knows(problem.encoded, given) == Knows.RIGHT:
+        said = expressions.right(problem, model)
+    return said.terms if said is not None else ()
 
 
 def _written(problem: Problem, given: Constraint) -> list[Line]:

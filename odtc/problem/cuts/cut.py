@@ -14,13 +14,17 @@ import numpy as np
 
 from odtc.base.contract import Contract, Member
 from odtc.base.registry import Registry
+from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.encoding import Encoded, encode
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.formulation import Iterative
+from odtc.problem.formulation import FORMULATIONS, Compiled, Iterative
+from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role, columns, missing_roles
+from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree, settle
 
 ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
@@ -36,7 +40,7 @@ class CutFamily(Protocol):
     NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.roles.Need: the columns that its rows are over
     VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
     SEPARATES: bool = False  # whether it can also give the rows that a point violates
-    HINT: str = ""  # what to do if the model has not these columns
+    HINT: str = ""  # what else to say to who asks for it of a model without these columns
 
     @abstractmethod
     def rows(self, problem: Problem, model: Model, point: dict[str, Any] | None) -> "tuple[CutRows, ...]":
@@ -118,8 +122,29 @@ def why_unfit(name: str, problem: Problem, model: Model) -> str:
             f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
             f"{str(problem.constraints[0])!r}; leave out one of the two"
         )
-    why, hint = missing_roles(problem, model, module.NEEDS), module.HINT
-    return f"cut family {name!r} {why}{'; ' + hint if hint else ''}" if why else ""
+    why = missing_roles(problem, model, module.NEEDS)
+    return f"cut family {name!r} {why}" if why else ""
+
+
+def hint(module: Member) -> str:
+    """Which models have the columns for a family, found by building each of their forms on a few rows; and its own
+    HINT."""
+    names = []
+    for name in FORMULATIONS.able(Compiled):
+        for form in ({}, *FORMULATIONS.get(name).FORMS):
+            problem = Problem(_few_rows(), CompleteTree(2), FORMULATIONS.get(name), parse_params(name, form))
+            if not missing_roles(problem, problem.module.build(problem), module.NEEDS):
+                names.append(" ".join([name, *(f"-p {key}={str(value).lower()}" for key, value in form.items())]))
+                break
+    have = f"its columns are those of {', '.join(names)}" if names else "no model has its columns"
+    return "; ".join(filter(None, [have, module.HINT]))
+
+
+def _few_rows() -> Encoded:
+    """Six rows of numbers and levels."""
+    X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
+    features = (Feature("size", NUMERIC), Feature("colour", CATEGORICAL, ("blue", "red", "white")))
+    return encode(Dataset("few", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6)))
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
@@ -132,7 +157,8 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
         return tuple(name for name in CUTS.names() if not why_unfit(name, problem, model))
     for name in names:
         if why := why_unfit(name, problem, model):
-            raise ChoiceError(why)
+            module, _ = family(name)
+            raise ChoiceError(f"{why}; {hint(module)}" if missing_roles(problem, model, module.NEEDS) else why)
     words = {
         (module.name, rounds): f"{module.name}:{ROUNDS}={rounds}" if rounds else module.name
         for module, rounds in map(family, names)

@@ -19,7 +19,6 @@ NAME = "class_sizes"
 SUMMARY = "each leaf predicts one class, so the rows of further classes are wrong (SVM1-ODT, Proposition 1)"
 NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
 VALID = EVERY_TREE
-HINT = "svm1_odt has them"
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:

@@ -24,7 +24,6 @@ SUMMARY = (
 NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
-HINT = "svm1_odt has them"
 MOST = 8  # leaves, of which all sets are tried
 BROKEN = 1e-6
 

@@ -24,7 +24,7 @@ SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different cla
 NEEDS = ((Need(Role.BRANCH, "bottom"), Need(Role.FLOW, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
-HINT = "stump columns imply these rows; flowoct has flows into its leaves with -p bottom=flow"
+HINT = "stump columns imply these rows"
 
 BROKEN = 1e-6  # a row broken by less is kept by any solver's tolerance
 
