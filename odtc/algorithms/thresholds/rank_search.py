@@ -44,17 +44,17 @@ class Known:
     upper : int, the best tree found costs that
     test : (column, rank), its first test; LEAF; or an int, if it is the best tree of that smaller height
     below : what is known of the sides of this test, or of the trees of that smaller height; () for height 2 and less
-    dived : whether trees were sought greedily
+    dived, climbed : whether trees were sought greedily, and better ones from there
     points : (column, rank, left, right) of the evaluated tests: no trees of the height below cost less on their sides;
         0 for a side that was not searched
     """
 
-    __slots__ = ("below", "dived", "lower", "points", "test", "upper")
+    __slots__ = ("below", "climbed", "dived", "lower", "points", "test", "upper")
 
     def __init__(self, lower: int, upper: int):
         self.lower, self.upper, self.test, self.points = lower, upper, LEAF, []
         self.below: tuple[Known, ...] = ()
-        self.dived = False
+        self.dived = self.climbed = False
 
     @property
     def exact(self) -> bool:
@@ -159,6 +159,17 @@ class RankSearch:
         known if `check` ends the search."""
         self.height = height
         return self.value(self.root, height, need)
+
+    def raise_bound(self, height: int, need: int = NONE) -> None:
+        """Shows that no tree of this height for all entries costs less than the least loss, than four times that, and
+        so on, up to `need` or the best tree: a low bound of the sides is shown by few tests. The proof takes somewhat
+        longer by it, but the bound rises early."""
+        self.height = height
+        losses = np.abs(self.ranked.gain[self.ranked.gain != 0].astype(np.int64))
+        known, asked = self._entry(self.root, height), int(losses.min(initial=NONE))
+        while not known.exact and asked < min(need, known.upper):
+            self.value(self.root, height, asked)
+            asked *= 4
 
     def dive(self, height: int) -> Known:
         """A good tree of this height for all entries, found greedily."""
@@ -378,11 +389,11 @@ class RankSearch:
         """A better tree by dives: below tests that are good for trees of one height less, and then below neighbours of
         the best test (`_move`). It takes a part of the effort of all before it, so that it grows with what the proof
         takes."""
-        if self.climbing:  # for a tree of which this node is a part
+        known = self._entry(node, height)
+        if self.climbing or known.climbed:  # for a tree of which this node is a part, or before
             return
-        self.climbing = (1 + CLIMB) * self.effort
+        self.climbing, known.climbed = (1 + CLIMB) * self.effort, True
         try:
-            known = self._entry(node, height)
             good = sorted(below.points, key=lambda point: point[2] + point[3])
             for column, rank, *_ in good[:PROBES]:
                 if self.effort >= self.climbing or known.exact:

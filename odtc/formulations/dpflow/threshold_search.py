@@ -28,6 +28,7 @@ from odtc.trees.heap_tree import HeapTree
 
 ROWS = ("leaf_rows",)  # the constraints that the search keeps
 PART = 0.2  # of the time that is left, for the trees of one depth less than the problem's
+BOUND = 0.1  # of the time that is left, for a bound of the trees of the problem's depth that is above 0
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
@@ -215,6 +216,12 @@ class ThresholdSearch:
                 deadline.check()
                 self.search.given_up.add(height)
         self.height = depth
+        if deadline.seconds_left() is not None and depth > 2 and not self.search.known(depth).lower:
+            try:  # what the limit leaves is to have a bound
+                with deadline.within(deadline.time_share(PHASE, BOUND)):
+                    self.search.raise_bound(depth, need)
+            except TimeLimitReached:
+                deadline.check()
         self.search.solve(depth, need)
         self.proved.append(depth)
 

@@ -376,3 +376,17 @@ def test_a_kernel_is_compiled_if_the_time_that_is_left_repays_it(left, wanted, m
         assert [kernels.tall(height) for height in (3, 4)] == [False, False]  # so far numpy was quick
         kernels.began -= 10
         assert [kernels.tall(height) for height in (3, 4)] == wanted
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_bound_is_raised_by_steps(binary, mode):
+    random = np.random.default_rng(5)
+    rank, height = (random.integers(0, 2, (150, 8)), 5) if binary else (random.integers(0, 9, (60, 4)), 3)
+    ranked = rank_rows(rank, np.eye(2)[random.integers(0, 2, len(rank))])
+    plain, stepped = RankSearch(ranked), RankSearch(ranked)
+    best = plain.value(plain.root, height).upper
+    stepped.raise_bound(height, 5)
+    assert 4 < best and 4 <= stepped.known(height).lower <= best <= stepped.known(height).upper
+    stepped.raise_bound(height)
+    known = stepped.solve(height)
+    assert known.exact and known.upper == best
