@@ -47,6 +47,8 @@ class Registry:
     contract: Contract  # what each module must define and may define
     group: str  # the entry point group of third parties: "odtc.formulations", whatever the package is called
     choices: tuple[str, ...] = ()  # words that users may give in place of a name, such as auto
+    # ((name of an ability, members of odtc that have it), …), so that `able` need not import all; a test compares
+    abilities: tuple[tuple[str, tuple[str, ...]], ...] = ()
     _members: dict[str, Member] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aside: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # what was warned of
 
@@ -83,7 +85,10 @@ class Registry:
 
     def able(self, ability: type) -> tuple[str, ...]:
         """The names of the members that have an ability, one of the protocols of the contract."""
-        return tuple(name for name in self.names() if self.get(name).can(ability))
+        listed = dict(self.abilities).get(ability.__name__)
+        foreign = self.names()[len(self.module_names) :]
+        names = self.names() if listed is None else (*listed, *foreign)
+        return tuple(name for name in names if self.get(name).can(ability))
 
     def parse(self, text: str) -> tuple[Member, dict[str, Any]]:
         """(member, options) of "NAME" or "NAME:KEY=VALUE,KEY=VALUE", for kinds whose modules define OPTIONS, name ->

@@ -374,4 +374,5 @@ FORMULATIONS = Registry(
     ),
     "odtc.formulations",
     choices=("auto",),
+    abilities=(("Estimates", ("flowoct", "dpflow")),),
 )

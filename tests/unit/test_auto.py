@@ -1,5 +1,7 @@
 """--model auto takes dpflow where its sizes allow, else flowoct, and says why."""
 
+import subprocess
+import sys
 from math import comb
 
 import numpy as np
@@ -12,8 +14,9 @@ from odtc.algorithms.dp.state_graph import Rows
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.formulations.auto import choose
+from odtc.problem.formulation import FORMULATIONS, Estimates
 from odtc.workflow import pipeline
-from tests.command_line import MONKS
+from tests.command_line import MONKS, environment
 from tests.command_line import odtc as command
 
 
@@ -99,3 +102,19 @@ def test_the_size_of_bounded_sums():
         and choose(60, 5, ("branch_nodes",)).formulation == "flowoct"
     )
     assert "a flow of subtrees of at most" in choose(60, 3, ("leaf_rows", "leaves")).why
+
+
+def test_the_abilities_that_the_registry_lists_are_those_of_the_members():
+    """So that the choice imports no formulation that says nothing of its size."""
+    assert dict(FORMULATIONS.abilities).keys() == {"Estimates"}
+    found = tuple(name for name in FORMULATIONS.module_names if FORMULATIONS.get(name).can(Estimates))
+    assert dict(FORMULATIONS.abilities)["Estimates"] == found
+
+
+def test_a_search_imports_no_formulation_that_it_does_not_use(tmp_path):
+    words = ["fit", str(MONKS / "monks-1.csv"), "--encoding", "onehot", "-o", str(tmp_path / "m"), "--json"]
+    code = f"import sys; sys.argv = {['odtc', *words]!r}\nfrom odtc.cli.app import main\ntry:\n    main()\nfinally:\n"
+    code += "    print([n for n in ('svm1_odt', 'cg', 'fair', 'oct_h') if f'odtc.formulations.{n}' in sys.modules], "
+    code += "'jinja2' in sys.modules, 'sklearn' in sys.modules, 'highspy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.rstrip().endswith("[] False False False"), done.stdout + done.stderr
