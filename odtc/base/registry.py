@@ -8,6 +8,7 @@ others.
 """
 
 import difflib
+import hashlib
 import importlib
 import warnings
 from collections.abc import Iterable
@@ -89,6 +90,27 @@ class Registry:
         foreign = self.names()[len(self.module_names) :]
         names = self.names() if listed is None else (*listed, *foreign)
         return tuple(name for name in names if self.get(name).can(ability))
+
+    def origin(self, name: str) -> str:
+        """The package that offers a member, with its version, or the file, with the begin of its SHA-256; "" for one of
+        odtc.
+
+        Parameters
+        ----------
+        name : str
+            A registered name.
+
+        Returns
+        -------
+        str
+        """
+        points = self._foreign().get(name, []) if name not in self.module_names else []
+        if not points:
+            return ""
+        if isinstance(points[0], PlugInFile):
+            path = points[0].path
+            return f"{path.name} (sha256 {hashlib.sha256(path.read_bytes()).hexdigest()[:12]})"
+        return _package(points[0])
 
     def parse(self, text: str) -> tuple[Member, dict[str, Any]]:
         """(member, options) of "NAME" or "NAME:KEY=VALUE,KEY=VALUE", for kinds whose modules define OPTIONS, name ->

@@ -30,7 +30,7 @@ from odtc.base.json_schema import (
 )
 from odtc.data.cost_matrix import cost_matrix
 from odtc.data.dataset import Feature, feature_shape
-from odtc.data.encoding import Encoded
+from odtc.data.encoding import ENCODINGS, Encoded
 from odtc.data.reading_spec import CLASSIFICATION
 from odtc.data.splits import split_from_json, split_shape
 from odtc.errors import ManifestError, OdtcError, SolutionError
@@ -40,7 +40,10 @@ from odtc.model.milp import Model
 from odtc.model.points import align, point_at
 from odtc.problem.constraints.constraint import parse
 from odtc.problem.constraints.groups import Groups
+from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts import separation
+from odtc.problem.cuts.cut import CUTS
+from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.identity import identity_of, short
 from odtc.problem.parameters import params_to_json, parse_params
 from odtc.problem.problem import Problem
@@ -67,6 +70,7 @@ SHAPE = {
     "identity?": TEXT,
     "content?": (TEXT, None),
     "own?": {"rows": [TEXT], "columns": [TEXT]},
+    "members?": [{"kind": TEXT, "name": TEXT, "of": TEXT}],
     "data": {
         "name": TEXT,
         "target": TEXT,
@@ -192,6 +196,22 @@ class Manifest:
             )
 
 
+def _members(problem: Problem, model) -> dict:
+    """The members of other packages or files that made the model, with their versions; {} if all are odtc's."""
+    used = [
+        (FORMULATIONS, problem.module.name),
+        (ENCODINGS, problem.encoded.scheme.partition(":")[0]),
+        *((CUTS, word.partition(":")[0]) for word in model.cuts),
+        *((CONSTRAINTS, given.module.name) for given in problem.constraints),
+    ]
+    found = [
+        {"kind": registry.kind, "name": name, "of": origin}
+        for registry, name in dict.fromkeys(used)
+        if (origin := registry.origin(name))
+    ]
+    return {"members": found} if found else {}
+
+
 def describe(problem: Problem, model, folder: Path | None = None) -> dict:
     """The manifest of a model, as a JSON object; data paths are told relative to `folder`. Of a model with rows and
     columns of its user it describes what odtc built, and names these."""
@@ -210,6 +230,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
         "odtc": odtc.__version__,
         "identity": model.identity or identity_of(problem, model.cuts),
         "content": model.content or None,
+        **_members(problem, model),
         "data": {
             "name": encoded.name,
             **source,

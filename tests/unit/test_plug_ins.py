@@ -1,5 +1,7 @@
 """Members of other packages that are broken: set aside with one warning, and no other is stopped by them."""
 
+import hashlib
+import json
 import subprocess
 import sys
 import warnings
@@ -138,3 +140,17 @@ def test_a_model_of_sinks_satisfies_constraints_on_right_rows(tmp_path, monkeypa
 def test_which_models_have_the_columns_of_a_family_is_found_by_building(tmp_path):
     refused = odtc("build", ROOT / "examples" / "monks" / "monks-1.csv", "--cuts", "class_sizes", folder=tmp_path)
     assert "its columns are those of svm1_odt" in refused.err, refused.err
+
+
+def test_a_cut_whose_module_bears_another_name_gives_its_rows_and_the_manifest_says_whose_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("ODTC_PLUGINS", "")
+    own = (ROOT / "examples" / "plug-ins" / "class_predicted.py").read_text(encoding="utf-8")
+    (tmp_path / "as_registered.py").write_text(own)  # NAME stays "class_predicted"
+    words = ("build", ROOT / "examples" / "monks" / "monks-1.csv", "-p", "bottom=flow", "-p", "lambda=0.1", "--json")
+    plain = odtc(*words, "-o", "plain", folder=tmp_path).facts
+    more = odtc(*words, "--cuts", "as_registered", "--plugin", "as_registered.py", "-o", "m", folder=tmp_path).facts
+    assert more["cuts"] == ["as_registered"] and more["n_model_rows"] > plain["n_model_rows"]
+    told = json.loads((tmp_path / "m.odt.json").read_text())
+    of = f"as_registered.py (sha256 {hashlib.sha256(own.encode()).hexdigest()[:12]})"
+    assert told["members"] == [{"kind": "cut family", "name": "as_registered", "of": of}]
+    assert "members" not in json.loads((tmp_path / "plain.odt.json").read_text())
