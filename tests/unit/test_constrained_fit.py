@@ -136,3 +136,23 @@ def test_a_mean_recall_by_weights_of_no_common_unit_is_searched(seed):
     assert found.infeasible == (least == np.inf) and found.proved
     if not found.infeasible:
         assert not broken(problem, found.heap) and found.bound == pytest.approx(least, abs=1e-9)
+
+
+def test_a_deep_tree_begins_with_the_best_of_depth_three(monkeypatch):
+    """Where depth 4 is too much even for some tests of each column, the tree is no worse than the best of depth 3."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(120, 3)).round(2)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3) ^ (rng.random(120) < 0.1)).astype(np.int32)
+    data = Dataset("deep", X, y, tuple(Feature(name, NUMERIC) for name in "abc"), ("no", "yes"), np.ones(120))
+    given = {"encoding": "auto:bins=4", "constraints": ("recall[yes] >= 0.9", "leaf_rows >= 3")}
+    three = odtc.fit(data, "auto", 3, **given).facts["objective"]
+    for name, value in (("FEW_TESTS", 1), ("MOST_SUMS", 1.0), ("few_of_each", lambda scale, depth: int(depth < 4))):
+        monkeypatch.setattr(constrained, name, value)
+    problem = pipeline.pose(data, "dpflow", 4, **given)
+    assert constrained.searches(problem) and constrained.by_some_tests(problem)
+    found = constrained.search(problem)
+    assert found.heap is not None and problem.module.objective(problem, found.heap) <= three
+    assert all(one.holds(one.module.value(problem.encoded, one, found.heap)) for one in problem.constraints)
+    monkeypatch.undo()
+    best = constrained.search(pipeline.pose(data, "dpflow", 4, **given))
+    assert found.bound <= best.bound <= problem.module.objective(problem, found.heap)

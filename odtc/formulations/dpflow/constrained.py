@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ThresholdSearch, takes
+from odtc.algorithms.constrained.all_thresholds import FEW, NEAR, CoarseSearch, ShallowSearch, ThresholdSearch, takes
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge
 from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
 from odtc.algorithms.constrained.frontier_search import FrontierSearch
@@ -26,6 +26,7 @@ MOST_SUMS = 4e11  # of one pass over all roots: some minutes
 MOST_BEFORE = 2e10  # the same before a model: some seconds
 MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
 MOST_TESTS = 3000  # pairs of them are counted
+DEEP = 3  # a tree of this depth is the start of deeper ones that are too many to search
 FEW_TESTS = 600  # more are searched after some of them
 
 
@@ -93,18 +94,34 @@ class Posed:
             self.problem = posed = search_problem(problem)
             n_tests, depth = problem.encoded.n_tests, problem.topology.depth
             few = few_of_each(posed.scale, depth)
-            if takes(posed.arrays, posed.scale):
-                self.search = ThresholdSearch(posed.arrays, posed.scale, max(1, few))
-            elif n_tests <= FEW_TESTS:
-                self.search = ConstrainedSearch(posed.arrays)
-            elif n_tests > MOST_TESTS and takes_stumps(posed.arrays, posed.scale):
-                self.search = StumpSearch(posed.arrays, posed.scale, max(1, few))
+            if depth > DEEP and not few and sums(n_tests, depth) > MOST_SUMS:
+                arrays = posed.arrays
+                less = replace(arrays, depth=DEEP, allowed=arrays.allowed[:DEEP], accepts=None)
+                engine = _engine(less, posed.scale)
+                self.search = ShallowSearch(arrays, engine, posed.scale, _near(depth))
             else:
-                exactly = depth < 2 or (n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS)
-                near = min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
-                self.search = CoarseSearch(posed.arrays, posed.scale, max(1, few), exactly, near)
+                self.search = _engine(posed.arrays, posed.scale)
         except TooLarge:
             self.search = None
+
+
+def _engine(arrays: ConstrainedProblem, scale: np.ndarray) -> ConstrainedSearch | CoarseSearch:
+    """The search for a problem of this size; raises TooLarge."""
+    n_tests, depth = len(scale), arrays.depth
+    few = max(1, few_of_each(scale, depth))
+    if takes(arrays, scale):
+        return ThresholdSearch(arrays, scale, few)
+    if n_tests <= FEW_TESTS:
+        return ConstrainedSearch(arrays)
+    if n_tests > MOST_TESTS and takes_stumps(arrays, scale):
+        return StumpSearch(arrays, scale, few)
+    exactly = depth < 2 or (n_tests <= MOST_TESTS and sums(n_tests, depth) <= MOST_SUMS)
+    return CoarseSearch(arrays, scale, few, exactly, _near(depth))
+
+
+def _near(depth: int) -> int:
+    """How many tests on either side of one are searched at this depth in less than a second."""
+    return min(NEAR, max(1, int((MOST_FIRST / sums(1, depth)) ** (1 / depth)) // 2**depth))
 
 
 def sums(n_tests: int, depth: int) -> float:
@@ -124,7 +141,7 @@ def few_of_each(scale: np.ndarray, depth: int) -> int:
 def can_search(encoded: Encoded, depth: int) -> bool:
     """Whether the search takes tests of so many scales: all of them, or some of each."""
     return sums(encoded.n_tests, depth) <= MOST_SUMS or (
-        encoded.n_tests > FEW_TESTS and few_of_each(nested(encoded), depth) > 0
+        encoded.n_tests > FEW_TESTS and few_of_each(nested(encoded), min(depth, DEEP)) > 0
     )
 
 
