@@ -173,10 +173,11 @@ def test_few_file_handles(built, words, handles):
     }
 
 
+@pytest.mark.slow
 def test_little_memory(built):
     """The files of the older model were said to be removed before the new one was written, and then were not."""
-    before, words = contents(built), ("build", DATA, "--model", "binoct", "--depth", 12, "-o", "m")
-    said = limited(resource.RLIMIT_AS, 1800 << 20, *words, folder=built)
+    before, words = contents(built), ("build", DATA, "--model", "binoct", "--depth", 13, "-o", "m")
+    said = limited(resource.RLIMIT_AS, 1300 << 20, *words, folder=built)
     assert "memory" in refused(said) and contents(built) == before
 
 
