@@ -27,7 +27,22 @@ SMALL = 10_000  # a share with a denominator up to this is taken as the fraction
 
 
 def share(given: Constraint) -> Constraint:
-    """The constraint, whose bound is a share; raises ChoiceError if it is none."""
+    """A constraint whose bound is a share.
+
+    Parameters
+    ----------
+    given : Constraint
+
+    Returns
+    -------
+    Constraint
+        The same.
+
+    Raises
+    ------
+    ChoiceError
+        If its bound is no share of rows.
+    """
     if not 0 <= given.bound <= 1:
         percent = f"; write {given.bound / 100:g} for {given.bound:g} %" if 1 < given.bound <= 100 else ""
         raise ChoiceError(f"expected a share of rows between 0 and 1, got {str(given)!r}{percent}")
@@ -35,7 +50,24 @@ def share(given: Constraint) -> Constraint:
 
 
 def klass(encoded: Encoded, name: str) -> int:
-    """The index of a class by name; raises ChoiceError for one that the data has not."""
+    """The class of this name.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    name : str
+        As the target has it.
+
+    Returns
+    -------
+    int
+        Its place among the classes.
+
+    Raises
+    ------
+    ChoiceError
+        If there is no such class.
+    """
     if name not in encoded.classes:
         raise ChoiceError(
             f"expected a class of {encoded.target!r}, got {name!r}{did_you_mean(name, encoded.classes)}; "
