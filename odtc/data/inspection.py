@@ -113,8 +113,11 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     """
     reading = reading or ReadingSpec()
     whole = read(data, **replace(reading, missing="separate").keywords)
+    gaps = _gaps(whole.X, whole.n_rows)
     try:
-        kept = whole if reading.missing == "separate" else read(data, **reading.keywords)
+        lacks_cells = gaps.any() or whole.n_unlabelled or _gaps(whole.aside_X, whole.n_rows).any()
+        is_whole = reading.missing == "separate" or not lacks_cells
+        kept = whole if is_whole else read(data, **reading.keywords)
         encoded = encode(kept, encoding)
         asked: Counter | None = Counter(test.features[0] for test in encoded.tests if len(test.features) == 1)
         n_tests, refusal = encoded.n_tests, ""
@@ -127,7 +130,7 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
     columns += [_column(feature, whole.aside_X[:, at], "aside", None) for at, feature in enumerate(whole.aside)] + [
         _target(whole)
     ]
-    incomplete = int(np.isnan(whole.X).any(axis=1).sum()) + whole.n_unlabelled
+    incomplete = int(gaps.sum()) + whole.n_unlabelled
     return Inspection(
         whole.name,
         whole.n_rows + whole.n_unlabelled,
@@ -138,6 +141,14 @@ def inspect_data(data: str | Path, reading: ReadingSpec | None = None, encoding:
         refusal,
         tuple(notes_on(whole)),
     )
+
+
+def _gaps(table, n_rows: int) -> np.ndarray:
+    """bool (rows,): which rows lack a cell; column by column, since a large table is no dense one."""
+    found = np.zeros(n_rows, bool)
+    for at in range(table.shape[1]):
+        found |= np.isnan(table[:, at])
+    return found
 
 
 def _column(feature: Feature, cells: np.ndarray, role: str, tests: int | None) -> Column:
