@@ -32,7 +32,7 @@ BOUND = 0.1  # of the time that is left, for a bound of the trees of the problem
 PHASE = 60.0  # seconds for them at most
 PROGRAM = 60.0  # seconds for the dynamic program at most
 SOME = 5e6  # entries of evaluated nodes that are looked at for the fewest leaves, at least
-LOOKS = 4e6  # entries of evaluated tests for the fewest columns, at least
+LOOKS = 1e7  # entries of evaluated tests for the fewest columns, at least
 SOON = 5.0  # CPU seconds of work that is expected, at most, for the choice of kernels at the beginning
 OFTEN = 0.05  # seconds between two reports
 
