@@ -156,3 +156,19 @@ def test_a_deep_tree_begins_with_the_best_of_depth_three(monkeypatch):
     monkeypatch.undo()
     best = constrained.search(pipeline.pose(data, "dpflow", 4, **given))
     assert found.bound <= best.bound <= problem.module.objective(problem, found.heap)
+
+
+def test_a_search_of_depth_four_that_is_cut_short_keeps_what_depth_three_had(monkeypatch):
+    """compas under recall and equal opportunity had 2,253 errors at depth 4 and 25 seconds, and 2,193 at depth 3."""
+    rng = np.random.default_rng(6)
+    X = rng.integers(0, 4, (150, 3)).astype(float)
+    y = ((X[:, 0] > 1) ^ (X[:, 1] > 1) ^ (rng.random(150) < 0.2)).astype(np.int32)
+    data = Dataset("cut", X, y, tuple(Feature(name, NUMERIC) for name in "abc"), ("no", "yes"), np.ones(150))
+    constraints = ("recall[yes] >= 0.8", "leaf_rows >= 4")
+    three = odtc.fit(data, "auto", 3, constraints=constraints).facts
+    problem = pipeline.pose(data, "dpflow", 4, constraints=constraints)
+    engine = problem.derived(constrained.Posed).search
+    monkeypatch.setattr(engine, "run", lambda: engine.found)
+    found = constrained.search(problem)
+    assert three["termination"] == "optimal"
+    assert problem.module.objective(problem, found.heap) == three["objective"] and found.bound <= three["objective"]

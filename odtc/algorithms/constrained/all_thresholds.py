@@ -179,31 +179,21 @@ class CoarseSearch:
 
 
 class ShallowSearch(CoarseSearch):
-    """A search for a good tree where even one test of each scale is too much for this depth: the best tree of less
-    depth, and then the tests near its own at full depth. Its bound is what is known from elsewhere.
+    """A search for a good tree where even one test of each scale is too much for this depth: it starts from the best
+    tree of less depth, and looks at the tests near its own at full depth. Its bound is what is known from elsewhere.
 
     Parameters
     ----------
     problem : ConstrainedProblem
-    less : CoarseSearch or ConstrainedSearch
-        The search of the same problem with less depth, and without `accepts`.
     scale, near
         As of CoarseSearch.
     """
 
-    def __init__(
-        self, problem: ConstrainedProblem, less: "CoarseSearch | ConstrainedSearch", scale: np.ndarray, near: int = NEAR
-    ):
+    def __init__(self, problem: ConstrainedProblem, scale: np.ndarray, near: int = NEAR):
         super().__init__(problem, scale, 1, False, near)
-        self.less = less
 
     def run(self) -> Found:
         """Searches until no better tree is near, or until the clock says stop."""
-        self.less.watch(self._tick, lambda bound, cost: None)
-        found = self.less.run()
-        if found.test is not None:
-            fill = np.full(2 ** (self.problem.depth + 1) - len(found.test), -1, np.int32)
-            self.start(np.concatenate([found.test, fill]), np.concatenate([found.label, fill]))
         self._refine(np.zeros(0, int))
         return self._found()
 

@@ -27,6 +27,7 @@ MOST_BEFORE = 2e10  # the same before a model: some seconds
 MOST_FIRST = 1e9  # the same of the tests that are searched first: less than a second
 MOST_TESTS = 3000  # pairs of them are counted
 DEEP = 3  # a tree of this depth is the start of deeper ones that are too many to search
+SHALLOWER = 0.5  # of the time, for the best tree of depth DEEP
 FEW_TESTS = 600  # more are searched after some of them
 
 
@@ -90,17 +91,17 @@ class Posed:
     def __init__(self, problem: Problem):
         self.problem: SearchProblem | None = None
         self.search: ConstrainedSearch | CoarseSearch | None = None
+        self.shallower: ConstrainedSearch | CoarseSearch | None = None  # of depth DEEP, if the depth is more
         try:
             self.problem = posed = search_problem(problem)
-            n_tests, depth = problem.encoded.n_tests, problem.topology.depth
-            few = few_of_each(posed.scale, depth)
-            if depth > DEEP and not few and sums(n_tests, depth) > MOST_SUMS:
-                arrays = posed.arrays
+            n_tests, depth, arrays = problem.encoded.n_tests, problem.topology.depth, posed.arrays
+            if depth > DEEP:
                 less = replace(arrays, depth=DEEP, allowed=arrays.allowed[:DEEP], accepts=None)
-                engine = _engine(less, posed.scale)
-                self.search = ShallowSearch(arrays, engine, posed.scale, _near(depth))
+                self.shallower = _engine(less, posed.scale)
+            if depth > DEEP and not few_of_each(posed.scale, depth) and sums(n_tests, depth) > MOST_SUMS:
+                self.search = ShallowSearch(arrays, posed.scale, _near(depth))
             else:
-                self.search = _engine(posed.arrays, posed.scale)
+                self.search = _engine(arrays, posed.scale)
         except TooLarge:
             self.search = None
 
@@ -192,6 +193,8 @@ def search(
     engine.watch(lambda: end is not None and time.monotonic() > end, told)
     if start is not None and start.beyond is None:
         engine.start(start.test, start.label)
+    if (shallower := problem.derived(Posed).shallower) is not None:
+        _begin(engine, shallower, end, lambda cost: told(ceil(floor / posed.unit - 1e-6), cost))
     phases = ""
     if by_some_tests(problem):
         phases = "some tests of each column were searched, and the bound is that without the constraints"
@@ -213,6 +216,22 @@ def search(
         certificate=make,
         proved=found.proved,
     )
+
+
+def _begin(
+    engine: ConstrainedSearch | CoarseSearch,
+    shallower: ConstrainedSearch | CoarseSearch,
+    end: float | None,
+    told: Callable[[int | None], None],
+) -> None:
+    """Starts a search from the best tree of less depth, so that no more depth loses what less had. It is looked for to
+    the end, or in a part of the time until `end` (time.monotonic())."""
+    share = None if end is None else time.monotonic() + SHALLOWER * (end - time.monotonic())
+    shallower.watch(lambda: share is not None and time.monotonic() > share, lambda bound, cost: told(cost))
+    found = shallower.run()
+    if found.test is not None:
+        fill = np.full(2 ** (engine.problem.depth + 1) - len(found.test), -1, np.int32)
+        engine.start(np.concatenate([found.test, fill]), np.concatenate([found.label, fill]))
 
 
 def frontier(problem: Problem, varied: list[Constraint]) -> list[Searched] | None:
