@@ -102,7 +102,7 @@ class Outcome:
         if self.not_tried:
             return f"{self.case.law.name}{how}: not tried: {self.not_tried}"
         if not self.broken:
-            return f"{self.case.law.name}{how}: holds, {self.tried} cases"
+            return f"{self.case.law.name}{how}: holds, {self.tried} case{'s' * (self.tried != 1)}"
         lines = [
             f"{self.case.law.name}{how}: broken at case {self.tried}",
             f"  law: {self.case.law.says}",

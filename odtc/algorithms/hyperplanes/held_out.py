@@ -14,6 +14,7 @@ import numpy as np
 from odtc.algorithms.hyperplanes.penalised import CART, NEAR, Grower, PrunedTree, clipped
 
 FOLDS, REPEATS = 5, 2
+LEAST_ROWS = 30  # fewer, or fewer than FOLDS of the most frequent class, cannot say which tree is better
 FOLD_ROWS = 2500  # that cross-validation looks at, at most
 FIT_ROWS = 8000  # that a tree is settled on, at most
 SURE = 2.0  # corrected standard errors by which a tree has to beat the majority
@@ -64,7 +65,8 @@ def choose_tree(
         Standard errors (of the paired differences to the best candidate) that fewer leaves may be worse; 0 for the
         best mean.
     seconds : float
-        How long it may take. If fewer than two folds were seen by then, a tree of single columns comes back.
+        How long it may take. If fewer than two folds were seen by then, or there are fewer than LEAST_ROWS rows, a tree
+        of single columns comes back.
     seed : int
         Of the folds, the samples and the draws.
     sparse : bool
@@ -78,6 +80,8 @@ def choose_tree(
     cheapest = loss.argmin(axis=1)
     some = _sample(cheapest, FIT_ROWS, rng)
     grower = Grower(depth, seed, sparse, time.monotonic() + seconds)
+    if len(Z) < LEAST_ROWS or np.bincount(cheapest).max() < FOLDS:
+        return Choice(grower.of_columns(Z, loss)[0], None)
     full = grower.paths(Z[some], loss[some])
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
     held = _held_out(Z, loss, weight, keys, grower, _sample(cheapest, FOLD_ROWS, rng), seed)
@@ -142,8 +146,6 @@ def _held_out(Z, loss, weight, keys, grower: "Grower", rows: np.ndarray, seed: i
     from sklearn.model_selection import RepeatedStratifiedKFold
 
     cheapest, found = loss.argmin(axis=1), []
-    if len(rows) < 2 * FOLDS or np.bincount(cheapest[rows]).max() < FOLDS:
-        return found
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of classes with fewer rows than folds, and of models that have not converged
         folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=seed)

@@ -95,6 +95,10 @@ class Grower:
                     found["plane", C] = self._path(one[1:], Z, loss)
         return found
 
+    def of_columns(self, Z: np.ndarray, loss: np.ndarray) -> list[PrunedTree]:
+        """The path of the family CART alone."""
+        return self._path(self._axis_tree(Z, loss), Z, loss)
+
     def _over(self) -> bool:
         self.late = self.late or time.monotonic() > self.until
         return self.late
