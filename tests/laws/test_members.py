@@ -12,30 +12,31 @@ from odtc.testing.suite import KINDS, kinds_of
 from odtc.trees.exporting import summaries
 
 HERE = ("encoding", "heuristic", "selection", "reader", "format", "point")  # the others have test modules of their own
+MOST = 12  # cases of a law; `odtc check` draws more
 MEMBERS = [(kind, name) for kind in HERE for name in KINDS[kind].module_names]
 
 
 @pytest.mark.parametrize("case", [case for member in MEMBERS for case in cases(*member)], ids=str)
 def test_a_member_obeys_the_laws_of_its_kind(case):
-    case.expect()
+    case.expect(min(case.law.examples, MOST))
 
 
 @pytest.mark.parametrize("case", [case for name in summaries() for case in cases("exporter", name)], ids=str)
 def test_an_export_is_written_and_predicts_as_the_tree(case):
-    case.expect()
+    case.expect(min(case.law.examples, MOST))
 
 
 @pytest.mark.parametrize("name", ["cart", "cart_tuned", "oblique_search"])
 def test_a_learner_obeys_its_laws(name):
     for case in cases("formulation", name):
-        case.expect(5)
+        case.expect(3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in KINDS["solver"].module_names if version(find_solver(name))])
 def test_a_solver_obeys_its_laws(name):
     for case in cases("solver", name):
-        case.expect()
+        case.expect(min(case.law.examples, 4))
 
 
 def test_an_unknown_kind_name_or_law_is_answered_with_the_nearest():
@@ -63,4 +64,4 @@ def test_a_member_of_a_stranger_obeys_the_same_laws(kind, monkeypatch):
     found = cases(kind, FIRST[kind])
     assert {case.law.name for case in found} > {"name"} if kind == "formulation" else found
     for case in found:
-        case.expect(5)
+        case.expect(min(case.law.examples, 3))

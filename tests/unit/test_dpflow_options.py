@@ -2,6 +2,7 @@
 parameters
 once, and what else a problem can say drawn beside it: 200 data sets, with and without constraints."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -105,7 +106,7 @@ def drawn(seed: int, form: dict) -> Problem:
             if price is not None:
                 of_class = np.bincount(encoded.y, encoded.weight, len(data.classes))
                 weighted = {"class_weight": price} if price == "balanced" else {"cost": price}
-                encoded = type(encoded)(**vars(encoded) | {"cost": cost_matrix(encoded.classes, of_class, **weighted)})
+                encoded = replace(encoded, cost=cost_matrix(encoded.classes, of_class, **weighted))
             depth = int(rng.integers(1, 3 if bound else 4))
             return posed(
                 Problem(encoded, CompleteTree(depth), "dpflow", parse_params("dpflow", form)),

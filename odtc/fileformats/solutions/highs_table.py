@@ -31,8 +31,10 @@ def matches(head: bytes) -> bool:
 
 
 def read(data: bytes) -> RawPoint:
-    """Raises SolutionError if the file is cut off or a line is not one of the table."""
+    """Raises SolutionError if the file is no such table, is cut off, or a line is not one of the table."""
     header = HEADER.match(data)
+    if header is None:
+        raise SolutionError("expected a table that begins with 'Columns' and the line of its heads; write it again")
     rows = data.find(ROWS, header.end() - 1)
     end = END.search(data, rows) if rows >= 0 else None
     if not end or not data.endswith(b"\n"):

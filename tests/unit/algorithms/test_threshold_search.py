@@ -189,7 +189,7 @@ def test_the_kernel_of_depth_two_where_little_is_lost(seed):
         assert (cost, column == -2) == (min(need, wanted), need <= wanted)
         if column >= 0:
             sides = [nodes.child(node, *nodes.part(node, column, cut, right)) for right in (False, True)]
-            paid = sum(min(side.leaf, nodes.stump(side)[2]) for side in sides if side.rows >= ranked.least)
+            paid = sum(min(side.leaf, nodes.stump(side)[1]) for side in sides if side.rows >= ranked.least)
             assert cost == ranked.price + paid
 
 
