@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from odtc.errors import OdtcError
-from odtc.evaluation.studies.engine import Store, WorkersLost, key_of, local, run_tasks
+from odtc.evaluation.studies.engine import Store, WorkersLost, finish, key_of, local, run_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -71,6 +71,24 @@ def test_a_killed_process_costs_only_the_tasks_that_were_running(tmp_path):
     # joblib ends the other process, too: its task is run again if it was not kept yet.
     assert sum(runs(tmp_path).values()) <= 8 + 1 and set(runs(tmp_path)) == set(range(8))
     assert (tmp_path / "killed5").exists()
+
+
+def test_a_task_that_was_kept_before_its_pool_was_lost_is_not_run_again(tmp_path):
+    """Workers had finished tasks whose results were not handed on when another one was killed: they ran twice."""
+    store = Store(tmp_path / "tasks")
+    store.make()
+    tasks, told = [Square(str(tmp_path), n) for n in range(4)], []
+
+    def pool(asked, store):
+        for task in asked[:3]:
+            finish(task, store)
+        if len(asked) == 4:
+            raise WorkersLost("the machine is gone")
+        yield from local(1)(asked, store)
+
+    results = run_tasks(tasks, pool, store, lambda place, result, before: told.append(place))
+    assert [result["n"] for result in results] == list(range(4)) and sorted(told) == list(range(4))
+    assert {n: count for n, count in runs(tmp_path).items() if n < 3} == dict.fromkeys(range(3), 1)
 
 
 def test_workers_that_are_lost_each_time_end_the_study(tmp_path):

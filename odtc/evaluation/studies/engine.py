@@ -134,6 +134,12 @@ def run_tasks(
                     f"{problem}, {lost} times without a finished task between; the finished ones are kept: run the "
                     "same command again, with fewer --jobs if the memory was too small"
                 ) from None
+            # A worker may have kept a result that nobody heard of before the others were lost.
+            for place in left if store is not None else ():
+                if results[place] is None and (kept := store.get(tasks[place].key)) is not None:
+                    results[place], lost = kept, 0
+                    if tell:
+                        tell(place, kept, False)
         left = [place for place in left if results[place] is None]
     return results
 
