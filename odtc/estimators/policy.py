@@ -11,7 +11,6 @@ from odtc.data.tasks import policy
 from odtc.data.tasks.policy.causal_scores import design, scores_of
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 
 @parameters.document
@@ -109,14 +108,7 @@ class OptimalPolicyTree(TreeEstimator):
         names = tuple(show_number(one) if isinstance(one, float) else str(one) for one in self.actions_.tolist())
         dataset = policy.voting(rows, names, costs, "the costs", digits)
         given = (self.constraints,) if isinstance(self.constraints, str) else tuple(self.constraints)
-        if self.min_samples_leaf > 1:
-            given += (short_constraint("min_leaf_rows", self.min_samples_leaf),)
-        spec = RunSpec(
-            model=ModelSpec(self.model, int(self.max_depth), self.params, self.encoding, constraints=given),
-            solving=SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver),
-            simplify=self.simplify,
-        )
-        problem, tree, solution, _ = self._run(spec, dataset)
+        problem, tree, solution, _ = self._run(self._run_spec(given), dataset)
         self._ended(tree, solution)
         self.model_ = problem.formulation
         self.cost_ = self._paid(tree.predict(X), costs, weight)

@@ -15,7 +15,7 @@ from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Leaf, Tree
 from odtc.verification.verify import verify_tree
 from odtc.workflow.posing import pose_run
-from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
+from odtc.workflow.specification import RunSpec
 
 
 @parameters.document
@@ -93,9 +93,7 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):
             self._ended(*_leaf_alone(rows, y))
         else:
             dataset = regression.measured(rows, y, "y")
-            solving = SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver)
-            spec = RunSpec(model=self._model_spec(), solving=solving, simplify=self.simplify)
-            problem, tree, solution, _ = self._run(spec, dataset)
+            problem, tree, solution, _ = self._run(self._run_spec(), dataset)
             self.model_ = problem.formulation
             self._ended(tree, solution)
         self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
@@ -132,7 +130,7 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):
         if self.model_ is None:
             told = abs(self.tree_.answer(self.tree_.root) - float(np.average(y, weights=rows.weight)))
             return [Check("mean", told <= 1e-9 * max(1.0, float(np.abs(y).max())), f"the mean differs by {told:g}")]
-        spec = RunSpec(model=self._model_spec()).with_model(model=self.model_)
+        spec = RunSpec(model=self._asked_model()).with_model(model=self.model_)
         dataset = regression.measured(rows, y, "y")
         problem = pose_run(spec, dataset)
         heap = HeapTree.from_tree(self.tree_, problem.encoded, problem.topology, True)
@@ -166,11 +164,6 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):
             task="regression",
         )
         return rows, y[kept]
-
-    def _model_spec(self) -> ModelSpec:
-        least = self.min_samples_leaf
-        given = (short_constraint("min_leaf_rows", least),) if least > 1 else ()
-        return ModelSpec(self.model, int(self.max_depth), self.params, self.encoding, constraints=given)
 
 
 def _leaf_alone(rows: Dataset, y: np.ndarray) -> tuple[Tree, Solution]:

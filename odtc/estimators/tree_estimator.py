@@ -17,7 +17,7 @@ from odtc.estimators.inspection import InspectionMixin
 from odtc.model.solution import Termination, is_proved
 from odtc.trees.tree import Leaf
 from odtc.workflow.run import run
-from odtc.workflow.specification import RunSpec
+from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 
 class TreeEstimator(InspectionMixin, BaseEstimator):
@@ -150,6 +150,16 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
             solution.gap,
         )
         self.is_optimal_ = is_proved(solution.objective, solution.bound)
+
+    def _asked_model(self, constraints: tuple[str, ...] = ()) -> ModelSpec:
+        """The model of the parameters, under these constraints and that of `min_samples_leaf`."""
+        least = self.min_samples_leaf
+        given = constraints + ((short_constraint("min_leaf_rows", least),) if least > 1 else ())
+        return ModelSpec(self.model, int(self.max_depth), self.params, self.encoding, constraints=given)
+
+    def _run_spec(self, constraints: tuple[str, ...] = ()) -> RunSpec:
+        solving = SolvingSpec(self.time_limit, self.threads, self._seed(), solver=self.solver)
+        return RunSpec(model=self._asked_model(constraints), solving=solving, simplify=self.simplify)
 
     def _run(self, spec: RunSpec, dataset: Dataset):
         """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the

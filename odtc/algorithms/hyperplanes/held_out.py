@@ -86,7 +86,7 @@ def choose_tree(
     keys = [(family, k) for family, path in full.items() for k in sorted({tree.leaves for tree in path})]
     held = _held_out(Z, loss, weight, keys, grower, _sample(cheapest, FOLD_ROWS, rng), seed)
     if len(held) < 2:
-        return Choice(_whole(_at(full[CART], 2**depth), Z, loss), None)
+        return Choice(_whole(full[CART][0], Z, loss), None)
     losses, linear = np.array([mean for mean, _ in held]), np.array([mean for _, mean in held])
     at, better = _chosen(losses, keys, se)
     family, leaves = keys[at]
