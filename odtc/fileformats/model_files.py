@@ -64,6 +64,7 @@ FORMATS = Registry(
     "format", "odtc.fileformats.models", ("mps", "lp", "fixed-mps"), Contract(always=(ModelFormat,)), "odtc.formats"
 )
 
+BLANK = ord(" ")
 LARGEST = 1e20  # solvers take this and more for infinite
 
 # The first word of a model file, behind blank lines and comments (* in MPS, a backslash in LP).
@@ -252,6 +253,21 @@ def name_table(blocks: Sequence[Block | NamedBlock], end: str = "") -> np.ndarra
     return table
 
 
+def names_by_part(blocks: Sequence[Block | NamedBlock]) -> Callable[[int, int], np.ndarray]:
+    """A function of (begin, end), places within one block, that gives their names as `name_table` does: they are made
+    when they are asked for, so that nobody holds all of them."""
+    widest = max((block.width for block in blocks), default=1)
+    starts = np.array([block.start for block in blocks], np.int64)
+
+    def names(begin: int, end: int) -> np.ndarray:
+        block = blocks[int(np.searchsorted(starts, begin, "right")) - 1]
+        table = np.full((end - begin, widest), BLANK, np.uint8)
+        table[:, : block.width] = block.names(begin - block.start, end - block.start)
+        return table
+
+    return names
+
+
 def number_table(values: np.ndarray, show: Callable[[float], str] = show_number) -> tuple[np.ndarray, np.ndarray]:
     """(table, code): value i reads table[code[i]], by default the shortest text of that double.
 
@@ -285,19 +301,31 @@ def lines(*fields: str | np.ndarray) -> np.ndarray:
     parts = [np.frombuffer(f.encode("ascii"), np.uint8)[None, :] if isinstance(f, str) else f for f in fields]
     sizes = [part.shape[0] for part in parts]
     count = max(sizes) if all(sizes) else 0
-    out = np.empty((count, sum(part.shape[1] for part in parts)), np.uint8)
+    out = np.full((count, sum(part.shape[1] for part in parts)), BLANK, np.uint8)
     at = 0
-    for part in parts:
-        out[:, at : at + part.shape[1]] = part
+    for part in parts if count else ():
+        if len(part) == 1:
+            for place in np.flatnonzero(part[0] != BLANK).tolist():
+                out[:, at + place] = part[0, place]
+        elif part.shape[1]:
+            # Each text is one item, which numpy moves twice as fast as its bytes.
+            item = f"V{part.shape[1]}"
+            cells = np.ndarray(count, item, out, at, (out.shape[1],))
+            cells[:] = np.ascontiguousarray(part).view(item).reshape(-1)
         at += part.shape[1]
     return out
 
 
 def gather(table: np.ndarray, places: np.ndarray) -> np.ndarray:
     """table[places] for a table of bytes: rows are moved as single items, which numpy does fastest."""
-    table = np.ascontiguousarray(table)
-    items = table.view(f"V{table.shape[1]}").ravel()
-    return items[places].view(np.uint8).reshape(-1, table.shape[1])
+    items = np.ascontiguousarray(table).view(f"V{table.shape[1]}").reshape(-1)
+    return np.take(items, places).view(np.uint8).reshape(-1, table.shape[1])
+
+
+def repeated(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Each row of a table of bytes as often as `counts` says."""
+    items = np.ascontiguousarray(table).view(f"V{table.shape[1]}").reshape(-1)
+    return np.repeat(items, counts).view(np.uint8).reshape(-1, table.shape[1])
 
 
 def finite_sides(model: Model) -> tuple[np.ndarray, np.ndarray]:

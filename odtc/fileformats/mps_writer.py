@@ -4,7 +4,7 @@ Cards are aligned as in the fixed form (fields from columns 2, 5, 15 and 25), wi
 are longer, so that readers that guess the form guess right (docs/background/file-formats.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,17 @@ from odtc.fileformats.model_files import (
     identity_words,
     lines,
     number_table,
+    repeated,
     row_sections,
     text_table,
 )
+from odtc.model.blocks import Block, NamedBlock
 from odtc.model.milp import Model
 
 # At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"
+
+CARDS = 1 << 16  # made at once
 
 SECTIONS = {"rows": b"", "user": b"USERCUTS\n", "lazy": b"LAZYCONS\n"}
 
@@ -43,16 +47,15 @@ def write(
 ) -> None:
     """All sections. `row_names` is a table of all rows; `column_names(begin, end)` gives tables."""
     kind, rhs = finite_sides(model)
-    rows = np.vstack([_padded(text_table(["obj"]), row_names.shape[1]), _padded(row_names, 3)])
+    rows = _padded(row_names, len("obj"))
     stream.write(title.encode("ascii"))
     # ROWS: the objective first, then one card a row: its kind and its name. USERCUTS stand before
     # LAZYCONS: in the other order CPLEX and Xpress refuse the file (docs/background/file-formats.md).
     stream.write(b"ROWS\n N  obj\n")
-    cards = lines(" ", kind.view(np.uint8)[:, None], "  ", rows[1:], "\n")
     for section, blocks in row_sections(model, cuts):
         stream.write(SECTIONS[section])
-        for block in blocks:
-            stream.write(cards[block.start : block.stop])
+        for begin, end in _pieces(blocks):
+            stream.write(lines(" ", kind[begin:end].view(np.uint8)[:, None], "  ", rows[begin:end], "\n"))
     stream.write(b"COLUMNS\n")
     integer = False
     for begin, end, part in model.column_chunks():
@@ -63,19 +66,22 @@ def write(
             if flags[first] != integer:
                 integer = not integer
                 stream.write(MARKER % (b"INTORG" if integer else b"INTEND"))
-            piece = part if last - first == end - begin else part[:, first:last]
-            _write_columns(model, stream, rows, column_names, begin + first, begin + last, piece)
+            for low, high in _few_entries(part.indptr, first, last):
+                piece = part if high - low == end - begin else part[:, low:high]
+                _write_columns(model, stream, rows, column_names, begin + low, begin + high, piece)
     if integer:
         stream.write(MARKER % b"INTEND")
     # RHS: the rows whose side is not 0.
     stream.write(b"RHS\n")
     if (some := np.flatnonzero(rhs)).size:
         table, code = number_table(rhs[some])
-        stream.write(lines("    RHS       ", gather(rows, some + 1), "  ", table[code], "\n"))
+        for at in range(0, len(some), CARDS):
+            part = slice(at, at + CARDS)
+            stream.write(lines("    RHS       ", gather(rows, some[part]), "  ", gather(table, code[part]), "\n"))
     # BOUNDS: at least one card for every column.
     stream.write(b"BOUNDS\n")
-    for block in model.columns:
-        _write_bounds(model, stream, column_names, block.start, block.stop)
+    for begin, end in _pieces(model.columns):
+        _write_bounds(model, stream, column_names, begin, end)
     stream.write(b"ENDATA\n")
 
 
@@ -97,15 +103,12 @@ def _write_columns(
     is_cost = np.zeros(total.sum(), bool)
     is_cost[first[costly]] = True
     row, value = np.zeros(len(is_cost), np.intp), np.empty(len(is_cost))
-    row[~is_cost] = part.indices + 1
+    row[~is_cost] = part.indices
     value[is_cost], value[~is_cost] = cost[costly], part.data
     table, code = number_table(value)
-    column = np.repeat(np.arange(end - begin), total)
-    stream.write(
-        lines(
-            "    ", gather(column_names(begin, end), column), "  ", gather(rows, row), "  ", gather(table, code), "\n"
-        )
-    )
+    names = gather(rows, row) if len(rows) else np.empty((len(row), rows.shape[1]), np.uint8)
+    names[is_cost] = _padded(text_table(["obj"]), rows.shape[1])
+    stream.write(lines("    ", repeated(column_names(begin, end), total), "  ", names, "  ", gather(table, code), "\n"))
 
 
 def _write_bounds(
@@ -128,13 +131,29 @@ def _write_bounds(
     names = column_names(begin, end)
     cards = np.stack(
         [
-            lines(" ", _bytes(kind), " BND       ", names, "  ", table[number], "\n")
+            lines(" ", _bytes(kind), " BND       ", names, "  ", gather(table, number), "\n")
             for kind, number in ((first, code_low), (second, code_up))
         ],
         axis=1,
     )
     wanted = np.stack([fixed | free | needs_low, needs_up], axis=1)
     stream.write(np.ascontiguousarray(cards[wanted]))
+
+
+def _few_entries(indptr: np.ndarray, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """(low, high): the columns first .. last - 1 in pieces of few entries, or of one column."""
+    while first < last:
+        high = int(np.searchsorted(indptr, indptr[first] + 2 * CARDS, "right")) - 1
+        high = min(max(high, first + 1), last)
+        yield first, high
+        first = high
+
+
+def _pieces(blocks: Iterable[Block | NamedBlock]) -> Iterator[tuple[int, int]]:
+    """(begin, end): the places of these blocks, few at a time."""
+    for block in blocks:
+        for begin in range(block.start, block.stop, CARDS):
+            yield begin, min(begin + CARDS, block.stop)
 
 
 def _bytes(kinds: np.ndarray) -> np.ndarray:

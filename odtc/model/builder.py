@@ -1,6 +1,13 @@
-"""Builds a model: a formulation adds blocks of columns and rows, and terms between them."""
+"""Builds a model: a formulation adds blocks of columns and rows, and terms between them.
 
-from collections.abc import Callable
+What a formulation declares is its size, too: a block has as many columns as its axes have labels, a term as many
+nonzeros as its labels broadcast to. Within `counting()` only that is worked out, exactly, and nothing is laid out:
+no vector, no name, no entry (odtc.problem.estimates).
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +18,21 @@ from odtc.base import deadline
 from odtc.base.memory import require_memory
 from odtc.errors import ModelError
 from odtc.model.blocks import Axis, Block, Cells, NamedBlock, PickedBlock
-from odtc.model.milp import SMALL, Model, Term
+from odtc.model.milp import SMALL, CountedModel, CountedTerm, Model, Term
 
 LABEL_BYTES = 80  # of a column or a row: cost, bounds, kind, name, and copies while they are joined
+LOOKED_AT = 4096  # coefficients of a term whose texts are measured, if it is only counted
+_COUNTING: ContextVar[bool] = ContextVar("counting", default=False)
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """Models that are built within it have blocks and counts, but neither vectors nor entries."""
+    token = _COUNTING.set(True)
+    try:
+        yield
+    finally:
+        _COUNTING.reset(token)
 
 
 class ModelBuilder:
@@ -23,7 +42,7 @@ class ModelBuilder:
         self.name = name
         self._columns: list[Block | NamedBlock] = []
         self._rows: list[Block | NamedBlock] = []
-        self._terms: list[Term] = []
+        self._terms: list[Term | CountedTerm] = []
         self._cost: list[np.ndarray] = []
         self._lower: list[np.ndarray] = []
         self._upper: list[np.ndarray] = []
@@ -33,6 +52,7 @@ class ModelBuilder:
         self._lazy: list[str] = []
         self._base: Model | None = None
         self._n_cols = self._n_rows = 0
+        self._costs = self._sides = self._bounds = 0  # of a model that is only counted
 
     @classmethod
     def onto(cls, model: Model) -> "ModelBuilder":
@@ -76,13 +96,18 @@ class ModelBuilder:
         block = Block(name, axes, self._n_cols, role)
         if members is not None:
             block = PickedBlock(name, axes, self._n_cols, role, members)
-        self._require_memory(block.stop, self._n_rows)
-        prices = cost() if callable(cost) else cost
         self._columns.append(block)
         self._n_cols = block.stop
+        if _COUNTING.get():  # a cost that is itself large is not worked out: it counts as one of each column
+            self._costs += block.size if callable(cost) else _some(cost, block.size)
+            low = np.asarray(integer, bool) | (np.asarray(lower, float) != 0)
+            self._bounds += block.size + _some(low & (np.asarray(lower) != np.asarray(upper)), block.size)
+            return block
+        self._require_memory(block.stop, self._n_rows)
+        prices = cost() if callable(cost) else cost
         for store, value in ((self._cost, prices), (self._lower, lower), (self._upper, upper)):
-            store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
-        self._integer.append(np.broadcast_to(np.asarray(integer, np.uint8), block.shape).reshape(-1))
+            store.append(np.broadcast_to(np.asarray(value, float), block.shape))
+        self._integer.append(np.broadcast_to(np.asarray(integer, np.uint8), block.shape))
         return block
 
     def rows(
@@ -90,19 +115,27 @@ class ModelBuilder:
     ) -> Block:
         """Adds a block of rows whose bounds broadcast to its shape; `lazy` as in Model, ModelError as in `columns`."""
         block = Block(name, axes, self._n_rows)
-        self._require_memory(self._n_cols, block.stop)
         self._rows.append(block)
         self._lazy += [name] if lazy else []
         self._n_rows = block.stop
+        if _COUNTING.get():
+            self._sides += _some(np.where(np.isfinite(upper), upper, lower), block.size)
+            return block
+        self._require_memory(self._n_cols, block.stop)
         for store, value in ((self._row_lower, lower), (self._row_upper, upper)):
-            store.append(np.broadcast_to(np.asarray(value, float), block.shape).reshape(-1))
+            store.append(np.broadcast_to(np.asarray(value, float), block.shape))
         return block
 
     def add(self, rows: Cells, columns: Cells, coef: ArrayLike = 1.0) -> None:
         """coef · columns in rows; no (row, column) pair may come twice in a model."""
         deadline.check()
         term = Term(rows, columns, np.asarray(coef, float))
-        if term.nnz:
+        if not term.nnz:
+            return
+        if _COUNTING.get():
+            some = np.abs(term.coef.reshape(-1)[:LOOKED_AT])
+            self._terms.append(CountedTerm(rows.block, columns.block, term.nnz, term.size, np.unique(some)))
+        else:
             self._terms.append(term)
 
     def constant(self, value: float) -> None:
@@ -127,6 +160,8 @@ class ModelBuilder:
 
     def finish(self) -> Model:
         """The model of all that was added. Raises ModelError if it does not fit into memory."""
+        if _COUNTING.get():
+            return self._counted()
         vectors: dict[str, Any] = dict(
             c=_join(self._cost),
             row_lower=_join(self._row_lower),
@@ -141,6 +176,38 @@ class ModelBuilder:
         )
         return replace(self._base, **vectors) if self._base is not None else Model(self.name, offset=0.0, **vectors)
 
+    def _counted(self) -> Model:
+        """The model without its numbers: every vector is one zero, seen as many times as it is long."""
+        wide, tall = np.broadcast_to(0.0, self._n_cols), np.broadcast_to(0.0, self._n_rows)
+        known = self._base if isinstance(self._base, CountedModel) else None
+        parts: dict[str, Any] = dict(
+            c=wide,
+            row_lower=tall,
+            row_upper=tall,
+            col_lower=wide,
+            col_upper=wide,
+            integrality=np.broadcast_to(np.uint8(0), self._n_cols),
+            columns=tuple(self._columns),
+            rows=tuple(self._rows),
+            lazy=tuple(self._lazy),
+            terms=tuple(self._terms),
+            costs=self._costs + (known.costs if known else 0),
+            sides=self._sides + (known.sides if known else 0),
+            bounds=self._bounds + (known.bounds if known else 0),
+        )
+        return replace(known, **parts) if known else CountedModel(self.name, offset=0.0, **parts)
+
+
+def _some(values: ArrayLike, size: int) -> int:
+    """How many of the values are not 0 once they are broadcast to `size`, which repeats all alike."""
+    values = np.asarray(values)
+    return int(np.count_nonzero(values)) * size // max(1, values.size)
+
 
 def _join(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(0)
+    """All values of the parts in a line; a part that was broadcast is multiplied out here alone."""
+    joined, at = np.empty(sum(part.size for part in parts), np.result_type(*parts) if parts else float), 0
+    for part in parts:
+        joined[at : at + part.size].reshape(part.shape)[...] = part
+        at += part.size
+    return joined

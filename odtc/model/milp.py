@@ -74,6 +74,23 @@ class Term:
     def nnz(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
 
+    @property
+    def size(self) -> int:
+        """Numbers that it holds: labels and coefficients before they are multiplied out."""
+        return sum(part.size for part in (*self.rows.places, *self.columns.places, self.coef))
+
+
+@dataclass(frozen=True)
+class CountedTerm:
+    """What is left of a Term in a model that is only counted (odtc.model.builder.counting): its blocks, its nonzeros,
+    the numbers that it would hold, and some of the coefficients without their signs."""
+
+    rows: Block | NamedBlock
+    columns: Block | NamedBlock
+    nnz: int
+    size: int
+    coefs: np.ndarray
+
 
 @dataclass(frozen=True)
 class Model:
@@ -100,7 +117,7 @@ class Model:
     separated: tuple[
         tuple[str, str], ...
     ] = ()  # of these, the blocks of rows that no build makes again: (name, family)
-    terms: tuple[Term, ...] = field(default=(), repr=False)
+    terms: tuple[Any, ...] = field(default=(), repr=False)  # Term, or all of them CountedTerm
     matrix: Any = field(default=None, repr=False)  # the csc_array of a model read from a file
     problem: Any = field(default=None, repr=False, compare=False)  # what it was built from
     maximised: bool = False  # by the file it was read from: `c` and `offset` are then negated
@@ -371,6 +388,19 @@ class Model:
         float
         """
         return float(self.c @ x + self.offset)
+
+
+@dataclass(frozen=True)
+class CountedModel(Model):
+    """A model that is only counted (odtc.model.builder.counting): blocks and the sizes of terms, but no numbers.
+
+    `costs`, `sides` and `bounds` are how many costs are not 0, how many sides of rows are not 0, and how many cards a
+    file has for the bounds of columns.
+    """
+
+    costs: int = 0
+    sides: int = 0
+    bounds: int = 0
 
 
 def _pieces(

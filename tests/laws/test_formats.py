@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from odtc.data.dataset import Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.fileformats import mps_writer
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.models.fixed_mps import fixed_names
 from odtc.model.points import name_list
@@ -40,6 +41,21 @@ def test_a_file_read_back_is_the_model(form, format, suffix, data, tmp_path):
     assert_same_model(model, highs_reader.read_model(path), format)
     content = gzip.decompress(first) if suffix else first
     assert_same_model(model, FORMATS.get(format).read(content, "x"), format)
+
+
+@pytest.mark.parametrize("form", [("flowoct", {"literal": True}), ("svm1_odt", {})], ids=form_id)
+@given(data=st.data(), cards=st.integers(1, 9))
+@settings(max_examples=6, **EACH)
+def test_a_file_written_in_small_pieces_is_the_model(form, data, cards, tmp_path, monkeypatch):
+    problem = data.draw(problems(form))
+    model = problem.module.build(problem)
+    whole = write_model(model, tmp_path / "whole.mps").read_bytes()
+    monkeypatch.setattr(mps_writer, "CARDS", cards)
+    path = write_model(model, tmp_path / "pieces.mps")
+    monkeypatch.undo()
+    assert_same_model(model, read_model(path), "mps")
+    # Only how wide the numbers are padded depends on the piece.
+    assert [line.split() for line in path.read_bytes().split(b"\n")] == [line.split() for line in whole.split(b"\n")]
 
 
 @pytest.mark.parametrize("form", ALL_FORMS, ids=form_id)

@@ -2,7 +2,7 @@
 
 from odtc.base.byte_stream import ByteStream
 from odtc.fileformats import mps_reader, mps_writer
-from odtc.fileformats.model_files import name_table
+from odtc.fileformats.model_files import name_table, names_by_part
 from odtc.model.milp import Model
 
 NAME = "mps"
@@ -11,13 +11,12 @@ SUMMARY = "aligned free MPS, the portable subset, names as in the paper"
 
 
 def write(model: Model, stream: ByteStream, cuts: bool = False) -> None:
-    names = name_table(model.columns)
     # FREE on the NAME card: without it CBC 2.10 and SYMPHONY take short lines for the fixed form.
     mps_writer.write(
         model,
         stream,
         name_table(model.rows),
-        lambda a, b: names[a:b],
+        names_by_part(model.columns),
         f"NAME          {model.name}  FREE\n" + mps_writer.identity_card(model),
         cuts,
     )
