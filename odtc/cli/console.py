@@ -155,6 +155,11 @@ def _print_all_rows(done) -> None:
             f"          loss {every.loss:.10g}, CART {cart.loss:.10g}; balanced accuracy "
             f"{100 * every.balanced_accuracy:.2f} %"
         )
+    if every.bound is not None:
+        print(
+            f"          no tree of this depth over all thresholds loses less than {every.bound:.10g} of all rows; "
+            f"this one loses {every.loss:.10g}"
+        )
     if every.relabelled:
         print(
             f"          {every.relabelled} of {training.n_leaves} leaves predict what loses least of all their "

@@ -21,6 +21,7 @@ from odtc.verification.objective_unit import rounded_up
 from odtc.verification.verify import RowPredictions
 from odtc.workflow.constrained.assurance import Assured, assurances
 from odtc.workflow.constrained.kept_constraints import kept_facts
+from odtc.workflow.row_selection.rest_bound import rest_bound
 from odtc.workflow.row_selection.selection import fill_leaves
 from odtc.workflow.run_facts import AllRowsFacts, CartFacts, ModelFacts, SolveFacts, TestFacts, TreeFacts
 
@@ -67,6 +68,8 @@ class Fit:
     asked : tuple of Constraint or None
         The constraints that new rows shall satisfy, if the search satisfied harder ones; None if they are those of the
         problem.
+    bound_of_all : float or None
+        If its rows were selected in rounds, the greatest bound on the loss of all rows that some round proved.
 
     The figures are computed when they are first read.
     """
@@ -81,6 +84,7 @@ class Fit:
     fewest_columns: bool | None = None
     certified: bool | None = None
     asked: tuple[Constraint, ...] | None = None
+    bound_of_all: float | None = None
 
     @property
     def tree(self) -> Tree:
@@ -173,7 +177,15 @@ class Fit:
         now = np.array([leaf.label for leaf in self._trained.leaves()])
         now[at] = predicted  # rows of one leaf are predicted alike
         relabelled = sum(int(now[place] != leaf.label) for place, leaf in enumerate(self._trained.leaves()))
-        return AllRowsFacts.of(self.tree, self.problem.encoded.cost, breaks=breaks, relabelled=relabelled)
+        bound = rest_bound(self.problem, self.dataset, self.proof.bound) if self.verified else None
+        bounds = [one for one in (bound, self.bound_of_all) if one is not None]
+        return AllRowsFacts.of(
+            self.tree,
+            self.problem.encoded.cost,
+            breaks=breaks,
+            relabelled=relabelled,
+            bound=max(bounds, default=None),
+        )
 
     @cached_property
     def cart_all_rows(self) -> AllRowsFacts | None:

@@ -18,7 +18,8 @@ from odtc.workflow.messages import COMPILER, dropped_text, no_start_text, posed_
 from odtc.workflow.posing import held_out_rows, pose_run, test_rows
 from odtc.workflow.reporting import Reporter, listening
 from odtc.workflow.results import Fit, Unsolved
-from odtc.workflow.row_selection.selection import rounds_of, select_in_rounds
+from odtc.workflow.row_selection.rest_bound import bound_by_parts
+from odtc.workflow.row_selection.selection import parts_of, rounds_of, select_in_rounds
 from odtc.workflow.searching import expect_feasible, raised, searched, searches
 from odtc.workflow.sinks import Sink
 from odtc.workflow.solving import STOPPED, ChosenSolver, choose_solver, learns, relaxations, solve_or_loop
@@ -66,7 +67,7 @@ def run(
     solver = choose_solver(spec.solving)
     for note in solver.notes:
         reporter.say(note)
-    if rounds_of(spec.model.select) > 1:
+    if rounds_of(spec.model.select) > 1 or parts_of(spec.model.select):
         done = _run_rounds(spec, data, test, solver, sink, reporter)
     else:
         done = _run_once(spec, data, test, solver, sink, reporter)
@@ -92,11 +93,21 @@ def _run_rounds(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, rep
         sinks.append(own)
         return fits[-1]
 
-    limit = deadline.limit_left(began, spec.solving.time_limit)
-    best = select_in_rounds(dataset, wanted.select, wanted.depth, fit_part, reporter.say, limit)
+    limit, parts = deadline.limit_left(began, spec.solving.time_limit), parts_of(wanted.select)
+    in_rounds = limit / 2 if limit is not None and parts else limit
+    best = select_in_rounds(dataset, wanted.select, wanted.depth, fit_part, reporter.say, in_rounds)
     at = next(at for at, found in enumerate(fits) if found is best)
     sink.chosen(sinks[at], sinks[:at] + sinks[at + 1 :])
-    return best
+    bounds = [done.all_rows.bound for done in fits]
+    if parts:
+
+        def prove(part: Dataset, seconds: float | None) -> float | None:
+            done = _run_once(once.with_solving(time_limit=seconds), part, None, solver, Sink(), Reporter())
+            return done.all_rows.bound
+
+        left = deadline.limit_left(began, spec.solving.time_limit)
+        bounds.append(bound_by_parts(dataset, parts, prove, reporter.say, left))
+    return replace(best, bound_of_all=max((bound for bound in bounds if bound is not None), default=None))
 
 
 def _run_once(spec: RunSpec, data, test, solver: ChosenSolver, sink: Sink, reporter: Reporter) -> Fit:

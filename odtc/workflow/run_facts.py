@@ -215,7 +215,8 @@ class CartFacts(Facts):
 @dataclass(frozen=True)
 class AllRowsFacts(Facts):
     """A tree of selected rows on all rows that these were selected from; `breaks` are the constraints that it violates
-    there, `relabelled` counts the leaves that predict another class than on the selected rows (None for CART)."""
+    there, `relabelled` counts the leaves that predict another class than on the selected rows (None for CART). No tree
+    loses less of all rows than `bound` (odtc.workflow.row_selection.rest_bound), if that is known."""
 
     n_rows: int
     correct: int
@@ -225,6 +226,7 @@ class AllRowsFacts(Facts):
     loss: float
     breaks: list[str] | None = field(default=None, metadata=ONLY_IF_KNOWN)
     relabelled: int | None = field(default=None, metadata=ONLY_IF_KNOWN)
+    bound: float | None = field(default=None, metadata=ONLY_IF_KNOWN)
 
     @classmethod
     def of(cls, tree: Tree, cost: np.ndarray, **more) -> "AllRowsFacts":

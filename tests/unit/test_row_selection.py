@@ -61,7 +61,7 @@ def datasets(draw):
 def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, depth):
     from scipy.optimize import linprog
 
-    part = select_rows(dataset, "convex_hull", depth)
+    part = select_rows(dataset, "convex_hull:share=1", depth)
     kept = np.zeros(dataset.n_rows, bool)
     kept[part.selected.rows] = True
     assert (
@@ -83,7 +83,16 @@ def test_every_dropped_row_is_a_mixture_of_kept_rows_of_its_cluster(dataset, dep
 @given(
     dataset=datasets(),
     depth=st.integers(1, 2),
-    part=st.sampled_from(("convex_hull:beta1=0.2,beta2=0.1", "convex_hull:eps=0.3", "balanced:part=12", "iterative")),
+    part=st.sampled_from(
+        (
+            "convex_hull:beta1=0.2,beta2=0.1",
+            "convex_hull:eps=0.3",
+            "convex_hull:share=0.3",
+            "balanced:part=12",
+            "iterative",
+            "coarse_to_fine",
+        )
+    ),
 )
 @settings(max_examples=60, **SLOW)
 def test_a_selection_keeps_rows_of_every_class_and_is_the_same_again(dataset, depth, part):

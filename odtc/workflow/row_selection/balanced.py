@@ -18,22 +18,29 @@ NAME = "balanced"
 SUMMARY = "few rows that express many: the balance of both counts (Zhu et al. 2020, Algorithm 2)"
 OPTIONS = {
     "part": (int, "points of a program at most; larger clusters are cut by their nearness (default 60)"),
+    "share": (float, "of the points that is kept where none can be expressed, one at least (default 0.1)"),
     "seconds": (float, "of a 0-1 program at most; then its best point so far counts (default 10)"),
 }
-PART, SECONDS = 60, 10.0
+PART, SHARE, SECONDS = 60, 0.1, 10.0
 SURE = 1e-6
 
 
-def expect(dimensions: int, part: int = PART, seconds: float = SECONDS) -> None:
-    if part < 2 or not seconds > 0:
-        raise ChoiceError(f"expected part of 2 or more and seconds above 0, got part={part}, seconds={seconds:g}")
+def expect(dimensions: int, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> None:
+    if part < 2 or not seconds > 0 or not 0 < share <= 1:
+        raise ChoiceError(
+            f"expected part of 2 or more, share in (0, 1] and seconds above 0, got part={part}, share={share:g}, "
+            f"seconds={seconds:g}"
+        )
 
 
-def select(cluster: Cluster, part: int = PART, seconds: float = SECONDS) -> KeptRows:
+def select(cluster: Cluster, part: int = PART, share: float = SHARE, seconds: float = SECONDS) -> KeptRows:
     points, first = np.unique(cluster.Z, axis=0, return_index=True)
     kept, expressed = [], 0
     for places in parts(points, part):
         a, b = balance(points[places], seconds)
+        if not b.any():
+            nearest = np.argsort(cluster.near[first[places]], kind="stable")[: max(1, int(share * len(places)))]
+            a = np.isin(np.arange(len(places)), nearest)
         kept.append(places[a])
         expressed += int(b.sum())
     places = np.sort(first[np.concatenate(kept)])

@@ -38,6 +38,9 @@ class Selection(Protocol):
     OPTIONS: dict  # name -> (type, help), of `--select NAME:KEY=VALUE`
     # Whether clusters hold only the rows that the first tree has right; the others are then all kept.
     SPLITS_RIGHT: bool = False
+    # Whether the first round has the classes for clusters, without a tree, and each later one keeps the rows of the
+    # one before; then all rounds are made, unless no row is left that can change the tree.
+    GROWS: bool = False
 
     @abstractmethod
     def select(self, cluster: "Cluster", **options) -> "KeptRows":
@@ -51,11 +54,19 @@ class Selection(Protocol):
         """How often at most a fit selects anew, by its last tree."""
         return 1
 
+    def parts(self, **options) -> int:
+        """Into how many disjoint parts of all rows the data goes after the rounds, whose bounds add up; 0 for none."""
+        return 0
+
+    def enough(self, **options) -> float:
+        """The share of the weight of all rows within which the gap of a tree ends the rounds."""
+        return 0.0
+
 
 SELECTIONS = Registry(
     "selection",
     "odtc.workflow.row_selection",
-    ("convex_hull", "balanced", "iterative"),
+    ("convex_hull", "balanced", "iterative", "coarse_to_fine"),
     Contract(always=(Selection,)),
     "odtc.selections",
 )
@@ -66,41 +77,50 @@ FIRST_ENCODING = "auto:bins=32"  # of the first tree: its leaves need not be the
 class Cluster:
     """Rows of one class in one leaf: `rows` int64, their places in the data set; `Z` float64 (rows,
     coordinates), numbers and indicators of levels, scaled to [0, 1] over all data; `near` float64 (rows,),
-    how far in these units each is from the nearest hyperplane above its leaf."""
+    how far in these units each is from the nearest hyperplane above its leaf. `before` is bool (rows,), the rows that
+    the round before selected, or None; `right` whether the leaf predicts their class, None if there is no tree."""
 
     rows: np.ndarray
     Z: np.ndarray
     near: np.ndarray
+    before: np.ndarray | None = None
+    right: bool | None = None
 
 
 @dataclass(frozen=True)
 class KeptRows:
     """The kept rows of a cluster, as places in it; `heavy`, bool, those of them that must stay right at any
-    price; `facts` are counts for the reader."""
+    price; `facts` are counts for the reader; `stands_for`, how many rows each is counted as, 1 or more, None for 1."""
 
     places: np.ndarray
     heavy: np.ndarray
     facts: dict = field(default_factory=dict)
+    stands_for: np.ndarray | None = None
 
 
 def select_rows(
-    dataset: Dataset, scheme: str, depth: int, tree: Tree | None = None, jobs: int | None = None
+    dataset: Dataset,
+    scheme: str,
+    depth: int,
+    tree: Tree | None = None,
+    jobs: int | None = None,
+    before: np.ndarray | None = None,
 ) -> Dataset:
     """The data set with the rows that `scheme` ("convex_hull", "convex_hull:beta1=0.9,beta2=0.1") keeps.
 
     `tree` is the tree whose leaves part the rows into clusters, by default CART's of this depth; `jobs` the
-    processes (None: as many as cores). Raises ChoiceError for an unknown selection or option. The same
-    data gives the same rows.
+    processes (None: as many as cores); `before` the places of the rows that the round before kept. Raises ChoiceError
+    for an unknown selection or option. The same data gives the same rows.
     """
     from joblib import Parallel, delayed
 
     module, options = SELECTIONS.parse(scheme)
-    tree = tree or first_tree(dataset, depth)
+    tree = tree or (None if module.GROWS else first_tree(dataset, depth))
     right = tree.predict(dataset.X) == dataset.y if module.SPLITS_RIGHT else np.ones(dataset.n_rows, bool)
     placed = right & ~_unplaced(dataset)
     Z = coordinates(dataset)
     module.expect(Z.shape[1], **options)
-    clusters = clusters_of(dataset, tree, Z, placed)
+    clusters = clusters_of(dataset, tree, Z, placed, before)
     jobs = min(jobs or -1, len(clusters)) if len(clusters) > 1 and placed.sum() > 2000 else 1
     kept = Parallel(jobs, batch_size=1)(delayed(module.select)(cluster, **options) for cluster in clusters)
 
@@ -108,10 +128,12 @@ def select_rows(
         [np.flatnonzero(~placed), *(cluster.rows[part.places] for cluster, part in zip(clusters, kept))]
     )
     heavy = np.concatenate([np.zeros((~placed).sum(), bool), *(part.heavy for part in kept)])
+    stands_for = [np.ones(len(part.places)) if part.stands_for is None else part.stands_for for part in kept]
+    copies = np.concatenate([np.ones((~placed).sum()), *stands_for])
     order = np.argsort(rows, kind="stable")
-    rows, heavy = rows[order], heavy[order]
+    rows, heavy, copies = rows[order], heavy[order], copies[order]
     # An error on a heavy row costs more than all errors of the first tree: w + Σ of their weights.
-    weight = dataset.weight[rows] + np.where(heavy, dataset.weight[~right].sum(), 0.0)
+    weight = dataset.weight[rows] * copies + np.where(heavy, dataset.weight[~right].sum(), 0.0)
     total = {key: sum(part.facts.get(key, 0) for part in kept) for part in kept[:1] for key in part.facts}
     facts = {"scheme": scheme, "n_rows": dataset.n_rows, "n_clusters": len(clusters), **total} | (
         {"n_heavy": int(heavy.sum())} if heavy.any() else {}
@@ -125,6 +147,14 @@ def rounds_of(scheme: str | None) -> int:
         return 1
     module, options = SELECTIONS.parse(scheme)
     return module.rounds(**options)
+
+
+def parts_of(scheme: str | None) -> int:
+    """How many disjoint parts a fit with this selection searches for a bound, 0 for none; raises ChoiceError."""
+    if scheme is None:
+        return 0
+    module, options = SELECTIONS.parse(scheme)
+    return module.parts(**options)
 
 
 def select_in_rounds(
@@ -142,8 +172,14 @@ def select_in_rounds(
     time limit is. Each round has an equal part of what is left of the limit, so what one does not need is the
     others'."""
     best, least, began, most = None, (np.inf, np.inf), time.monotonic(), rounds_of(scheme)
+    module, options = SELECTIONS.parse(scheme)
+    part, bound, enough = None, 0.0, module.enough(**options) * dataset.weight.sum()
     for number in range(most):
-        part = select_rows(dataset, scheme, depth, best.tree if best else None)
+        before = part.selected.rows if part is not None and module.GROWS else None
+        part = select_rows(dataset, scheme, depth, best.tree if best else None, before=before)
+        if before is not None and len(before) == part.n_rows:
+            tell(f"round {number + 1} would have the same rows: that tree is kept")
+            break
         left = deadline.limit_left(began, time_limit)
         if best is not None and left == deadline.MOMENT:
             tell(f"the time limit came before round {number + 1}: the tree of round {number} is kept")
@@ -168,9 +204,17 @@ def select_in_rounds(
                 + ": that tree is kept"
             )
         )
-        if found >= least:
+        if found >= least and not module.GROWS:
             break
-        best, least = done, found
+        if found < least:
+            best, least = done, found
+        if not module.GROWS:
+            continue
+        bound = max(bound, done.all_rows.bound or 0.0)
+        if not least[0] and least[1] - bound <= enough:
+            if number + 1 < most:
+                tell(f"no tree loses less than {bound:.10g} of all rows: what the others can change is small enough")
+            break
     return best
 
 
@@ -257,14 +301,22 @@ def coordinates(dataset: Dataset) -> np.ndarray:
     return np.column_stack(columns) if columns else np.zeros((dataset.n_rows, 1))
 
 
-def clusters_of(dataset: Dataset, tree: Tree, Z: np.ndarray, placed: np.ndarray) -> list[Cluster]:
-    """The clusters of the rows that `placed` (bool) says, by leaf and then by class."""
-    leaf, near = tree.apply(dataset.X), nearest_split(dataset, tree)
-    number = leaf * len(dataset.classes) + dataset.y
+def clusters_of(
+    dataset: Dataset, tree: Tree | None, Z: np.ndarray, placed: np.ndarray, before: np.ndarray | None = None
+) -> list[Cluster]:
+    """The clusters of the rows that `placed` (bool) says, by leaf and then by class; by class alone without a tree.
+    `before` are the places of the rows of the round before."""
+    if tree is None:
+        number, near, right = dataset.y.astype(np.int64), np.full(dataset.n_rows, np.inf), None
+    else:
+        number, near = tree.apply(dataset.X) * len(dataset.classes) + dataset.y, nearest_split(dataset, tree)
+        right = tree.predict(dataset.X) == dataset.y
+    had = np.zeros(dataset.n_rows, bool)
+    had[[] if before is None else before] = True
     found = []
     for cluster in np.unique(number[placed]):
         rows = np.flatnonzero(placed & (number == cluster))
-        found.append(Cluster(rows, Z[rows], near[rows]))
+        found.append(Cluster(rows, Z[rows], near[rows], had[rows], None if right is None else bool(right[rows[0]])))
     return found
 
 

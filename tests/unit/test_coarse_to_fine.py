@@ -1,0 +1,115 @@
+"""Selections that select: shares that are kept, rounds that grow, and bounds on all rows from some of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.errors import ChoiceError
+from odtc.workflow.row_selection.rest_bound import asks_all
+from odtc.workflow.row_selection.selection import select_rows
+from tests.unit.test_row_selection import data
+
+MANY = np.random.default_rng(0).normal(size=(300, 14))  # nearly every point is extreme
+
+
+def made(seed: int, n: int = 120, noise: float = 0.2):
+    """Two columns of few values, a class by their exclusive or, and some of the classes turned round."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (n, 2)).astype(float)
+    y = (X[:, 0] > 4) ^ (X[:, 1] > 3) ^ (rng.random(n) < noise)
+    y[:2] = [False, True]
+    return data(X, y, weight=rng.integers(1, 4, n))
+
+
+def least_loss(dataset) -> float:
+    """The least loss of a tree of depth 1, by trying each threshold and each answer."""
+    total = np.bincount(dataset.y, dataset.weight)
+    best = total.sum() - total.max()
+    for column in dataset.X.T:
+        for cut in np.unique(column)[:-1]:
+            sides = [np.bincount(dataset.y[at], dataset.weight[at], 2) for at in (column <= cut, column > cut)]
+            best = min(best, sum(side.sum() - side.max() for side in sides))
+    return best
+
+
+@pytest.mark.parametrize(
+    ("scheme", "share"), [("convex_hull:share=0.05", 0.05), ("convex_hull:share=0.2", 0.2), ("balanced:part=20", 0.2)]
+)
+def test_no_more_than_the_share_is_kept_where_hulls_say_nothing(scheme, share):
+    dataset = data(MANY, MANY[:, 0] + MANY[:, 1] > 0)
+    part = select_rows(dataset, scheme, 1, jobs=1)
+    assert 0 < part.n_rows <= share * dataset.n_rows + part.selected.facts["n_clusters"]
+    assert part.n_rows < select_rows(dataset, "convex_hull:share=1", 1, jobs=1).n_rows
+
+
+@given(seed=st.integers(0, 2**32), share=st.sampled_from((0.2, 0.5, 1.0)), rounds=st.integers(1, 4))
+@settings(max_examples=12, deadline=None, derandomize=True)
+def test_rounds_grow_within_the_share_and_their_weights_are_those_of_all_rows(seed, share, rounds):
+    dataset = made(seed)
+    scheme = f"coarse_to_fine:share={share},rounds={rounds}"
+    part = select_rows(dataset, scheme, 2, jobs=1)
+    plain = lambda one: one.weight / dataset.weight[one.selected.rows]
+    for number in range(1, rounds):
+        tree = odtc.fit(part, "cart", 2).tree
+        before, part = part, select_rows(dataset, scheme, 2, tree, jobs=1, before=part.selected.rows)
+        assert set(before.selected.rows) <= set(part.selected.rows)
+        assert part.n_rows <= 2 * before.n_rows + 10 * part.selected.facts["n_clusters"], number
+        assert plain(part).sum() == dataset.n_rows and (plain(part) >= 1).all()
+        # Each class of each leaf weighs what it has.
+        at = tree.apply(dataset.X) * 2 + dataset.y
+        assert np.array_equal(np.bincount(at), np.bincount(at[part.selected.rows], plain(part), at.max() + 1))
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    scheme=st.sampled_from(
+        ("coarse_to_fine:share=0.3", "coarse_to_fine:share=0.2,parts=3", "convex_hull:share=0.1", "iterative")
+    ),
+)
+@settings(max_examples=12, deadline=None, derandomize=True)
+def test_the_bound_of_all_rows_never_exceeds_the_least_loss_of_any_tree(seed, scheme):
+    dataset = made(seed)
+    done = odtc.fit(dataset, "dpflow", 1, select=scheme)
+    assert done.verified and done.all_rows.bound is not None
+    assert 0 <= done.all_rows.bound <= least_loss(dataset) <= done.all_rows.loss
+
+
+def test_disjoint_parts_prove_more_than_one_sample():
+    dataset = made(1, 400)
+    least = least_loss(dataset)
+    bounds = [
+        odtc.fit(dataset, "dpflow", 1, select=f"coarse_to_fine:share=0.2{more}").all_rows.bound
+        for more in ("", ",parts=4")
+    ]
+    assert bounds[0] < bounds[1] <= least
+
+
+def test_two_blobs_are_proved_by_the_first_sample():
+    X = np.concatenate([np.linspace(0, 1, 200), np.linspace(5, 6, 200)])[:, None]
+    dataset = data(X, X[:, 0] > 3)
+    done = odtc.fit(dataset, "dpflow", 1, select="coarse_to_fine:share=0.2")
+    assert done.all_rows.loss == done.all_rows.bound == 0 and done.dataset.n_rows <= 0.2 * dataset.n_rows
+
+
+def test_nothing_is_said_of_all_rows_under_constraints_a_price_of_nodes_or_some_of_the_thresholds():
+    dataset = made(2)
+    for more in ({"constraints": ["leaf_rows >= 3"]}, {"params": {"lambda_": 0.01}}, {"encoding": "auto:bins=3"}):
+        assert odtc.fit(dataset, "dpflow", 1, select="coarse_to_fine", **more).all_rows.bound is None
+
+
+def test_all_thresholds_are_told_from_some():
+    from odtc.data.encoding import encode
+
+    dataset = data(np.arange(12.0).reshape(6, 2) % 5, [0, 1, 0, 1, 1, 0])
+    assert asks_all(encode(dataset, "auto"), dataset)
+    assert not asks_all(encode(dataset, "auto:bins=2"), dataset)
+    levels = data([[0, 1], [1, 2], [2, 0], [0, 2]], [0, 1, 0, 1], ["categorical", "numeric"])
+    assert asks_all(encode(levels, "auto"), levels)
+
+
+@pytest.mark.parametrize("words", ["share=0", "share=2", "rounds=0", "parts=1", "gap=-1", "gap=1"])
+def test_options_that_fit_nothing_are_refused(words):
+    with pytest.raises(ChoiceError, match="expected share in"):
+        odtc.fit(made(0), "dpflow", 1, select=f"coarse_to_fine:{words}")
