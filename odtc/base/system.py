@@ -29,6 +29,12 @@ GATE = 'IFS= read -r input || exit 1; if [ "$input" ]; then exec "$@" < "$input"
 WATCH = 'IFS= read -r group && IFS= read -r folder || exit; cat > /dev/null; kill -9 "-$group"; rm -rf -- "$folder"'
 
 
+def forget_in_forks(forget) -> None:
+    """Calls `forget()` in each process that is forked from this one."""
+    if not WINDOWS:
+        os.register_at_fork(after_in_child=forget)
+
+
 def own_group() -> dict:
     """The keywords of `subprocess.Popen` by which a process is started in a group of its own."""
     return {"creationflags": 0x00000200} if WINDOWS else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP

@@ -8,7 +8,8 @@ from odtc.base.spec_fields import check_ranges, spec_field
 @dataclass(frozen=True)
 class Options:
     """How to solve: `time_limit` in wall seconds; `gap` holds absolutely and relatively; `threads`
-    None is the solver's own choice. Raises ChoiceError for a value outside of its range."""
+    None is the solver's own choice, for own searches odtc.base.threads.allowed(). Raises ChoiceError for a value
+    outside of its range."""
 
     time_limit: float | None = spec_field(
         None,
@@ -19,7 +20,7 @@ class Options:
     )
     threads: int | None = spec_field(
         None,
-        "By default the solver's choice.",
+        "By default the solver's choice; for a search without a solver the cores of the process.",
         wanted="a whole number from 1",
         fits=lambda value: value is None or 1 <= value <= 1024,
     )

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from odtc.base import deadline
+from odtc.base import deadline, threads
 from odtc.data.dataset import Dataset
 from odtc.data.reading import read
 from odtc.errors import NoSolutionError
@@ -67,10 +67,10 @@ def run(
     solver = choose_solver(spec.solving)
     for note in solver.notes:
         reporter.say(note)
-    if rounds_of(spec.model.select) > 1 or parts_of(spec.model.select):
-        done = _run_rounds(spec, data, test, solver, sink, reporter)
-    else:
-        done = _run_once(spec, data, test, solver, sink, reporter)
+    several = rounds_of(spec.model.select) > 1 or parts_of(spec.model.select)
+    whole = _run_rounds if several else _run_once
+    with threads.at_most(spec.solving.threads):
+        done = whole(spec, data, test, solver, sink, reporter)
     sink.write_tree(done, spec)
     return done
 

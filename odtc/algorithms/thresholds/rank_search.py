@@ -17,6 +17,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from odtc.algorithms.thresholds import side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
@@ -322,31 +323,39 @@ class RankSearch:
         heap = self._columns(node, below, known)
         near: list[tuple] = []  # the same intervals by what their evaluated ends cost, at least
         done: set[int] = set()  # numbers of the intervals that were halved
-        turn = 0
+        turn, together = 0, side_by_side.ROUND if side_by_side.pays(self, node, height) else 1
         while True:
-            while heap and heap[0][2] in done:
-                heappop(heap)
-            bound = heap[0][0] if heap else NONE
-            known.lower = max(known.lower, min(known.upper, need, bound))
+            cutoff, chosen = min(known.upper, need), []
+            while len(chosen) < together:
+                while heap and heap[0][2] in done:
+                    heappop(heap)
+                bound = heap[0][0] if heap else NONE
+                if not chosen:
+                    known.lower = max(known.lower, min(cutoff, bound))
+                if bound >= cutoff:
+                    break
+                turn = (turn + 1) % 3
+                while near and (near[0][1][2] in done or near[0][1][0] >= cutoff):
+                    heappop(near)
+                chosen.append(self._beside(near[0][1]) if near and turn else heap[0])
+                done.add(chosen[-1][2])
             if node is self.root and height == self.height:
                 self.found(known.upper, known.lower)
-            if bound >= min(known.upper, need):
+            if not chosen:
                 break
             self.check()
-            turn = (turn + 1) % 3
-            while near and (near[0][1][2] in done or near[0][1][0] >= min(known.upper, need)):
-                heappop(near)
-            # Two of three intervals are beside good tests: better trees are often there.
-            interval = heap[0]
-            if near and turn:
-                a, z, low, high, place = near[0][1][4:9]
-                step = (z - a) // NEARER
-                beside = a + step if low.paid <= high.paid else z - step
-                interval = (*near[0][1][:8], place or beside)
-            done.add(interval[2])
-            for half in self._halve(node, height, need, known, interval):
+            for half in self._halve(node, height, need, known, chosen):
                 heappush(heap, half)
                 heappush(near, (min(half[6].paid, half[7].paid), half))
+
+    @staticmethod
+    def _beside(interval):
+        """An interval whose cut to be evaluated is near its better end: two of three intervals are beside good tests,
+        as better trees are often there."""
+        a, z, low, high, place = interval[4:9]
+        step = (z - a) // NEARER
+        beside = a + step if low.paid <= high.paid else z - step
+        return *interval[:8], place or beside
 
     def _dive(self, node, height):
         """A tree that is found greedily: below the test of least Gini impurity, and, up to the height WIDE, below
@@ -466,7 +475,7 @@ class RankSearch:
         heap = self._columns(node, self.value(node, height - 1), Known(0, NONE))
         while heap:
             self.check()
-            for half in self._halve(node, height, limit, every, heappop(heap)):
+            for half in self._halve(node, height, limit, every, [heappop(heap)]):
                 heappush(heap, half)
             for column, rank, left, right in every.test:
                 if left + right + self.ranked.price < limit:
@@ -478,30 +487,59 @@ class RankSearch:
         self.serial += 1
         return self.serial
 
-    def _halve(self, node, height, need, known, interval):
-        """Evaluates a cut of an interval, and returns what is left of it on both sides."""
-        bound, _, _, column, a, z, low, high, place = interval
+    def _halve(self, node, height, need, known, intervals):
+        """Evaluates a cut of each interval, side by side if they are several, and returns what is left of them on both
+        sides."""
         price = self.ranked.price
         target = min(known.upper, need) - price
-        weight = self.nodes.cuts(node)[2][column]
-        # No cut is left of which the bounds are together below the target.
-        a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
-        z = min(
-            z, int(weight[: z + 1].searchsorted(high.weight - (high.left + high.grown_right - target), side="left")) - 1
-        )
-        if a > z:
-            return []
-        cut = place if a <= place <= z else self._middle(node, height, column, a, z)
-        new = self._evaluate(node, height, known, target, column, cut, low, high)
-        width = new.weight - low.weight, high.weight - new.weight
-        under = max(bound, price + low.grown + new.grown_right, price + new.left + low.right - width[0])
-        over = max(bound, price + new.grown + high.grown_right, price + high.left + new.right - width[1])
+        weights = self.nodes.cuts(node)[2]
+        parts = []  # (interval, first cut, last cut, cut to evaluate)
+        for interval in intervals:
+            _, _, _, column, a, z, low, high, place = interval
+            weight = weights[column]
+            # No cut is left of which the bounds are together below the target.
+            a = max(a, int(weight[: z + 1].searchsorted(low.grown + low.right - target + low.weight, side="right")))
+            behind = high.weight - (high.left + high.grown_right - target)
+            z = min(z, int(weight[: z + 1].searchsorted(behind, side="left")) - 1)
+            if a <= z:
+                parts.append((interval, a, z, place if a <= place <= z else self._middle(node, height, column, a, z)))
+        terms = [(target, interval[3], cut, *interval[6:8]) for interval, _, _, cut in parts]
+        if len(parts) > 1:
+            tasks = [(node, height, Known(0, known.upper), *rest) for rest in terms]
+            new = []
+            for end, found in side_by_side.evaluated(self, tasks):
+                known.improve(found.upper, found.test, *found.below)
+                known.points += found.points
+                self.held += POINT * len(found.points)
+                new.append(end)
+        else:
+            new = [self._evaluate(node, height, known, *rest) for rest in terms]
         halves, cutoff = [], min(known.upper, need)
-        if a < cut and under < cutoff:
-            halves.append((under, -width[0], self._number(), column, a, cut - 1, low, new, 0))
-        if cut < z and over < cutoff:
-            halves.append((over, -width[1], self._number(), column, cut + 1, z, new, high, 0))
+        for (interval, a, z, cut), end in zip(parts, new):
+            bound, _, _, column, _, _, low, high, _ = interval
+            width = end.weight - low.weight, high.weight - end.weight
+            under = max(bound, price + low.grown + end.grown_right, price + end.left + low.right - width[0])
+            over = max(bound, price + end.grown + high.grown_right, price + high.left + end.right - width[1])
+            if a < cut and under < cutoff:
+                halves.append((under, -width[0], self._number(), column, a, cut - 1, low, end, 0))
+            if cut < z and over < cutoff:
+                halves.append((over, -width[1], self._number(), column, cut + 1, z, end, high, 0))
         return halves
+
+    def take(self, found: dict[tuple[int, bytes], Known], evaluated: int, effort: float) -> None:
+        """Remembers what was found beside this search (odtc.algorithms.thresholds.side_by_side)."""
+        self.evaluated += evaluated
+        self.effort += effort
+        for key, known in found.items():
+            there = self.memo.get(key)
+            if there is None:
+                self.memo[key] = known
+                self.held += ENTRY + len(key[1])
+            else:
+                there.improve(known.upper, known.test, *known.below)
+                there.lower = max(there.lower, known.lower)
+        if self.held > self.room:
+            self._drop()
 
     def _middle(self, node, height, column, a, z):
         """The cut in the middle of a to z; of the cuts that the search before has evaluated, if there are some."""

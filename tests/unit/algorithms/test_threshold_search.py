@@ -1,5 +1,6 @@
 """The search over ranks against trying every tree: kernels compiled and in numpy, interruptions, ties, costs."""
 
+import contextlib
 import functools
 import importlib.util
 import re
@@ -8,12 +9,13 @@ import types
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import binary_triples, compiled, depth_two
+from odtc.algorithms.thresholds import binary_triples, compiled, depth_two, side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
-from odtc.base import deadline
+from odtc.base import deadline, threads
+from odtc.errors import TimeLimitReached
 from odtc.problem.branch_penalty import objective
 from tests.threshold_problems import draw, interrupted
 
@@ -390,3 +392,53 @@ def test_a_bound_is_raised_by_steps(binary, mode):
     stepped.raise_bound(height)
     known = stepped.solve(height)
     assert known.exact and known.upper == best
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """Small nodes are searched in rounds too, also by the kernels in numpy."""
+    monkeypatch.setattr(
+        side_by_side,
+        "pays",
+        lambda search, node, height: height == 3 and not search.ranked.binary and search.relaxed is None,
+    )
+
+
+@pytest.mark.parametrize("seed", seeds(10, 100))
+def test_a_search_takes_the_same_way_with_any_number_of_threads(seed, rounds, mode):
+    rank, loss, count, price, _ = instance(seed)
+    height = 3 + seed % 2
+    ranked, ways = rank_rows(rank, loss, count, price), []
+    for number in (1, 3):
+        search = RankSearch(ranked)
+        with threads.at_most(number):
+            known = search.solve(height)
+        facts = {key: (one.lower, one.upper, one.test, one.points) for key, one in search.memo.items()}
+        ways.append((search.tree(height), search.evaluated, search.serial, search.effort, facts))
+    assert ways[0] == ways[1]
+    best = cheapest(rank, loss, count, price, 1, height)
+    assert known.exact and ranked.cost(known.upper) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_an_interruption_between_threads_leaves_a_tree_and_a_bound(number, rounds):
+    """The clock is looked at while threads are at work, and what their round found is not taken then."""
+    random = np.random.default_rng(1)
+    rank, loss = random.integers(0, 12, (40, 4)), np.eye(2)[random.integers(0, 2, 40)]
+    ranked = rank_rows(rank, loss)
+    best = cheapest(rank, loss, np.ones(40, int), 0.0, 1, 3)
+    for looks in (2, 9, 16, 23):
+        left = iter(range(looks))
+
+        def check(left=left):
+            if next(left, None) is None:
+                raise TimeLimitReached("ended by the test")
+
+        search = RankSearch(ranked, check)
+        with threads.at_most(number), contextlib.suppress(TimeLimitReached):
+            search.solve(3)
+        known = search.known(3)
+        assert ranked.cost(known.lower) <= best <= ranked.cost(known.upper)
+        assert cost_of(search.tree(3), dense(rank, ranked.columns), loss, np.ones(40, int), 0.0, 1) <= ranked.cost(
+            known.upper
+        )

@@ -1,0 +1,50 @@
+"""How many threads the searches of this package may use, and the threads.
+
+    with at_most(threads):
+        ...
+
+No function inside takes an argument for it. Kernels that numba compiles run side by side in threads, as they do without
+Python's lock. Without a wish the cores that this process may use count, and no more than OMP_NUM_THREADS: schedulers,
+joblib and the like say by it how many threads each of their processes is to have.
+"""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+
+from odtc.base import system
+
+SAID = "OMP_NUM_THREADS"
+
+_most: ContextVar[int | None] = ContextVar("odtc threads", default=None)
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Inside, `allowed` is this number; None leaves it as it is outside."""
+    token = _most.set(_most.get() if threads is None else threads)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
+def allowed() -> int:
+    """Threads that a search may use, 1 or more."""
+    asked = _most.get()
+    if asked is not None:
+        return asked
+    cores, said = system.cores(), os.environ.get(SAID, "").partition(",")[0].strip()
+    return min(cores, int(said)) if said.isdecimal() and int(said) else cores
+
+
+@cache
+def pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for work; they are made once in a process."""
+    return ThreadPoolExecutor(threads, "odtc")
+
+
+system.forget_in_forks(pool.cache_clear)  # threads do not live on in a forked process
