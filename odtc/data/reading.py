@@ -377,7 +377,7 @@ def read_judged_rows(path, trained: Dataset) -> Dataset:
             f"expected the actions {', '.join(trained.classes)} in {place}, got {', '.join(found.classes)}; a policy "
             "is judged on rows of its own actions"
         )
-    return found
+    return task.judged_by(found, trained)
 
 
 def read_text(path) -> str:

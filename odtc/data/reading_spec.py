@@ -8,7 +8,7 @@ POLICIES = ("drop", "error", "separate")
 CLASSIFICATION = "classification"  # the task, if none is named
 SCORES = ("doubly-robust", "direct", "ips")  # how the cost of an action is estimated that a row did not receive
 GOALS = ("min", "max")
-TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal")  # of some tasks only
+TASK_FIELDS = ("actions", "treatment", "outcome", "propensity", "scores", "goal", "time", "event")  # of some tasks only
 ON_MISSING = ("refuse", "blank", "majority")  # what a missing number does to a tree that asks for it
 
 
@@ -57,6 +57,12 @@ class ReadingSpec:
         metavar="|".join(GOALS),
         completes=GOALS,
     )
+    time: str | None = spec_field(None, "Of survival: the column of times, of events or last seen.", metavar="COL")
+    event: str | None = spec_field(
+        None,
+        "Of survival: the column that is 1 for an event and 0 for a censored row, or the value that is the event.",
+        metavar="COL[=VALUE]",
+    )
 
     def __post_init__(self):
         check_ranges(self)
@@ -70,8 +76,8 @@ class ReadingSpec:
         }
         asked = {key: value for key, value in facts.items() if key in ("task", *TASK_FIELDS)}
         told = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
-        if "actions" in told or "treatment" in told:
-            told["target"] = None  # the name of the answer, of which the file has no column
+        if {"actions", "treatment", "time"} & told.keys():
+            told["target"] = None  # the name of the answer, which is not named by --target
         rows = {"hold_out": facts.get("hold_out", 0.0)}
         return cls(**{key: facts[key] for key in ("target", "missing", "weights")} | listed | rows | told)
 

@@ -1,4 +1,4 @@
-"""What a tree is asked for: a class, an action, a number.
+"""What a tree is asked for: a class, an action, a number, a risk.
 
 A task says which columns of the data hold its target, what the rows of a leaf cost together, and what the leaf then
 answers. The cost of a leaf is a function of sums over its rows, so that a state of the dynamic program carries these
@@ -9,6 +9,8 @@ sums and nothing else:
     policy           cost of each action                        least of them
     regression       n, Σ w, Σ w y, and around the mean         squared error around the leaf's mean
                      of all rows Σ w (y - m), Σ w (y - m)²
+    survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
+                     D = Σ w δ, time at risk Σ w t
 
 One member is one module of odtc.data.tasks, with what the protocol below declares.
 """
@@ -37,6 +39,8 @@ class Task(Protocol):
     # Whether a leaf costs a function of the sums over its rows and answers a number (`leaf_costs`, `answer`); else it
     # answers one of few labels, at the cost of each row.
     MOMENTS: bool = False
+    ANSWER: str = "a number"  # what its leaves answer, in words
+    LAW: str = ""  # of a task with MOMENTS: how its leaves cost sums (odtc.algorithms.moments.laws)
 
     @abstractmethod
     def target_columns(self, columns: Sequence[str], how: ReadingSpec, place: str) -> tuple[str, ...]:
@@ -57,6 +61,14 @@ class Task(Protocol):
         """
         ...
 
+    def judged_by(self, rows: Dataset, trained: Dataset) -> Dataset:
+        """Rows of another file, with what their sums take from the training rows."""
+        return rows
+
+    def moments(self, sums: np.ndarray) -> np.ndarray:
+        """float64 (3, rows): W, S and Q of the LAW, of sums float64 (rows, sums); of a task with MOMENTS."""
+        raise NotImplementedError
+
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
         """float64 (…,): what leaves cost whose rows have these sums, float64 (…, sums); of a task with MOMENTS."""
         raise NotImplementedError
@@ -65,7 +77,12 @@ class Task(Protocol):
         """The number that a leaf answers; of a task with MOMENTS."""
         raise NotImplementedError
 
-    def leaf_words(self, sums: Sequence[float], classes: Sequence[str]) -> str:
+    def curve(self, sums: np.ndarray) -> tuple[tuple[float, float], ...]:
+        """Points of a curve that a leaf holds besides the sums over its rows, from the sums of each of them, float64
+        (rows, sums); () for a task without one."""
+        return ()
+
+    def leaf_words(self, sums: Sequence[float], classes: Sequence[str], curve: Sequence = ()) -> str:
         """What is told of a leaf whose rows have these sums; "" for what counts of rows tell."""
         return ""
 
@@ -85,7 +102,11 @@ class Task(Protocol):
 
 
 TASKS = Registry(
-    "task", "odtc.data.tasks", ("classification", "policy", "regression"), Contract(always=(Task,)), "odtc.tasks"
+    "task",
+    "odtc.data.tasks",
+    ("classification", "policy", "regression", "survival"),
+    Contract(always=(Task,)),
+    "odtc.tasks",
 )
 
 

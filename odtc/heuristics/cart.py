@@ -3,7 +3,8 @@
 import numpy as np
 
 from odtc.algorithms.greedy_gini import Table, grow
-from odtc.algorithms.regression.kernels import depth_one
+from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.kernels import depth_one
 from odtc.data.encoding import Encoded
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
@@ -33,7 +34,7 @@ def _grown(
     encoded: Encoded, topology: CompleteTree, price: float, least_rows: int, most_leaves: int | None
 ) -> HeapTree:
     if TASKS.get(encoded.task).MOMENTS:
-        return _regression_tree(encoded, topology, price, least_rows)
+        return _tree_by_moments(encoded, topology, price, least_rows)
     test, _ = blank_arrays(topology)
     scales = Scales.of(encoded)  # a feature with a thousand thresholds is one column to it
     weight = encoded.loss.sum(axis=1) / max(1, len(encoded.classes) - 1)
@@ -47,15 +48,17 @@ def _grown(
     return prune(heap, encoded, price) if price else heap
 
 
-def _regression_tree(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int) -> HeapTree:
-    """The greedy tree by squared error, whose tests each save more than `price`."""
-    scales, sums, (test, _) = Scales.of(encoded), encoded.sums, blank_arrays(topology)
-    code = np.ascontiguousarray(scales.rank.T)
-    moments, size = np.stack([sums[:, 1], sums[:, 3], encoded.copies.astype(float)]), scales.size + 1
+def _tree_by_moments(encoded: Encoded, topology: CompleteTree, price: float, least_rows: int) -> HeapTree:
+    """The greedy tree for leaves that cost a function of sums, whose tests each save more than `price`."""
+    scales, (test, _), task = Scales.of(encoded), blank_arrays(topology), TASKS.get(encoded.task)
+    code, law = np.ascontiguousarray(scales.rank.T), laws.LAWS[task.LAW]
+    w, s, _ = task.moments(encoded.sums)
+    moments, size = np.stack([w, s, encoded.copies.astype(float)]), scales.size + 1
+    tiny = laws.smallest(law, moments)
     stack = [(1, np.arange(encoded.n_rows))]
     while stack:
         node, rows = stack.pop()
-        _, column, cut = depth_one(code, size, moments, rows, float(max(1, least_rows)), price)
+        _, column, cut = depth_one(code, size, moments, rows, float(max(1, least_rows)), price, law, tiny)
         if column < 0:
             continue
         test[node] = scales.test(column, cut)

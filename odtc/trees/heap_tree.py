@@ -135,7 +135,7 @@ class HeapTree:
 
     def to_tree(self, encoded: Encoded) -> Tree:
         """The tree in original units, with training counts in its leaves."""
-        K = len(encoded.classes)
+        K, task = len(encoded.classes), TASKS.get(encoded.task)
         ends = self.reach(encoded.X)
 
         def node(t):
@@ -144,7 +144,9 @@ class HeapTree:
                 counts = np.bincount(encoded.y[here], encoded.weight[here], K)
                 rows = np.bincount(encoded.y[here], encoded.copies[here], K).astype(int)
                 sums = tuple(map(float, encoded.sums[here].sum(axis=0)))
-                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)), sums)
+                whole = None if encoded.dataset is None else encoded.dataset.sums[here[encoded.row_of]]
+                curve = () if whole is None else task.curve(whole)
+                return Leaf(int(self.label[t]), tuple(map(float, counts)), tuple(map(int, rows)), sums, curve)
             zero, one = node(2 * t), node(2 * t + 1)
             split, ones_left = self.split(t, encoded)
             return Branch(split, *((one, zero) if ones_left else (zero, one)))

@@ -15,6 +15,7 @@ What every tree template is given:
     ends      the places of the leaves, in the order of their numbers
     shares    per leaf the share of each class in its training weight
     numbers   of a tree whose leaves answer numbers these, by label; else ()
+    answer    of such a tree what the numbers are, in words
     remarks   per leaf what its task tells of its rows, "" of a classification
 """
 
@@ -151,6 +152,7 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
         "weighted": counted and any(leaf.counts and leaf.counts != leaf.rows for leaf in leaves),
         "remarks": [_remark(own, leaf) for leaf in own.leaves()],
         "numbers": numbers,
+        "answer": TASKS.get(own.task).ANSWER,
     }
     return render(f"tree/{path.name}", templates, **facts)
 
@@ -181,7 +183,7 @@ def with_answers(tree: Tree, to: str = "") -> tuple[Tree, tuple[float, ...]]:
 
 
 def _remark(tree: Tree, leaf: Leaf) -> str:
-    return TASKS.get(tree.task).leaf_words(leaf.sums, tree.classes) if leaf.sums else ""
+    return TASKS.get(tree.task).leaf_words(leaf.sums, tree.classes, leaf.curve) if leaf.sums else ""
 
 
 def places(tree: Tree) -> list[Place]:

@@ -18,12 +18,13 @@ SCHEMA = "odtc.tree/1"
 class Leaf:
     """Predicts `classes[label]`. `counts` are the training weights that end here, by class;
     `rows` the numbers of training rows, by class (both of shape (classes,)); `sums` what the task adds up over
-    them (odtc.data.task)."""
+    them (odtc.data.task), and `curve` the points of what it draws of them, such as (time, survival)."""
 
     label: int
     counts: tuple[float, ...] = ()
     rows: tuple[int, ...] = ()
     sums: tuple[float, ...] = ()
+    curve: tuple[tuple[float, float], ...] = ()
 
     def shares(self, n_classes: int) -> tuple[float, ...]:
         """The share of each class in the training weight of this leaf, of shape (classes,).
@@ -253,6 +254,7 @@ class Tree:
                 "counts": list(node.counts),
                 "rows": list(node.rows),
                 **({"sums": list(node.sums)} if node.sums else {}),
+                **({"curve": [list(point) for point in node.curve]} if node.curve else {}),
             }
         return {
             "split": node.split.to_json(self.features),
@@ -298,7 +300,8 @@ class Tree:
                 if "label" in part:
                     counts, rows = part.get("counts", ()), part.get("rows", ())
                     sums = tuple(map(float, part.get("sums", ())))
-                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)), sums)
+                    points = tuple((float(x), float(y)) for x, y in part.get("curve", ()))
+                    return Leaf(codes[part["label"]], tuple(map(float, counts)), tuple(map(int, rows)), sums, points)
                 return Branch(split_from_json(part["split"], features), node(part["left"]), node(part["right"]))
 
             task = facts.get("task", CLASSIFICATION)
@@ -315,6 +318,9 @@ def _shape(facts, place: str) -> dict:
         if not isinstance(value, dict) or "label" not in value:
             return {"split": split_shape, "left": node, "right": node}
         validate(value.get("sums", []), [NUMBER], f"{place}.sums")
+        validate(value.get("curve", []), [[NUMBER]], f"{place}.curve")
+        if any(len(point) != 2 for point in value.get("curve", [])):
+            raise SchemaError(f"expected points of two numbers at {place}.curve")
         for key in ("counts", "rows"):
             validate(value.get(key, []), [NUMBER if key == "counts" else WHOLE], f"{place}.{key}")
             if len(value.get(key, [])) not in (0, len(classes)):

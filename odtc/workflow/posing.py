@@ -77,8 +77,8 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
     if TASKS.get(dataset.task).MOMENTS and not FORMULATIONS.get(model).MOMENTS:
         able = [name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS]
         raise ChoiceError(
-            f"the squared error of a leaf is no sum of costs of its rows, which {model} needs: for --task "
-            f"{dataset.task} use --model {' or '.join(able)}"
+            f"what a leaf of --task {dataset.task} costs is no sum of costs of its rows, which {model} needs: use "
+            f"--model {' or '.join(able)}"
         )
     for option in ("class_weight", "cost", "select"):
         if getattr(wanted, option) is not None:

@@ -8,10 +8,12 @@ states are found: odtc.algorithms.dp.state_expansion.)
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from odtc.algorithms.dp.itemset_sums import Signed
+from odtc.algorithms.moments import laws
 
 LIMBS = 4  # of 27 random bits each: a sum over fewer than 2^26 rows is exact in float64
 ROUNDING = 8 * float(np.finfo(float).eps)  # of a sum over rows, relative to all of them, per row
@@ -77,19 +79,34 @@ class Rows:
 
 @dataclass(frozen=True)
 class MomentRows(Rows):
-    """Rows whose leaves answer a mean: the columns of `loss` are the sums of w, w y and w y², and a leaf costs
-    Σ w y² - (Σ w y)² / Σ w. A sum over all rows of no more than a leaf of them costs is rounding (`near`)."""
+    """Rows whose leaves cost a function of sums: the columns of `loss` are the sums W, S and Q of the LAW
+    (odtc.algorithms.moments.laws). A sum over all rows of no more than a leaf of them costs is rounding (`near`)."""
+
+    LAW: ClassVar[int]
 
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
-        w, s, q = sums[..., 0], sums[..., 1], sums[..., 2]
-        return np.maximum(q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0), 0.0)
+        costs = laws.leaf_costs(self.LAW, np.moveaxis(sums[..., :3], -1, 0))
+        return np.maximum(costs, 0.0) if self.LAW == laws.SQUARE else costs
 
     def leaf_labels(self, sums: np.ndarray) -> np.ndarray:
         return np.zeros(sums.shape[:-1], np.int64)
 
     @cached_property
     def near(self) -> float:
-        return ROUNDING * (len(self.X) + 16) * float(self.loss[:, 2].sum())
+        return ROUNDING * (len(self.X) + 16) * float(np.maximum(self.loss[:, 2], np.abs(self.floor)).sum())
+
+
+class SquareRows(MomentRows):
+    LAW = laws.SQUARE
+
+
+class LikelihoodRows(MomentRows):
+    LAW = laws.LIKELIHOOD
+
+
+def moment_rows(law: int) -> type[MomentRows]:
+    """The rows of a law."""
+    return {one.LAW: one for one in (SquareRows, LikelihoodRows)}[law]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from odtc.algorithms.moments import laws
 from odtc.data.dataset import Dataset
 from odtc.data.reading_rows import one_target
 from odtc.errors import DataError
@@ -21,6 +22,7 @@ from odtc.errors import DataError
 NAME = "regression"
 SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
 MOMENTS = True
+LAW = "square"
 CONFIDENCE = 0.95  # of the interval of a leaf's mean
 
 
@@ -66,10 +68,14 @@ def _middle(y: np.ndarray, weight: np.ndarray) -> float:
     return float(f"{math.fsum((weight * y).tolist()) / math.fsum(weight.tolist()):.12g}")
 
 
+def moments(sums: np.ndarray) -> np.ndarray:
+    """Σ w and, around the mean of all rows, Σ w (y - m) and Σ w (y - m)², of sums float64 (…, 5)."""
+    return np.stack([sums[..., 1], sums[..., 3], sums[..., 4]])
+
+
 def leaf_costs(sums: np.ndarray) -> np.ndarray:
     """The squared error of leaves with these sums, float64 (…, 5)."""
-    w, s, q = sums[..., 1], sums[..., 3], sums[..., 4]
-    return np.maximum(q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0), 0.0)
+    return np.maximum(laws.leaf_costs(laws.SQUARE, moments(sums)), 0.0)
 
 
 def answer(sums) -> float:
@@ -77,7 +83,7 @@ def answer(sums) -> float:
     return float(sums[2] / sums[1])
 
 
-def leaf_words(sums, classes) -> str:
+def leaf_words(sums, classes, curve=()) -> str:
     """The standard deviation of the rows of the leaf, and an interval of its mean."""
     from scipy.special import stdtrit
 

@@ -13,7 +13,8 @@ import numpy as np
 from odtc.algorithms.dp import perfect_tree_search
 from odtc.algorithms.dp.shallow_trees import graft_subtree
 from odtc.algorithms.dp.state_expansion import build_graph, build_valued_graph, generate
-from odtc.algorithms.dp.state_graph import Graph, MomentRows, Rows
+from odtc.algorithms.dp.state_graph import Graph, Rows, moment_rows
+from odtc.algorithms.moments.laws import LAWS
 from odtc.base import deadline
 from odtc.data.task import TASKS
 from odtc.formulations.dpflow import size_estimate
@@ -48,7 +49,8 @@ class Program:
         deadline.check()
         encoded, least = self.problem.encoded, least_rows(self.problem)
         if self.by_moments:
-            return MomentRows.of(encoded.X, encoded.sums[:, [1, 3, 4]], encoded.copies, least)
+            task = TASKS.get(encoded.task)
+            return moment_rows(LAWS[task.LAW]).of(encoded.X, task.moments(encoded.sums).T, encoded.copies, least)
         return Rows.of(encoded.X, encoded.loss, encoded.copies, least)
 
     @property

@@ -6,11 +6,12 @@
 Numbers times Y and weights times W are whole. A leaf costs Σ w y² - (Σ w y)² / Σ w and a branch node `price`, in these
 units, and the tree costs `claim`, counted row by row. Columns are those of a certificate over thresholds.
 
-`tried` lists cuts of the rows of a state, for trees of three levels or more: [column, cut, left, right]. A side is null
-(nothing is said of it), 0 (it is bounded by what the checker finds: the best tree of two levels or less, or the least
-that equal rows leave), or such a list of its own. As one answer for more rows costs no less, a cut between two tried
-cuts a < b costs at least what the left side of a and the right side of b do. So the checker finds, from the tried cuts
-alone, a bound of all trees; the tree is the best one if that is its cost.
+What rows cost that no column tells apart is taken off first: no tree avoids it. `tried` lists cuts of the rows of a
+state, for trees of three levels or more: [column, cut, left, right]. A side is null (nothing is said of it), 0 (it is
+bounded by the best tree of two levels or less, which the checker finds), or such a list of its own. As one answer for
+more rows costs no less, a cut between two tried cuts a < b costs at least what the left side of a and the right side of
+b do. So the checker finds, from the tried cuts alone, a bound of all trees; the tree is the best one if that is its
+cost.
 """
 
 from fractions import Fraction
@@ -87,7 +88,8 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"{float(claim / unit):.10g}"
         )
     found = RegressionBound(ranks.rank, moments, price)
-    bound = min(found.least(np.arange(dataset.n_rows), depth, facts["tried"] or 0), claim)
+    every = np.arange(dataset.n_rows)
+    bound = min(found.floor(every) + found.least(every, depth, facts["tried"] or 0), claim)
     said = f"lambda {float(price / unit):.10g}" if price else ""
     objective = float(claim / unit)
     below = min(float(bound / unit), float(np.nextafter(objective, -1)))
@@ -148,29 +150,34 @@ class RegressionBound:
         self.near = NEAR * float(moments[2].sum())
         _, kind = np.unique(rank, axis=0, return_inverse=True)
         self.kind = kind.reshape(-1)
+        sums = np.zeros((3, int(self.kind.max()) + 1), np.int64)
+        for k in range(3):
+            np.add.at(sums[k], self.kind, moments[k])
+        several = np.flatnonzero(np.bincount(self.kind) > 1)
+        self.floors = {k: leaf_cost(sums[:, k]) for k in several.tolist()}  # of rows that no column tells apart
 
     def least(self, rows: np.ndarray, depth: int, tried) -> Fraction:
-        """No tree of this depth on these rows costs less."""
+        """No tree of this depth on these rows costs less than this, and what they cost at least (`floor`)."""
         deadline.check()
         self.n_states += 1
         if not len(rows):
             raise ValueError("it bounds a state without rows")
-        leaf = leaf_cost(self.moments[:, rows].sum(axis=1))
+        if depth > 2 and tried == 0:
+            return Fraction(0)
+        leaf, floor = leaf_cost(self.moments[:, rows].sum(axis=1)), self.floor(rows)
         if depth <= 2:
-            return min(leaf, self.best(rows, depth))
-        if tried == 0:
-            return self.floor(rows)
+            return min(leaf, self.best(rows, depth)) - floor
         by_column: dict[int, dict] = {}
         for column, cut, *sides in tried:
             if column in by_column and cut in by_column[column]:
                 raise ValueError("it tries a cut twice")
             by_column.setdefault(column, {})[cut] = self._sides(rows, column, cut, sides, depth)
-        found, floor = leaf, self.floor(rows)
+        found = leaf - floor
         for column in range(self.rank.shape[1]):
             ranks = np.unique(self.rank[rows, column])
             cuts = by_column.pop(column, {})
             if len(ranks) > 1:
-                found = min(found, self.price + self._column(ranks[:-1].tolist(), cuts, floor))
+                found = min(found, self.price + self._column(ranks[:-1].tolist(), cuts))
         if by_column:
             raise ValueError("it tries cuts of columns that it has not")
         return found
@@ -183,7 +190,7 @@ class RegressionBound:
             for part, below in zip(parts, sides, strict=True)
         ]
 
-    def _column(self, ranks: list[int], cuts: dict[int, list[Fraction]], floor: Fraction) -> Fraction:
+    def _column(self, ranks: list[int], cuts: dict[int, list[Fraction]]) -> Fraction:
         """The least that a cut of a column costs, without its branch node: a tried cut by its sides, those between two
         tried ones by the left side of the lower and the right side of the upper one."""
         places = sorted(cuts)
@@ -193,21 +200,17 @@ class RegressionBound:
         for i in range(1, len(places)):
             left[i] = max(left[i], left[i - 1])
             right[-1 - i] = max(right[-1 - i], right[-i])
-        found = [max(floor, a + b) for a, b in zip(left, right)]
+        found = [a + b for a, b in zip(left, right)]
         ends = [-np.inf, *places, np.inf]
         for i, (low, high) in enumerate(zip(ends[:-1], ends[1:])):
             if any(low < rank < high for rank in ranks):
-                found.append(max(floor, (left[i - 1] if i else 0) + (right[i] if i < len(right) else 0)))
+                found.append((left[i - 1] if i else 0) + (right[i] if i < len(right) else 0))
         return Fraction(min(found))
 
     def floor(self, rows: np.ndarray) -> Fraction:
         """What rows that no test tells apart cost at least."""
-        _, place = np.unique(self.kind[rows], return_inverse=True)
-        sums = np.zeros((3, int(place.max()) + 1), np.int64)
-        for k in range(3):
-            np.add.at(sums[k], place, self.moments[k, rows])
-        several = np.bincount(place) > 1
-        return sum((leaf_cost(one) for one in sums[:, several].T), Fraction(0))
+        found = [self.floors[k] for k in np.unique(self.kind[rows]).tolist() if k in self.floors]
+        return sum(found, Fraction(0))
 
     def best(self, rows: np.ndarray, depth: int) -> Fraction:
         """What the best tree of one or two levels costs, with a test at its root; the leaf if there is none."""

@@ -142,7 +142,7 @@ def _decimal(votes: np.ndarray, digits: int) -> np.ndarray:
     return np.round(votes, places) if abs(places) < 300 else votes
 
 
-def leaf_words(sums, classes) -> str:
+def leaf_words(sums, classes, curve=()) -> str:
     """What each action costs a row of the leaf."""
     if not sums[1]:
         return ""

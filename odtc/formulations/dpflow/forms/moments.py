@@ -1,7 +1,7 @@
 """The plain form for a task whose leaves cost a function of sums over their rows, as a squared error.
 
 The program is the same; no table folds levels, so every column is a label or a test. `odtc fit` asks the search over
-all cuts instead (odtc.algorithms.regression).
+all cuts instead (odtc.algorithms.moments).
 """
 
 import time
@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from odtc.algorithms.regression.search import RegressionSearch
+from odtc.algorithms.moments.laws import LAWS
+from odtc.algorithms.moments.search import MomentSearch
 from odtc.base import deadline
 from odtc.data.task import TASKS
 from odtc.data.threshold_scales import Scales
@@ -77,7 +78,7 @@ def certificate(problem: Problem) -> dict:
     return certify_regression(problem, engine, scales, found.heap)
 
 
-def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, RegressionSearch, Scales]:
+def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, MomentSearch, Scales]:
     """What the search finds, and the search."""
     encoded, share = problem.encoded, 1 - problem.params.lambda_
     scales, told = Scales.of(encoded), [time.monotonic()]
@@ -88,8 +89,9 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
             told[0] = time.monotonic()
             tell(share * lower, share * upper, phase)
 
-    moments = np.stack([encoded.sums[:, 1], encoded.sums[:, 3], encoded.sums[:, 4], encoded.copies.astype(float)])
-    engine = RegressionSearch(scales.rank, moments, branch_price(problem), least_rows(problem), deadline.check, report)
+    task, price, least = TASKS.get(encoded.task), branch_price(problem), least_rows(problem)
+    moments = np.stack([*task.moments(encoded.sums), encoded.copies.astype(float)])
+    engine = MomentSearch(scales.rank, moments, LAWS[task.LAW], price, least, deadline.check, report)
     proved = interrupted = False
     try:
         engine.solve(depth)
@@ -99,7 +101,7 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
     except KeyboardInterrupt:
         interrupted = True
     if engine.root is None:
-        return Searched(known, 0.0, False, 1, 1, phase, interrupted), engine, scales
+        return Searched(known, share * engine.base, False, 1, 1, phase, interrupted), engine, scales
     test, _ = blank_arrays(problem.topology)
     stack = [(1, engine.tree())]
     while stack:
@@ -111,6 +113,6 @@ def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched,
     paid = objective(problem, heap)
     if known is not None and objective(problem, known) < paid:
         heap, paid = known, objective(problem, known)
-    lower = share * engine.root.lower
+    lower = share * engine.bound
     bound = paid if proved else min(paid, lower)
     return Searched(heap, bound, False, 0 if proved else 1, 1, phase, interrupted), engine, scales

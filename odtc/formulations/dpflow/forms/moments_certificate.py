@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from odtc.algorithms.regression.search import RegressionSearch
+from odtc.algorithms.moments.search import MomentSearch
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow.certificate_columns import CertificateColumns
 from odtc.formulations.dpflow.write_certificate import head, require_certifiable
@@ -20,7 +20,7 @@ from odtc.verification.threshold_columns import count_left_out, rank_columns
 MOST_DIGITS = 6
 
 
-def certify_regression(problem: Problem, engine: RegressionSearch, scales, heap: HeapTree) -> dict:
+def certify_regression(problem: Problem, engine: MomentSearch, scales, heap: HeapTree) -> dict:
     """The certificate of a search that has ended, as a JSON object.
 
     Raises

@@ -1,8 +1,9 @@
-"""The regression tree of least squared error and a depth, over all cuts of ranked columns, with a proof.
+"""The tree of least cost and a depth, over all cuts of ranked columns, with a proof; of leaves that cost a function of
+sums over their rows (odtc.algorithms.moments.laws), as squared error.
 
-With V_d(A) the least error, and price of branch nodes, of a tree of depth d on the rows A: the error of a leaf on more
-rows is no less, for whatever it answers, so V_d(A) <= V_d(B) for A within B. Of all cuts of a column between two cuts
-a < b that were tried,
+What each row costs alone no tree avoids, and is taken off. With V_d(A) the rest of the least cost of a tree of depth d
+on the rows A, and price of branch nodes: V_d(A) >= 0, and V_d(A) <= V_d(B) for A within B, as a tree of B costs no more
+on A. Of all cuts of a column between two cuts a < b that were tried,
 
     V_d-1(left of a) + V_d-1(right of b) + price
 
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtc.algorithms.regression import kernels
+from odtc.algorithms.moments import kernels, laws
 
 SMALL = 3e5  # sums of a search that is made without compiling
 NEAR = 1e-11  # of the error of one leaf: trees nearer than that are equally good
@@ -40,14 +41,15 @@ class Known:
     tree: tuple | None
 
 
-class RegressionSearch:
+class MomentSearch:
     """The search on some rows.
 
     Parameters
     ----------
     rank : integers (rows, columns); a cut c of a column sends ranks of at most c to the left
-    moments : float64 (4, rows): sums of w, w y and w y² over the data rows that each is, and their number
-    price : float, of a branch node, in units of squared error
+    moments : float64 (4, rows): W, S and Q of each row, and how many rows of the data it is
+    law : int, of odtc.algorithms.moments.laws
+    price : float, of a branch node, in units of cost
     least : int, rows of the data that each leaf must have
     check : called often; what it raises ends the search
     told : called with (bound, cost) of all trees when one of them changes
@@ -57,6 +59,7 @@ class RegressionSearch:
         self,
         rank: np.ndarray,
         moments: np.ndarray,
+        law: int,
         price: float = 0.0,
         least: int = 1,
         check: Callable[[], None] = lambda: None,
@@ -65,8 +68,9 @@ class RegressionSearch:
         self.code = np.ascontiguousarray(rank.T.astype(np.int32))
         self.size = self.code.max(axis=1).astype(np.int64) + 1
         w, s, q, count = moments
-        self.moments, self.q = np.ascontiguousarray(np.stack([w, s, count]).astype(float)), q
-        self.floor = np.maximum(q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0), 0.0)
+        alone = laws.leaf_costs(law, moments[:3])
+        self.law, self.tiny, self.base = law, laws.smallest(law, moments), float(alone.sum())
+        self.moments, self.q = np.ascontiguousarray(np.stack([w, s, count]).astype(float)), q - alone
         self.price, self.least, self.check, self.told = float(price), float(max(1, least)), check, told
         self.near = NEAR * max(self._leaf(np.arange(len(w))), 1e-300)
         self.known: dict[tuple, Known] = {}
@@ -75,18 +79,28 @@ class RegressionSearch:
         self.root: Known | None = None
         # By depth and rows of three levels or more: the cuts that were tried, and which of their sides were solved.
         self.tried: dict[tuple, list] = {}
-        self.free = RegressionSearch(rank, moments, price, 1, check) if least > 1 else None
+        self.free = MomentSearch(rank, moments, law, price, 1, check) if least > 1 else None
 
     def solve(self, depth: int) -> Known:
         """The best tree of all rows."""
         rows = np.arange(self.code.shape[1])
-        self.root = Known(float(self.floor.sum()), self._leaf(rows), None)
+        self.root = Known(0.0, self._leaf(rows), None)
         for height in range(min(2, depth), depth + 1):
             found = self._solve(rows, height, np.inf, root=height == depth)
             if found.upper < self.root.upper:
                 self.root.upper, self.root.tree = found.upper, found.tree
         self.root.lower = max(self.root.lower, found.lower)
         return self.root
+
+    @property
+    def cost(self) -> float:
+        """What the best tree met costs."""
+        return self.base + self.root.upper
+
+    @property
+    def bound(self) -> float:
+        """What no tree costs less than."""
+        return self.base + self.root.lower
 
     def tree(self) -> tuple | None:
         """The best tree met, as nested (column, cut, left, right), None for a leaf."""
@@ -102,11 +116,14 @@ class RegressionSearch:
         return (*tree[:2], *(self._whole(below, side) for below, side in zip(tree[2:], sides)))
 
     def _depth_one(self, rows: np.ndarray):
-        return kernels.depth_one(self.code, self.size, self.moments, rows, self.least, self.price)
+        return kernels.depth_one(self.code, self.size, self.moments, rows, self.least, self.price, self.law, self.tiny)
+
+    def _depth_two(self, rows: np.ndarray):
+        return self.depth_two(self.code, self.size, self.moments, rows, self.least, self.price, self.law, self.tiny)
 
     def _leaf(self, rows: np.ndarray) -> float:
         w, s, _ = self.moments[:, rows].sum(axis=1)
-        return max(0.0, float(self.q[rows].sum()) - (s * s / w if w > 0 else 0.0))
+        return max(0.0, float(self.q[rows].sum()) - laws.gain(self.law, s, w, self.tiny))
 
     def _solve(self, rows: np.ndarray, depth: int, limit: float, root: bool = False) -> Known:
         """What is known of these rows: the best tree, or a lower bound of at least `limit`."""
@@ -138,7 +155,7 @@ class RegressionSearch:
         if depth == 1:
             gain, column, cut = self._depth_one(rows)
         else:
-            gain, column, cut = self.depth_two(self.code, self.size, self.moments, rows, self.least, self.price)
+            gain, column, cut = self._depth_two(rows)
         if column < 0:
             leaf = self._leaf(rows)
             return Known(leaf, leaf, None)
@@ -153,17 +170,16 @@ class RegressionSearch:
 
     def _deep(self, rows: np.ndarray, depth: int, limit: float, entry: Known | None, root: bool) -> Known:
         """The best tree of three levels or more, by intervals of cuts."""
-        floor = float(self.floor[rows].sum())
         if entry is None:
             less = self._solve(rows, depth - 1, np.inf if depth == 3 else limit)
-            entry = Known(floor, less.upper, less.tree)
-        if entry.upper <= floor + self.near:
+            entry = Known(0.0, less.upper, less.tree)
+        if entry.upper <= self.near:
             return Known(entry.upper, entry.upper, entry.tree)
         heap = []
         for column in range(len(self.size)):
             cuts = self._cuts(rows, column)
             if len(cuts):
-                heap.append((floor, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0))
+                heap.append((0.0, len(heap), column, cuts, -1, len(cuts), 0.0, 0.0))
         heapq.heapify(heap)
         number, lower = len(heap), entry.upper
         tried = self.tried[depth, self.key_of(rows)] = []
@@ -188,7 +204,7 @@ class RegressionSearch:
                 ends = tuple(self.free._solve(side, depth - 1, most).lower for side in (left, right))
             if one.upper + two.upper + self.price < entry.upper:
                 cost = one.upper + two.upper + self.price
-                entry = Known(floor, cost, (column, int(cuts[middle]), one.tree, two.tree))
+                entry = Known(0.0, cost, (column, int(cuts[middle]), one.tree, two.tree))
             if middle - low > 1:
                 number += 1
                 value = max(bound, before + ends[1])
@@ -214,4 +230,4 @@ class RegressionSearch:
         if entry.upper < self.root.upper:
             self.root.upper, self.root.tree = entry.upper, entry.tree
         self.root.lower = max(self.root.lower, min(lower, self.root.upper))
-        self.told(self.root.lower, self.root.upper)
+        self.told(self.bound, self.cost)

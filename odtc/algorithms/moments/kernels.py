@@ -1,0 +1,202 @@
+"""The best trees of one and of two tests on a set of rows, for leaves that cost Q - G(S, W) (odtc.algorithms.moments).
+
+The sum of Q over the leaves is the same for all trees, so the best tree has the greatest gain Σ G(S, W) - price ·
+branch nodes.
+
+    depth two: for each pair of columns f < g, rows are added in the order of f; at each cut of f one look at the ranks
+    of g gives the sums of the four parts that a cut of either makes, and so the best test below each side of both
+
+Two levels are plain loops, compiled by numba if it is installed (`compiled`): the same numbers with and without.
+"""
+
+import importlib.util
+import os
+from functools import cache
+
+import numpy as np
+
+from odtc.algorithms.moments import laws
+from odtc.algorithms.moments.laws import gain, gains
+
+
+def dense_ranks(code, size, rows):
+    """(ranks int64 (columns, rows) from 0 without gaps, int64 (columns,) how many, the given rank of each)."""
+    p, n = code.shape[0], len(rows)
+    widest = 0
+    for g in range(p):
+        widest = max(widest, size[g])
+    dense, many = np.empty((p, n), np.int64), np.zeros(p, np.int64)
+    given = np.empty((p, widest), np.int64)
+    number = np.empty(widest, np.int64)
+    for g in range(p):
+        number[: size[g]] = -1
+        for i in range(n):
+            number[code[g, rows[i]]] = 0
+        for v in range(size[g]):
+            if number[v] == 0:
+                given[g, many[g]] = v
+                number[v] = many[g]
+                many[g] += 1
+        for i in range(n):
+            dense[g, i] = number[code[g, rows[i]]]
+    return dense, many, given
+
+
+def by_rank(rank, many):
+    """int64 (rows,): the places of rows by rising rank."""
+    begin = np.zeros(many + 1, np.int64)
+    for i in range(len(rank)):
+        begin[rank[i] + 1] += 1
+    for v in range(many):
+        begin[v + 1] += begin[v]
+    order = np.empty(len(rank), np.int64)
+    for i in range(len(rank)):
+        order[begin[rank[i]]] = i
+        begin[rank[i]] += 1
+    return order
+
+
+def depth_one(code, size, moments, rows, least, price, law, tiny):
+    """(gain, column, cut): the best test, column -1 for a leaf; in numpy.
+
+    Parameters
+    ----------
+    code : integers (columns, all rows), ranks; a cut c sends ranks of at most c to the left
+    size : int64 (columns,), ranks of each column
+    moments : float64 (3, all rows): W, S, rows of the data
+    rows : int64 (rows,), the rows that are meant
+    least : float, rows of the data that each leaf must have
+    price : float, of a branch node
+    law : int, of odtc.algorithms.moments.laws
+    tiny : float, `laws.smallest` of the moments
+    """
+    w, s, c = moments[:, rows].sum(axis=1)
+    best, column, cut = gain(law, s, w, tiny), -1, -1
+    for g in range(len(size)):
+        rank = code[g, rows]
+        lw, ls, lc = (np.bincount(rank, moments[k, rows], size[g]).cumsum()[:-1] for k in range(3))
+        parted = np.flatnonzero((lc >= least) & (c - lc >= least))
+        if len(parted):
+            left = gains(law, ls[parted], lw[parted], tiny)
+            total = left + gains(law, s - ls[parted], w - lw[parted], tiny) - price
+            if total.max() > best:
+                best, column, cut = float(total.max()), g, int(parted[total.argmax()])
+    return best, column, cut
+
+
+def depth_two(code, size, moments, rows, least, price, law, tiny):
+    """(gain, column, cut) of the root of the best tree of two levels, column -1 for a leaf; of the arguments of
+    `depth_one`."""
+    dense, many, given = dense_ranks(code, size, rows)
+    p = len(size)
+    begin = np.zeros(p + 1, np.int64)
+    for g in range(p):
+        begin[g + 1] = begin[g] + many[g]
+    below = sums_below(dense, begin, moments, rows)
+    w, s, c = below[begin[1] - 1, 0], below[begin[1] - 1, 1], below[begin[1] - 1, 2]
+    one, two = np.empty(begin[p]), np.empty(begin[p])
+    for j in range(begin[p]):
+        one[j] = gain(law, below[j, 1], below[j, 0], tiny)
+        two[j] = gain(law, s - below[j, 1], w - below[j, 0], tiny)
+    alone = gain(law, s, w, tiny)
+    counted = least > 1.0
+    left, right = one.copy(), two.copy()  # of one leaf on either side
+    for f in range(p):  # both tests on one column
+        for i in range(begin[f], begin[f + 1] - 1):
+            for j in range(i + 1, begin[f + 1] - 1):
+                if counted and below[j, 2] - below[i, 2] < least:
+                    continue
+                middle = gain(law, below[j, 1] - below[i, 1], below[j, 0] - below[i, 0], tiny)
+                if not counted or below[i, 2] >= least:
+                    one[j] = max(one[j], left[i] + middle - price)
+                if not counted or c - below[j, 2] >= least:
+                    two[i] = max(two[i], middle + right[j] - price)
+    widest = 0
+    for g in range(p):
+        widest = max(widest, many[g])
+    added = np.empty((widest, 3))
+    for f in range(p - 1):
+        if many[f] < 2:
+            continue
+        order = by_rank(dense[f], many[f])
+        for g in range(f + 1, p):
+            if many[g] < 2:
+                continue
+            for j in range(many[g]):
+                added[j, 0] = added[j, 1] = added[j, 2] = 0.0
+            at = 0
+            for i in range(begin[f], begin[f + 1] - 1):
+                while dense[f, order[at]] == i - begin[f]:
+                    row, j = rows[order[at]], dense[g, order[at]]
+                    added[j, 0] += moments[0, row]
+                    added[j, 1] += moments[1, row]
+                    if counted:
+                        added[j, 2] += moments[2, row]
+                    at += 1
+                lw, ls, lc = below[i, 0], below[i, 1], below[i, 2]
+                aw = a = ac = 0.0
+                for j in range(begin[g], begin[g + 1] - 1):
+                    aw += added[j - begin[g], 0]
+                    a += added[j - begin[g], 1]
+                    bw, b = below[j, 0] - aw, below[j, 1] - a
+                    both = gain(law, a, aw, tiny)
+                    first = gain(law, ls - a, lw - aw, tiny)
+                    second = gain(law, b, bw, tiny)
+                    none = gain(law, s - ls - b, w - lw - bw, tiny)
+                    if counted:
+                        ac += added[j - begin[g], 2]
+                        bc = below[j, 2] - ac
+                        if ac < least:
+                            both = -np.inf
+                        if lc - ac < least:
+                            first = -np.inf
+                        if bc < least:
+                            second = -np.inf
+                        if c - lc - bc < least:
+                            none = -np.inf
+                    one[i] = max(one[i], both + first - price)
+                    two[i] = max(two[i], second + none - price)
+                    one[j] = max(one[j], both + second - price)
+                    two[j] = max(two[j], first + none - price)
+    best, column, cut = alone, -1, -1
+    for f in range(p):
+        for j in range(begin[f], begin[f + 1] - 1):
+            if below[j, 2] >= least and c - below[j, 2] >= least and one[j] + two[j] - price > best:
+                best, column, cut = one[j] + two[j] - price, f, given[f, j - begin[f]]
+    return best, column, cut
+
+
+def sums_below(dense, begin, moments, rows):
+    """float64 (ranks of all columns, 3): the moments of the rows of at most each rank; of ranks without gaps."""
+    p, n = dense.shape
+    below = np.zeros((begin[p], 3))
+    for g in range(p):
+        for i in range(n):
+            for k in range(3):
+                below[begin[g] + dense[g, i], k] += moments[k, rows[i]]
+        for j in range(begin[g] + 1, begin[g + 1]):
+            for k in range(3):
+                below[j, k] += below[j - 1, k]
+    return below
+
+
+@cache
+def compiled():
+    """`depth_two` by numba, which keeps what it has compiled; the plain one if it is not installed."""
+    if os.environ.get("ODTC_COMPILED") == "never" or importlib.util.find_spec("numba") is None:
+        return depth_two
+    import types
+
+    import numba
+
+    among = vars(laws) | globals()
+    for name in ("gain", "dense_ranks", "by_rank", "sums_below", "depth_two"):
+        plain = among[name]
+        own = types.FunctionType(plain.__code__, among, name, plain.__defaults__)
+        own.__module__, own.__qualname__ = plain.__module__, plain.__qualname__
+        among[name] = numba.njit(nogil=True)(own)
+        try:
+            among[name].enable_caching()
+        except (RuntimeError, OSError):  # no place can be written: it is compiled in each process
+            pass
+    return among["depth_two"]

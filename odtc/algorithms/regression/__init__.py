@@ -1,1 +1,0 @@
-"""Regression trees of least squared error over ranked columns, on plain arrays."""

@@ -1,0 +1,219 @@
+"""Survival: a leaf answers how likely an event is beside all rows, from times of which some are censored.
+
+With w, t and δ the weight, the time and the event (1, or 0 if the row was only seen until t) of a row, and Λ the
+Nelson-Aalen estimate of the cumulative hazard of all rows, the hazard of a leaf is θ times that of all rows. The
+likelihood of a leaf with D = Σ w δ events and the hazard H = Σ w Λ(t) is greatest for θ = D/H, and minus its logarithm,
+but for a number that all trees share, is the cost (LeBlanc & Crowley 1992)
+
+    D - D log(D/H),    0 if D = 0
+
+A leaf without an event answers the θ of half an event, as there. A state of the dynamic program carries n, Σ w, H, D
+and the time at risk Σ w t. As the likelihood is that of one number for all rows of a leaf, no tree on rows A and B
+costs less than the best ones on either together. No bound holds by the weight of rows.
+
+A leaf also holds the Kaplan-Meier curve of its rows (`curve`).
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.algorithms.moments import laws
+from odtc.base.registry import did_you_mean
+from odtc.data.dataset import Dataset
+from odtc.data.reading_rows import some
+from odtc.data.tasks.survival.curves import concordance, hazard_at, integrated_brier, kaplan_meier, nelson_aalen
+from odtc.errors import ChoiceError, DataError
+
+NAME = "survival"
+SUMMARY = "a leaf answers the risk of an event beside all rows, and its survival curve; times may be censored"
+FIELDS = ("time", "event")
+MOMENTS = True
+LAW = "likelihood"
+ANSWER = "risk of an event, 1 for all rows"
+WORDS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}  # of a column of events
+HALF = 0.5  # events of a leaf without one
+
+
+def target_columns(columns, how, place: str) -> tuple[str, ...]:
+    """The columns of times and of events."""
+    if how.target is not None:
+        raise ChoiceError("a survival tree has no --target: name its columns with --time and --event")
+    wanted = {"time": how.time, "event": _event_column(columns, how.event)}
+    for option, name in wanted.items():
+        if name is None:
+            raise ChoiceError(f"--task survival: expected --time COL and --event COL, got no --{option}")
+        if name not in columns:
+            hint = did_you_mean(str(name), columns) or f"; it has {some(columns)}"
+            raise ChoiceError(f"expected --{option} to name a column of {place}, got {name!r}{hint}")
+    if wanted["time"] == wanted["event"]:
+        raise ChoiceError(f"expected different columns for --time and --event, got {how.time!r} twice")
+    return tuple(wanted.values())
+
+
+def _event_column(columns, asked: str | None) -> str | None:
+    """The column of `--event COL` or `--event COL=VALUE`."""
+    return asked if asked is None or asked in columns else asked.partition("=")[0]
+
+
+def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
+    """The rows with their times and events as sums; rows of weight 0 are left out."""
+    (time, at), (_, ended) = cells.items()
+    where = f"columns {time!r} and {ended.name!r} of {place}"
+    return timed(rows, at.numbers().cells(), _events(ended, how.event, place), where)
+
+
+def _events(column, asked: str, place: str) -> np.ndarray:
+    """float64 (rows,): 1 for an event, 0 for a censored row."""
+    words = column.words.to_list()
+    if asked != column.name:
+        value = asked.partition("=")[2]
+        marked = {word: float(_same(word, value)) for word in words}
+        if not any(marked.values()):
+            raise DataError(
+                f"expected the value {value!r} of --event {asked} in column {column.name!r} of {place}, got "
+                f"{some(words)}"
+            )
+    else:
+        marked = {word: WORDS.get(_plain(word)) for word in words}
+        if other := [word for word, found in marked.items() if found is None]:
+            raise DataError(
+                f"expected 1 for an event and 0 for a censored row in column {column.name!r} of {place}, got "
+                f"{other[0]!r}; say which value is the event, as in --event {column.name}={other[0]}"
+            )
+    if column.values is not None:
+        return np.array([marked[_shown(value)] for value in column.values.tolist()])
+    levels = column.cells.cast(str).to_list()
+    return np.array([0.0, *(marked.get(word, 0.0) for word in levels)])[column.code]
+
+
+def _plain(word: str) -> str:
+    try:
+        return f"{float(word):g}"
+    except ValueError:
+        return word.strip().lower()
+
+
+def _same(word: str, value: str) -> bool:
+    try:
+        return float(word) == float(value)
+    except ValueError:
+        return word == value
+
+
+def _shown(value: float) -> str:
+    return f"{value:g}"
+
+
+def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dataset:
+    """The data set of rows with times and events.
+
+    Parameters
+    ----------
+    rows : Dataset
+        Features and weights.
+    time : float64 (rows,)
+        Until the event, or until the row was last seen without it; 0 or more.
+    event : float64 (rows,)
+        1 for an event, 0 for a censored row.
+    place : str
+        Where they come from, for messages.
+    """
+    if (time < 0).any():
+        at = int((time < 0).argmax())
+        raise DataError(f"expected times of at least 0 in {place}, got {time[at]:.10g} in row {at + 1} of those kept")
+    weight = rows.weight
+    if not (event * weight).any():
+        raise DataError(
+            f"expected an event in some row of {place}, got none in {len(time)} rows: nothing to learn from"
+        )
+    hazard = hazard_at(nelson_aalen(time, event, weight), time)
+    sums = np.column_stack([np.ones(len(time)), weight, weight * hazard, weight * event, weight * time])
+    if not np.isfinite(sums.sum(axis=0)).all():
+        raise DataError(f"expected times that can be added up in {place}; scale them down")
+    held = weight > 0
+    full = replace(rows, classes=("risk",), sums=sums)
+    return full if held.all() else full.taken(held)
+
+
+def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
+    """The rows with the hazard of the training rows at their times."""
+    time, event, weight = _observed(trained.sums)
+    sums = rows.sums.copy()
+    sums[:, 2] = sums[:, 1] * hazard_at(nelson_aalen(time, event, weight), _observed(sums)[0])
+    return replace(rows, sums=sums)
+
+
+def _observed(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(time, event, weight) of rows with these sums."""
+    weight = sums[:, 1]
+    return sums[:, 4] / weight, sums[:, 3] / weight, weight
+
+
+def moments(sums: np.ndarray) -> np.ndarray:
+    """The hazard, the events, and the events, of sums float64 (…, 5)."""
+    return np.stack([sums[..., 2], sums[..., 3], sums[..., 3]])
+
+
+def leaf_costs(sums: np.ndarray) -> np.ndarray:
+    """D - D log(D/H) of leaves with these sums, float64 (…, 5)."""
+    return laws.leaf_costs(laws.LIKELIHOOD, moments(sums))
+
+
+def answer(sums) -> float:
+    """θ of a leaf: D/H, that of half an event if there is none; 1 if its rows were seen before any event alone."""
+    hazard, events = sums[2], sums[3]
+    return float(max(events, 0.0) or HALF) / float(hazard) if hazard > 0 else 1.0
+
+
+def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """(time, survival) at each event of the rows of a leaf, and at the end of the time that they were seen."""
+    steps = kaplan_meier(*_observed(sums))
+    return tuple(zip(*(array.tolist() for array in steps)))
+
+
+def leaf_words(sums, classes, curve=()) -> str:
+    """The events of a leaf, and when a quarter, half and three quarters of its rows have had theirs."""
+    told = f"{sums[3]:.10g} event{'' if sums[3] == 1 else 's'}"
+    if not curve:
+        return told
+    reached = {share: next((t for t, left in curve if left <= share + 1e-12), None) for share in (0.75, 0.5, 0.25)}
+    if reached[0.5] is None:
+        end, left = curve[-1]
+        return f"{told}, median above {end:.6g} ({100 * left:.1f} % survive it)"
+    rest = " to ".join("?" if reached[share] is None else f"{reached[share]:.6g}" for share in (0.75, 0.25))
+    return f"{told}, median {reached[0.5]:.6g}, quartiles {rest}"
+
+
+def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
+    """Harrell's concordance, the integrated Brier score of exp(-θ Λ), and the logarithm of the likelihood; the first
+    two are None of rows that were put together."""
+    weight, hazard, events = sums[:, 1], sums[:, 2], sums[:, 3]
+    single = bool((sums[:, 0] == 1).all())
+    time, event, _ = _observed(sums)
+    likelihood = float((events * np.log(answers) - answers * hazard).sum())
+    return {
+        "n_rows": int(sums[:, 0].sum()),
+        "events": float(events.sum()),
+        "concordance": concordance(time, event, answers, weight) if single else None,
+        "integrated_brier": integrated_brier(time, event, answers, hazard / weight, weight) if single else None,
+        "log_likelihood": likelihood,
+        "log_likelihood_alike": float(-hazard.sum()),
+    }
+
+
+def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
+    """Σ w δ (1 - log θ)."""
+    return float((sums[:, 3] * (1 - np.log(answers))).sum())
+
+
+def told(facts) -> list[str]:
+    """One line."""
+    found = [] if facts["concordance"] is None else [f"concordance {facts['concordance']:.4f}"]
+    if facts["integrated_brier"] is not None:
+        found.append(f"integrated Brier {facts['integrated_brier']:.4f}")
+    better = facts["log_likelihood"] - facts["log_likelihood_alike"]
+    if math.isfinite(better):
+        found.append(f"log-likelihood {better:+.6g} beside one risk for all")
+    return [f"{', '.join(found)}; {facts['events']:.10g} events in {facts['n_rows']} rows"]

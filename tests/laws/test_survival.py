@@ -1,0 +1,226 @@
+"""Laws of survival trees: the optimum is that of trying every tree and STreeD's, a known split is found, figures are
+those of scikit-survival."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import odtc
+from odtc.data.reading import read
+from odtc.data.tasks.survival import curves
+from tests.command_line import odtc as command
+from tests.laws.streed import survival_thetas
+from tests.laws.test_tasks import columns_of, every_tree_costs, said, table, write
+
+WORDS = ["--task", "survival", "--time", "t", "--event", "d"]
+
+
+def observed(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times with ties and events, of which one at least is one."""
+    rng = np.random.default_rng(seed)
+    time, event = rng.integers(0, 6, n) / 2, rng.integers(0, 2, n)
+    event[rng.integers(n)] = 1
+    return time, event
+
+
+def hazards(time, event, weight) -> np.ndarray:
+    """The Nelson-Aalen estimate at each row, by its definition."""
+
+    def until(t):
+        ended = [u for u in np.unique(time) if u <= t]
+        return sum((weight * event)[time == u].sum() / weight[time >= u].sum() for u in ended)
+
+    return np.array([until(t) for t in time])
+
+
+def cost_of(time, event, weight):
+    """D - D log(D/H) of a leaf on some rows."""
+    hazard = hazards(time, event, weight)
+
+    def leaf(at):
+        D, H = (weight[at] * event[at]).sum(), (weight[at] * hazard[at]).sum()
+        return float(D - D * np.log(D / H)) if D else 0.0
+
+    return leaf
+
+
+def file_of(folder, seed: int, n: int, missing: bool = False):
+    """(path, time, event, weight) of a small table with weights."""
+    header, rows = table(seed, n, missing)
+    time, event = observed(seed + 1, n)
+    path = write(folder / "s.csv", [*header, "t", "d"], [a + [t, d] for a, t, d in zip(rows, time, event)])
+    return path, time, event, np.array([line[3] for line in rows], float)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    depth=st.integers(1, 3),
+    missing=st.booleans(),
+    least=st.integers(1, 3),
+    price=st.sampled_from(["0", "0.2"]),
+)
+@settings(max_examples=12)
+def test_a_survival_tree_costs_what_the_best_of_all_trees_costs(tmp_path_factory, seed, depth, missing, least, price):
+    path, time, event, weight = file_of(tmp_path_factory.mktemp("survival"), seed, 9, missing)
+    reading = {"task": "survival", "time": "t", "event": "d", "weights": "w", "missing": "separate"}
+    given = [f"leaf_rows >= {least}"] if least > 1 else []
+    done = odtc.fit(path, depth=depth, reading=reading, constraints=given, params={"lambda": price})
+    X, leaf, lam = columns_of(done.problem, 9), cost_of(time, event, weight), float(price)
+    priced = lam / (1 - lam)
+    expected = (1 - lam) * (every_tree_costs(X, depth, lambda at: leaf(at) + priced, least) - priced)
+    assert done.verified and done.proved
+    assert done.proof.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("form", [{}, {"fold": "false"}, {"proof": "true"}, {"lambda": "0.1"}])
+def test_the_linear_program_of_survival_has_the_same_optimum(tmp_path, form):
+    path, *_ = file_of(tmp_path, 11, 12)
+    data = read(path, task="survival", time="t", event="d", weights="w")
+    searched = odtc.fit(data, depth=2, params={key: form[key] for key in form if key == "lambda"})
+    solved = odtc.fit(data, "dpflow", depth=2, params=form, solver="highs")
+    assert solved.verified and solved.proof.objective == pytest.approx(searched.proof.objective, rel=1e-7)
+    assert solved.model is not None and not solved.model.integrality.any()
+
+
+def simulated(n: int, seed: int):
+    """(X, time, event, group): three hazards, by x0 <= 0.5 and then x1 <= 0.3; a quarter of the rows is censored."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4)).round(2)
+    group = np.where(X[:, 0] <= 0.5, 0, np.where(X[:, 1] <= 0.3, 1, 2))
+    time, end = rng.exponential(1 / np.array([0.2, 1.0, 5.0])[group]), rng.exponential(4, n)
+    return X, np.minimum(time, end), time <= end, group
+
+
+def test_the_split_of_a_simulation_is_found(tmp_path):
+    X, time, event, _ = simulated(500, 3)
+    lines = [[*x, t, "dead" if d else "alive"] for x, t, d in zip(X.tolist(), time.tolist(), event)]
+    write(tmp_path / "s.csv", ["x0", "x1", "x2", "x3", "t", "d"], lines)
+    reading = {"task": "survival", "time": "t", "event": "d=dead"}
+    done = odtc.fit(tmp_path / "s.csv", depth=2, reading=reading, params={"lambda": "0.8"})
+    assert done.proved and done.tree.n_leaves == 3
+    root, below = done.tree.root.split, done.tree.root.right.split
+    assert (root.feature, below.feature) == (0, 1)
+    assert abs(root.threshold - 0.5) < 0.05 and abs(below.threshold - 0.3) < 0.05
+    risks = [done.tree.answer(leaf) for leaf in done.tree.leaves()]
+    assert risks[2] > 2.5 * risks[1] > 2.5 * 2.5 * risks[0]
+
+
+def test_a_survival_tree_is_that_of_streed_over_the_same_tests(tmp_path):
+    """STreeD adds Σ of -1 - log Λ over the events, which is the same for all trees; of rows censored before any event,
+    which the data has none of, it smooths the hazard."""
+    pytest.importorskip("pystreed", reason="pystreed is not installed")
+    X, time, event, _ = simulated(150, 5)
+    event |= time <= np.sort(time)[2]
+    cuts = np.unique(np.stack([X[:, j] > q for j in range(4) for q in (0.2, 0.4, 0.6, 0.8)], axis=1), axis=1).astype(
+        int
+    )
+    hazard = hazards(time, event, np.ones(150))
+    for depth in (2, 3):
+        theta, _ = survival_thetas(cuts, time, event, depth)
+        theirs = sum(cost_of_group(event, hazard, theta == value) for value in np.unique(theta))
+        lines = [[*x, t, int(d)] for x, t, d in zip(cuts.tolist(), time.tolist(), event)]
+        header = [f"c{j}" for j in range(cuts.shape[1])]
+        path = write(tmp_path / "s.csv", [*header, "t", "d"], lines)
+        done = odtc.fit(path, depth=depth, reading={"task": "survival", "time": "t", "event": "d"})
+        assert done.proved and done.proof.objective == pytest.approx(theirs, rel=1e-9)
+
+
+def cost_of_group(event, hazard, held) -> float:
+    """The cost of the leaf that these rows are."""
+    D, H = event[held].sum(), hazard[held].sum()
+    return float(D - D * np.log(D / H)) if D else 0.0
+
+
+def test_a_survival_tree_from_data_to_risks_in_sql(tmp_path):
+    path, time, event, weight = file_of(tmp_path, 13, 40)
+    words = [*WORDS, "--weights", "w", "--depth", "2"]
+    facts = json.loads(said(tmp_path, "fit", "s.csv", *words, "--test", "s.csv", "-o", "m", "--json"))
+    assert facts["judged"]["test"] == pytest.approx(facts["judged"]["training"])
+    assert facts["termination"] == "optimal"
+    risks = [float(word) for word in said(tmp_path, "predict", "m.tree.json", "s.csv").split()[1:]]
+    concordant = curves.concordance(time, event, np.array(risks), weight)
+    assert facts["judged"]["training"]["concordance"] == pytest.approx(concordant)
+    assert "events, median" in said(tmp_path, "show", "m.tree.json")
+    tree = odtc.read_tree(tmp_path / "m.tree.json")
+    assert all(leaf.curve and leaf.curve == tuple(sorted(leaf.curve)) for leaf in tree.leaves())
+    lines = path.read_text().splitlines()
+    base = sqlite3.connect(":memory:")
+    base.execute("CREATE TABLE data (x0 REAL, x1 REAL, colour TEXT)")
+    base.executemany("INSERT INTO data VALUES (?, ?, ?)", [line.split(",")[:3] for line in lines[1:]])
+    query = base.execute(said(tmp_path, "export", "m.tree.json", "--to", "sql"))
+    at = [column[0] for column in query.description].index("prediction")
+    assert [line[at] for line in query] == pytest.approx(risks, rel=1e-12)
+    said(tmp_path, "report", "m")
+    assert "concordance" in (tmp_path / "m.html").read_text()
+
+
+def test_a_model_of_survival_is_built_solved_and_decoded_by_the_commands(tmp_path):
+    file_of(tmp_path, 17, 14)
+    words = [*WORDS, "--weights", "w", "--model", "dpflow", "--depth", "2"]
+    facts = json.loads(said(tmp_path, "fit", "s.csv", *words, "--json"))
+    said(tmp_path, "build", "s.csv", *words, "-o", "b")
+    said(tmp_path, "solve", "b.mps")
+    decoded = json.loads(said(tmp_path, "decode", "b.sol", "--json"))
+    assert decoded["objective"] == pytest.approx(facts["objective"], rel=1e-7)
+    assert "all" in said(tmp_path, "verify", "b.sol").splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--task", "survival"], "got no --time"),
+        (["--task", "survival", "--time", "t"], "got no --event"),
+        (["--time", "t"], "an option of --task survival"),
+        ([*WORDS, "--target", "x0"], "no --target"),
+        (["--task", "survival", "--time", "t", "--event", "t"], "got 't' twice"),
+        (["--task", "survival", "--time", "tt", "--event", "d"], "expected --time to name a column"),
+        (["--task", "survival", "--time", "colour", "--event", "d"], "expected a finite number in column 'colour'"),
+        (["--task", "survival", "--time", "x1", "--event", "t"], "expected 1 for an event"),
+        (["--task", "survival", "--time", "t", "--event", "colour=z"], "expected the value 'z'"),
+        (["--task", "survival", "--time", "minus", "--event", "d"], "expected times of at least 0"),
+        (["--task", "survival", "--time", "t", "--event", "none"], "expected an event in some row"),
+        ([*WORDS, "--model", "flowoct"], "use --model dpflow"),
+        ([*WORDS, "--constraint", "accuracy >= 0.5"], "about classes"),
+        ([*WORDS, "--pool", "3"], "counts what labels cost"),
+    ],
+)
+def test_what_no_survival_tree_can_take_is_refused_in_a_sentence(tmp_path, words, why):
+    path, *_ = file_of(tmp_path, 7, 12)
+    lines = path.read_text().splitlines()
+    ends = ["none,minus", *["0,-1"] * 12]
+    path.write_text("\n".join(f"{end},{line}" for end, line in zip(ends, lines)) + "\n")
+    refused = command("fit", "s.csv", *words, folder=tmp_path)
+    assert refused.code == 1 and why in refused.err.splitlines()[-1]
+    assert not list(tmp_path.glob("*.tree.json"))
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=12)
+def test_the_figures_are_those_of_scikit_survival(seed):
+    metrics = pytest.importorskip("sksurv.metrics", reason="scikit-survival is not installed")
+    from sksurv.nonparametric import kaplan_meier_estimator, nelson_aalen_estimator
+
+    rng = np.random.default_rng(seed)
+    n = 30
+    time, event, weight = rng.integers(1, 12, n).astype(float), rng.integers(0, 2, n), np.ones(n)
+    event[:4], time[:4], risk = 1, [1, 2, 3, 4], rng.choice([0.3, 1.0, 2.5], n)
+    event[time == 11] = 0
+    expected = metrics.concordance_index_censored(event.astype(bool), time, risk)[0]
+    assert curves.concordance(time, event, risk, weight) == pytest.approx(expected)
+    at, hazard = nelson_aalen_estimator(event.astype(bool), time)
+    steps = curves.nelson_aalen(time, event, weight)
+    own = curves.hazard_at(steps, time)
+    assert curves.hazard_at(steps, at) == pytest.approx(hazard)
+    at, left = kaplan_meier_estimator(event.astype(bool), time)
+    found = dict(zip(*curves.kaplan_meier(time, event, weight)))
+    assert [value for t, value in zip(at, left) if t in found] == pytest.approx(list(found.values()))
+    times = np.unique(time[event > 0])
+    times = times[times < time.max()]
+    y = np.array(list(zip(event, time)), dtype=[("event", bool), ("time", float)])
+    survival = np.exp(-risk[:, None] * curves.hazard_at(steps, times))
+    expected = metrics.integrated_brier_score(y, y, survival, times)
+    assert curves.integrated_brier(time, event, risk, own, weight) == pytest.approx(expected)
