@@ -365,7 +365,4 @@ def _tree_cost(facts, dataset, loss, least) -> int:
         goes = left_of(node["split"], dataset)[rows]
         return price + cost(node["left"], rows[goes], left - 1) + cost(node["right"], rows[~goes], left - 1)
 
-    found = cost(facts["tree"]["root"], np.arange(dataset.n_rows), depth)
-    if not math.isfinite(found):
-        raise ValueError("the tree costs no number")
-    return int(found)
+    return int(cost(facts["tree"]["root"], np.arange(dataset.n_rows), depth))

@@ -1,0 +1,416 @@
+"""Each rule of the checkers of certificates has a forgery that breaks this rule alone.
+
+The forgery is refused by the rule, as the place tells that raised the error; with the rule switched off it is taken. A
+rule without a forgery fails the suite.
+"""
+
+import copy
+import json
+import os
+from collections.abc import Callable
+from functools import cache
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from odtc.data.dataset import Dataset, Feature
+from odtc.errors import CertificateError
+from odtc.formulations.dpflow.write_certificate import certify
+from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
+from odtc.verification import constrained_certificate, listed_cases, multiplier_bound, pair_kernel
+from odtc.verification.certificate import check, left_of, read_certificate
+from odtc.verification.compiled_pairs import PairCheck
+from odtc.verification.constrained_certificate import check_constrained
+from odtc.workflow import pipeline
+from tests.refusal_sites import came_from, sites, switched_off
+from tests.threshold_problems import certificate as of_thresholds
+from tests.threshold_problems import interrupted
+
+CHECKERS = (
+    *("certificate", "claim", "lower_bound", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
+    *("node_cuts", "coverage", "constrained_certificate", "stated_constraints", "multiplier_bound", "listed_cases"),
+)
+RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
+# Rules that say in words what the next line would stop at: nothing is taken without them, and why.
+WORDED = {
+    "certificate.left_of: the certificate asks the column": "the column is looked up by its name",
+    "interval_bound.of_root: nothing leads to entry": "there are no rows to look at",
+    "interval_bound._hold: a state holds no rows": "a label costs nothing on no rows",
+    "interval_bound._hold: it evaluates column": "the column is looked up by its number",
+    "interval_bound._child: it names state": "the state is looked up by its number",
+    "threshold_columns.rank_columns: it has no columns of tests": "there is nothing to stack",
+    "threshold_columns.cells_of: the certificate asks the column": "there are no cells",
+    "constrained_certificate._check_cases: the certificate lists a case that": "no such set",
+    "constrained_certificate._left: the certificate tests the column": "the column is looked up by its name",
+    "stated_constraints.of_class: the certificate states a constraint on": "the class is looked up by name",
+    "stated_constraints.groups: the certificate states groups by": "there are no groups",
+}
+# A rule that ends a search: without it there is no end.
+ENDLESS = {"pair_bound.require_pair: a tree of two tests after"}
+
+# Two numbers of three values and a column of two levels; 12 rows. Of the second labels one test tells all.
+CELLS = [(a, b, (a + b) % 2) for a in (0, 1, 2) for b in (0, 1, 2)] + [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
+HARD = [0, 1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1]
+EASY = [int(a > 0) for a, _, _ in CELLS]
+A, B = ({"kind": "threshold", "feature": name, "threshold": 0.5} for name in "ab")
+
+
+def rows(labels, weight=None) -> Dataset:
+    features = Feature("a", "numeric"), Feature("b", "numeric"), Feature("c", "categorical", ("u", "v"))
+    weight = np.ones(len(CELLS)) if weight is None else np.array(weight, float)
+    aside = {"aside": (Feature("side", "categorical", ("p", "q")),), "aside_X": np.arange(12.0)[:, None] % 2}
+    return Dataset("d", np.array(CELLS, float), np.array(labels, np.int32), features, ("n", "p"), weight, **aside)
+
+
+@cache
+def _certified(kind: str, labels: tuple, depth: int, price: float, texts: tuple) -> str:
+    problem = pipeline.pose(rows(labels), "dpflow", depth, params={"lambda": price}, constraints=texts)
+    if kind == "tests":
+        return json.dumps(certify(problem))
+    if kind == "thresholds":
+        return json.dumps(of_thresholds(interrupted(problem, None)))
+    return json.dumps(certify_constrained(problem)[0])
+
+
+def true(kind: str, labels=HARD, depth: int = 2, price: float = 0.0, texts=()) -> dict:
+    """A certificate of what is so."""
+    return json.loads(_certified(kind, tuple(labels), depth, price, tuple(texts)))
+
+
+def listed(labels=HARD, depth=2, price=0.0, weight=None, **changed) -> Callable:
+    """The check of a certificate over listed tests, changed."""
+    return lambda _: check(true("tests", labels, depth, price) | changed, rows(labels, weight))
+
+
+def ranked(labels=HARD, depth=2, price=0.0, least=1, **changed) -> Callable:
+    texts = (f"leaf_rows >= {least}",) if least > 1 else ()
+    return lambda _: check(true("thresholds", labels, depth, price, texts) | changed, rows(labels))
+
+
+def with_terms(facts: dict, **changed) -> dict:
+    """A certificate whose stated terms are changed."""
+    return facts | {"of": facts["of"] | changed}
+
+
+def below_a_leaf(node: dict) -> dict:
+    """A tree with one more branch node, whose right side is as the left one."""
+    if "label" in node:
+        return {"split": B, "left": node, "right": node}
+    return node | {"left": below_a_leaf(node["left"])}
+
+
+def alone(label: str, *texts: str, labels=HARD, depth: int = 1, weight=None, **changed) -> Callable:
+    """The check of a certificate under constraints whose tree is one leaf, as no column may be tested."""
+    cost = sum(y != "np".index(label) for y in labels)
+    facts = true("constraints", labels, 1, 0.0, ("features <= 0",))
+    texts = ["features <= 0", *texts]
+    facts |= {"constraints": texts, "of": facts["of"] | {"constraints": texts, "depth": depth}, "claim": cost}
+    facts |= {"tree": {"root": {"label": label}}, "depth": depth} | changed
+    return lambda _: check_constrained(facts, rows(labels, weight))
+
+
+def constrained(*texts: str, depth: int = 2, labels=HARD, **changed) -> Callable:
+    return lambda _: check_constrained(true("constraints", labels, depth, 0.0, texts) | changed, rows(labels))
+
+
+def added(*texts: str, key: str, value) -> Callable:
+    """One more entry in a list of a certificate under constraints."""
+    facts = true("constraints", HARD, 2, 0.0, texts)
+    return lambda _: check_constrained(facts | {key: [*facts[key], value]}, rows(HARD))
+
+
+def patched(module, name: str, value, given: Callable) -> Callable:
+    """The same where an amount that a check may take is another."""
+
+    def run(folder):
+        with mock.patch.object(module, name, value):
+            return given(folder)
+
+    return run
+
+
+def other_schema(folder):
+    (folder / "c.json").write_text(json.dumps(true("tests") | {"schema": "odtc.certificate/9", "data": SOURCE}))
+    return read_certificate(folder / "c.json")
+
+
+def compiled(given: Callable) -> Callable:
+    """The check of pairs by the function that numba compiles, as it is written."""
+
+    def kernel(self, rows, free):
+        self.can, self.kernel, self.spent, self._arrays = True, pair_kernel.least_pair, 0.0, {}
+
+    return patched(PairCheck, "__init__", kernel, given)
+
+
+def in_numpy(given: Callable) -> Callable:
+    def run(folder):
+        with mock.patch.dict(os.environ, {"ODTC_COMPILED": "never"}):
+            return given(folder)
+
+    return run
+
+
+def without_rows(_):
+    """A state with points, where rows that are alike are of both classes, so that no row costs anything."""
+    cells, y = np.array([[0.0], [0], [1], [1]]), np.array([0, 1, 0, 1], np.int32)
+    data = Dataset("d", cells, y, (Feature("a", "numeric"),), ("n", "p"), np.ones(4))
+    facts = json.loads(json.dumps(of_thresholds(interrupted(pipeline.pose(data, "dpflow", 3), None))))
+    return check(facts | {"states": ["0,1,0,0,1", "0"]}, data)
+
+
+def left_out_otherwise():
+    facts = true("tests")
+    one = facts["tests"][0] | {"same": [facts["tests"][1]]}
+    return listed(tests=[one, *facts["tests"][1:]])
+
+
+def of_empty_rows():
+    """A state of rows at most one threshold and above a higher one."""
+    facts = true("tests", depth=4, price=0.05)
+    low, high = (at for at, test in enumerate(facts["tests"]) if test["feature"] == "a")
+    texts = [*facts["targets"], "", ""][:3]
+    texts[2] += f";0,{2 * low + 1},{2 * high}"
+    return listed(depth=4, price=0.05, targets=texts)
+
+
+def below_root(depth: int, price: float, target: int) -> Callable:
+    """One more state: the rows right of the first test, with a target."""
+    texts = [*true("tests", depth=depth, price=price)["targets"], ""][:2]
+    return listed(depth=depth, price=price, targets=[texts[0], f"{texts[1]};{target},0"])
+
+
+def barred_root():
+    """The tree of the free problem, whose root is barred, at its own cost."""
+    free = true("constraints", HARD, 1, 0.0, ("leaf_rows >= 1",))
+    text = f"forbid_root[{free['tree']['root']['split']['feature']}]"
+    return constrained(text, depth=1, tree=free["tree"], claim=free["claim"])
+
+
+def dearer_tree():
+    """A leaf, where one test costs less: of every case it is said that its trees were looked at."""
+    facts = true("constraints", HARD, 1, 0.0, ("leaf_rows >= 1",))
+    cases = [{"root": f, "columns": ["a", "b", "c"], "multipliers": []} for f in range(len(facts["tests"]))]
+    leaf = {"root": {"label": "p"}}
+    return constrained("leaf_rows >= 1", depth=1, passes=[], cases=cases, tree=leaf, claim=HARD.count(0))
+
+
+def a_column_tested():
+    """One test, where no column may be tested."""
+    tree = {"root": {"split": A, "left": {"label": "n"}, "right": {"label": "p"}}}
+    return alone("p", labels=EASY, tree=tree, claim=0)
+
+
+def with_a_missing_column():
+    """A column that is the same in all rows, and a cut of it."""
+    facts = true("thresholds", EASY, 3)
+    columns = [*facts["columns"], {"kind": "missing", "feature": "a"}]
+    facts = with_terms(facts | {"columns": columns, "states": ["0,3,1,0,0"]}, n_tests=6)
+    return lambda _: check(facts, rows(EASY))
+
+
+def written_as(kind: str, key: str, place: int, text: str) -> Callable:
+    facts = true(kind)
+    texts = [*facts[key][:place], text, *facts[key][place + 1 :]]
+    return lambda _: check(facts | {key: texts}, rows(HARD))
+
+
+def with_repeated_threshold():
+    facts = true("thresholds")
+    columns = [facts["columns"][0] | {"thresholds": [0.5, 0.5, 1.5]}, *facts["columns"][1:]]
+    return lambda _: check(with_terms(facts | {"columns": columns}, n_tests=6), rows(HARD))
+
+
+def joined(_):
+    """Two lists of one subtree each, below a branch node."""
+    facts = true("constraints", HARD, 2, 0.0, ("features <= 2",))
+    problem = constrained_certificate.read_problem(facts, rows(HARD)).problem
+    lists = listed_cases.Lists(multiplier_bound.Weighted(problem, 1, []), 0, np.arange(3), 9)
+    return lists._above((np.zeros(1), np.zeros((1, 1))), (np.zeros(1), np.zeros((1, 1))), 9.0)
+
+
+def paired(_):
+    """Two lists of subtrees, of which a pair keeps both sums."""
+    one = np.array([[0.0, 2], [2, 0]])
+    return listed_cases._some_pair(one, one, np.array([2.0, 2.0]))
+
+
+def unsatisfied_with_a_tree():
+    return constrained("accuracy >= 0.99", "features <= 1", tree={"root": {"label": "p"}})
+
+
+NO = {"label": "n"}
+LEAF_P = {"root": {"label": "p"}}
+WORSE = {"tree": LEAF_P, "claim": HARD.count(0), "bound": HARD.count(0), "states": [str(HARD.count(0))]}
+SOURCE = {"target": "y", "missing": "drop"}
+EXTREME = {"kind": "threshold", "feature": "a", "threshold": float("inf")}
+
+FORGERIES = {
+    "certificate.read_certificate: expected a certificate of schema": lambda: other_schema,
+    "certificate._scales: its depth, its scales or its": lambda: listed(
+        weight_scale=2, scale=3, claim=4, targets=["4"]
+    ),
+    "certificate._check_thresholds: the certificate bounds all trees by": lambda: ranked(bound=1),
+    "certificate._expect_cost: the tree of the certificate costs": lambda: ranked(claim=3),
+    "certificate._check: the certificate bounds all trees by": lambda: listed(targets=[""]),
+    "certificate._check: the certificate leaves out the test": left_out_otherwise,
+    "certificate._whole: expected": lambda: listed(
+        depth=1, loss=[[0, -1], [1, 0]], tree=LEAF_P, claim=-5, targets=[""]
+    ),
+    "certificate._loss: the certificate is of the classes": lambda: listed(classes=["p", "n"]),
+    "certificate._loss: its losses are no square table": lambda: listed(loss=[[0, 1, 1], [1, 0, 1]]),
+    "certificate._loss: the weights of the data are": lambda: listed(weight=[1.25] + [1] * 11),
+    "certificate._loss: its numbers are too large to": lambda: listed(EASY, 1, loss=[[0, 2**52], [2**52, 0]]),
+    "certificate.left_of: the certificate asks the column": lambda: listed(
+        tests=[A | {"feature": "z"}, *true("tests")["tests"][1:]]
+    ),
+    "certificate.left_of: a test is of no known": lambda: (
+        lambda _: left_of({"kind": "odd", "feature": "a", "values": [1]}, rows(HARD))
+    ),
+    "certificate.left_of: a threshold is no finite number": lambda: lambda _: left_of(EXTREME, rows(HARD)),
+    "certificate._tree_cost: the tree of the certificate is": lambda: listed(
+        tree={"root": below_a_leaf(true("tests")["tree"]["root"])}
+    ),
+    "certificate._tree_cost: a leaf of the tree of": lambda: ranked(
+        EASY,
+        least=2,
+        tree={
+            "root": {
+                "split": A,
+                "left": {"split": A, "left": {"label": "n"}, "right": {"label": "n"}},
+                "right": {"label": "p"},
+            }
+        },
+    ),
+    "claim.expect: the certificate states": lambda: lambda _: check(with_terms(true("tests"), n_rows=13), rows(HARD)),
+    "lower_bound.__init__: it has targets below the last": lambda: listed(targets=["2", ""]),
+    "lower_bound.of_root: a state of level": lambda: listed(
+        depth=3, targets=[*true("tests", depth=3)["targets"][:1], true("tests", depth=3)["targets"][1] + ";0,0,2"]
+    ),
+    "lower_bound._hold: a state holds no rows": of_empty_rows,
+    "lower_bound._hold: the certificate claims a cost of": lambda: below_root(3, 0.9, 6),
+    "lower_bound._hold: the certificate claims a cost of (again)": lambda: below_root(
+        3, 0.0, min(np.bincount([y for (a, _, _), y in zip(CELLS, HARD) if a > 0]))
+    ),
+    "lower_bound._entries: expected whole numbers of at most": lambda: written_as("tests", "targets", 0, "+2"),
+    "interval_bound.__init__: expected states of the levels from": lambda: ranked(states=["2", ""]),
+    "interval_bound.of_root: expected one state of all rows": lambda: ranked(states=["2;0"]),
+    "interval_bound.of_root: nothing leads to entry": lambda: ranked(EASY, 3, states=["0", "0"]),
+    "interval_bound._hold: a state holds no rows": lambda: without_rows,
+    "interval_bound._hold: one label alone costs": lambda: ranked(
+        depth=3, price=0.9, states=["5,0,0,1,0", "9"], bound=5
+    ),
+    "interval_bound._hold: by its own numbers a test": lambda: ranked(depth=3, states=["1"]),
+    "interval_bound._hold: a state of the last levels": lambda: ranked(states=["2,0,0,0,0"]),
+    "interval_bound._hold: it evaluates column": lambda: ranked(EASY, 3, states=["0,9,0,0,0"]),
+    "interval_bound._hold: it evaluates a test that separates": lambda: ranked(
+        EASY, 4, states=["0,0,0,1,0", "0,0,1,0,0"]
+    ),
+    "interval_bound._hold: one test costs less than the": lambda: ranked(depth=1, **WORSE),
+    "interval_bound._hold: without a test all rows are": lambda: ranked(EASY, 3, states=["0,3,0,1,1", "0"]),
+    "interval_bound._child: it names state": lambda: ranked(EASY, 3, states=["0,0,0,5,0", ""]),
+    "interval_bound._child: a bound without a least number": lambda: ranked(
+        EASY, 4, least=2, states=["0,0,0,1,0", "f0,1,0,1,0", "0"]
+    ),
+    "interval_bound._note: different cuts lead to state": lambda: ranked(EASY, 3, states=["0,0,0,1,0,0,1,1,0", "0"]),
+    "interval_bound._entries: expected a bound and four whole": lambda: written_as("thresholds", "states", 0, "+2"),
+    "pair_bound.require_pair: a tree of two tests after": lambda: in_numpy(ranked(**WORSE)),
+    "compiled_pairs.require: a tree of two tests after": lambda: compiled(ranked(**WORSE)),
+    "threshold_columns.rank_columns: it has no columns of tests": lambda: ranked(columns=[]),
+    "threshold_columns.rank_columns: its thresholds are no finite numbers": with_repeated_threshold,
+    "threshold_columns.cells_of: the certificate asks the column": lambda: ranked(
+        columns=[{"kind": "threshold", "feature": "z"}]
+    ),
+    "threshold_columns.cut: it evaluates a test that separates": with_a_missing_column,
+    "constrained_certificate.read_problem: a certificate under constraints is of": lambda: alone("p", depth=4),
+    "constrained_certificate.read_problem: its scales or its price are": lambda: alone(
+        "p", weight_scale=2, scale=3, claim=10
+    ),
+    "constrained_certificate.read_problem: the certificate is of the classes": lambda: alone("p", classes=["p", "n"]),
+    "constrained_certificate.read_problem: its weights are too large to": lambda: alone(
+        "p", weight_scale=2**49, scale=2**49, loss=[[0, 0], [1, 0]], claim=0
+    ),
+    "constrained_certificate.read_problem: the weights of the data are": lambda: alone("p", weight=[1.25] + [1] * 11),
+    "constrained_certificate.read_problem: its numbers are too large to": lambda: alone(
+        "p", loss=[[0, 2**49], [2**49, 0]], claim=5 * 2**49
+    ),
+    "constrained_certificate.read_problem: its tests are not in the": lambda: alone(
+        "p", tests=[true("constraints", HARD, 1, 0.0, ("features <= 0",))["tests"][at] for at in (0, 2, 1, 3, 4)]
+    ),
+    "constrained_certificate._check: the certificate has a tree without": unsatisfied_with_a_tree,
+    "constrained_certificate._check: its claim or the scale of": lambda: alone("p", multiplier_scale=0),
+    "constrained_certificate._check: the tree of the certificate costs": lambda: alone("p", claim=4),
+    "constrained_certificate._check: a leaf of the class": lambda: alone("n"),
+    "constrained_certificate._check_cases: cases are neither excluded by multipliers": lambda: constrained(
+        "recall[p] >= 0.6", "features <= 2", cases=[], passes=[]
+    ),
+    "constrained_certificate._check_cases: the certificate lists a case that": lambda: added(
+        "features <= 2", key="cases", value={"root": 0, "columns": ["a"], "multipliers": []}
+    ),
+    "constrained_certificate._check_cases: a tree over": dearer_tree,
+    "constrained_certificate.tree_cost: the tree of the certificate does": lambda: alone("p", "recall[n] >= 0.1"),
+    "constrained_certificate.tree_cost: the tree of the certificate tests": a_column_tested,
+    "constrained_certificate.tree_cost: the tree of the certificate is": lambda: constrained(
+        "features <= 2",
+        depth=1,
+        tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
+    ),
+    "constrained_certificate.tree_cost: the root of the tree of": barred_root,
+    "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
+    "constrained_certificate._loss: its losses are no square table": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
+    "constrained_certificate._loss: its losses are no square table (again)": lambda: alone(
+        "p", loss=[[0, 0], [0, 0]], claim=0
+    ),
+    "constrained_certificate._left: the certificate tests the column": lambda: alone("p", tests=[A | {"feature": "z"}]),
+    "constrained_certificate._left: a threshold is no finite number": lambda: (
+        lambda _: constrained_certificate._left(EXTREME, rows(HARD))
+    ),
+    "stated_constraints.of_class: the certificate states a constraint on": lambda: alone("p", "recall[q] >= 0"),
+    "stated_constraints.groups: the certificate states groups by": lambda: alone("p", "group_accuracy[group=z] >= 0"),
+    "stated_constraints._balanced_accuracy: the certificate states": lambda: alone("p", "balanced_accuracy[p] >= 0.1"),
+    "stated_constraints._cost: the certificate states": lambda: alone("p", "cost[p] <= 99"),
+    "stated_constraints._expect_exact: the numbers of": lambda: alone("p", "precision[p] >= 0.0000000000000001"),
+    "stated_constraints._keyed: the certificate states": lambda: alone("p", "group_accuracy[group=side,more=c] >= 0"),
+    "stated_constraints._parsed: the certificate states": lambda: alone("p", "recall[p] >= +0.1"),
+    "stated_constraints._parsed: a certificate can hold the constraints": lambda: alone("p", "nodes <= 1"),
+    "stated_constraints._roots: the certificate states": lambda: alone("p", "forbid_root[z]"),
+    "stated_constraints._count: the certificate states": lambda: alone("p", "leaf_rows >= 1.5"),
+    "multiplier_bound.column_sets: a certificate looks at up to": lambda: patched(
+        multiplier_bound, "MOST_SETS", 0, constrained("features <= 2")
+    ),
+    "multiplier_bound.__init__: its multipliers are not one number": lambda: added(
+        "recall[p] >= 0.6", "features <= 2", key="passes", value=[-1]
+    ),
+    "multiplier_bound.__init__: its multipliers are too large to": lambda: added(
+        "recall[p] >= 0.6", "features <= 2", key="passes", value=[2**50]
+    ),
+    "listed_cases._above: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, joined),
+    "listed_cases._some_pair: the lists of subtrees of a": lambda: patched(listed_cases, "MOST_PAIRS", 0, paired),
+}
+
+
+def test_each_rule_has_a_forgery():
+    assert sorted(FORGERIES) == sorted(RULES) and WORDED.keys() | ENDLESS <= RULES.keys()
+
+
+@pytest.mark.parametrize("kind", ["tests", "thresholds", "constraints"])
+def test_what_is_so_is_taken(kind):
+    facts = true(kind, texts=("features <= 2",) if kind == "constraints" else ())
+    assert (check_constrained if kind == "constraints" else check)(copy.deepcopy(facts), rows(HARD)).optimal
+
+
+@pytest.mark.parametrize("rule", FORGERIES)
+def test_a_forgery_breaks_one_rule_alone(rule, tmp_path):
+    forgery = FORGERIES[rule]()
+    with pytest.raises((CertificateError, ValueError)) as refusal:
+        forgery(tmp_path)
+    assert came_from(refusal.value, RULES[rule]), refusal.value
+    if rule in ENDLESS:
+        return
+    with switched_off(RULES[rule]):
+        if rule not in WORDED:
+            assert forgery(tmp_path) is not None
+            return
+        with pytest.raises((CertificateError, ValueError)):
+            forgery(tmp_path)
