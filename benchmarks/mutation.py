@@ -23,10 +23,11 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-VERIFICATION = ("tests/unit/test_verify.py", "tests/unit/test_refusals.py")
+VERIFICATION = ("tests/unit/test_verify.py", "tests/unit/test_refusals.py", "tests/unit/test_forged_claims.py")
 CERTIFICATES = (
     "tests/unit/test_certificate.py",
     "tests/unit/test_certificate_rules.py",
+    "tests/unit/test_forged_certificates.py",
     "tests/unit/test_threshold_certificate.py",
     "tests/unit/test_constrained_certificate.py",
 )

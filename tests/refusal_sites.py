@@ -65,7 +65,7 @@ def sites(module: str, checks: bool) -> dict[str, Site]:
     for names, function in _outermost(tree):
         handlers = [node for node in ast.walk(function) if isinstance(node, ast.ExceptHandler) and not checks]
         handled = {id(part) for handler in handlers for part in ast.walk(handler)}
-        for node in ast.walk(function):
+        for node in sorted(ast.walk(function), key=lambda node: (getattr(node, "lineno", 0), number[id(node)])):
             if id(node) in handled or not (_is_check(node) if checks else _is_rule(node)):
                 continue
             said = node.args[0] if checks else node.exc.args[0]

@@ -1,0 +1,362 @@
+"""Each `Check` of the package that can fail has a forgery that this check alone refuses, by its name.
+
+With the check switched off nothing refuses the forgery. A check without a forgery fails the suite.
+"""
+
+import hashlib
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import odtc
+from odtc.model.solution import Solution, Termination
+from odtc.problem.simplifying import simplified_check
+from odtc.trees.heap_tree import HeapTree, settle
+from odtc.trees.tree import Branch
+from odtc.verification.against_file import check_against_file
+from odtc.verification.encoding_again import check_encoding
+from odtc.verification.file_as_written import read_written
+from odtc.verification.verify import verify_filled, verify_tree
+from odtc.workflow import pipeline
+from odtc.workflow.provenance.model_file import _confirmed, file_checks
+from odtc.workflow.provenance.rechecking import check_record
+from odtc.workflow.provenance.without_model import open_record
+from tests.command_line import odtc as command
+from tests.refusal_sites import sites, switched_off
+from tests.unit.test_against_file import LP, RECORD
+from tests.unit.test_refusals import built as rows_of_all_kinds  # noqa: F401  a fixture
+from tests.unit.test_refusals import checked, edited, refusing, with_counts
+
+MODULES = (
+    *("model.feasibility", "problem.simplifying", "estimators.regressor", "estimators.inspection"),
+    *("workflow.provenance.without_model", "workflow.provenance.rechecking", "workflow.provenance.model_file"),
+    *("verification.verify", "verification.against_file", "verification.encoding_again"),
+)
+CHECKS = {key: site for name in MODULES for key, site in sites(f"odtc.{name}", checks=True).items()}
+FORGERIES = {}
+
+
+def refused_by(name: str, site: str):
+    """Enters a function as the forgery that the check of this name refuses at a site."""
+
+    def entered(forgery):
+        FORGERIES[site] = name, forgery
+        return forgery
+
+    return entered
+
+
+@refused_by("objective", "feasibility.check_claim: objective")
+def another_objective(built, _):
+    found = built[1]
+    return checked(built, solution=replace(found, claimed=found.objective + 1))
+
+
+@refused_by("bounds", "feasibility._largest: name")
+def beyond_a_bound(built, _):
+    model, found, *_ = built
+    upper = model.col_upper.copy()
+    upper[np.flatnonzero(found.x > 0.5)[0]] = 0.5
+    return checked(built, model=edited(model, col_upper=upper))
+
+
+@refused_by("tree in model", "verify.verify_point: tree in model (again)")
+def counted_otherwise(built, _):
+    model = built[0]
+    return checked(built, model=replace(model, offset=model.offset + 1, matrix=model.A))
+
+
+@refused_by("tree in model", "verify.verify_point: tree in model")
+def no_point_of_the_model(built, monkeypatch):
+    """A tree that the compiled levels do not hold, at a point of which all else is right."""
+    from odtc.errors import TreeError
+    from odtc.verification import verify
+
+    def refuse(*_):
+        raise TreeError("none of the model's")
+
+    monkeypatch.setattr(verify, "complete", refuse)
+    return checked(built)
+
+
+@refused_by("tree objective", "verify.verify_point: tree objective")
+def dearer_than_the_point(built, _):
+    return checked(built, heap=leaf_of(built))
+
+
+def leaf_of(built, label: int = 0) -> HeapTree:
+    return settle(np.full(8, -1, np.int32), built[0].problem.encoded, np.array([-1, label, *[-1] * 6], np.int32))
+
+
+@refused_by("bound", "verify._against_bound: name")
+def bound_above_the_tree(built, _):
+    found = built[1]
+    return checked(built, solution=replace(found, bound=found.objective + 1))
+
+
+@refused_by("equivalent points", "verify.verify_tree: equivalent points")
+def less_than_equivalent_points(built, _):
+    class Lying(HeapTree):
+        def loss(self, encoded):
+            return -1.0
+
+    problem, cart = built[0].problem, built[2]
+    return refusing(verify_tree(problem, Lying(cart.test, cart.label), cart.to_tree(problem.encoded)))
+
+
+@refused_by("leaf counts", "verify.verify_tree: leaf counts")
+def other_counts(built, _):
+    tree = built[2].to_tree(built[0].problem.encoded)
+    return checked(built, tree=with_counts(tree, lambda counts: (counts[0] + 1, *counts[1:])))
+
+
+@refused_by("least rows", "verify.verify_tree: least rows")
+def too_few_rows(built, _):
+    problem = pipeline.pose(built[3], "oct", 2, params={"n_min": 18})
+    few = next(
+        heap
+        for f in range(problem.encoded.n_tests)
+        if (heap := settle(np.array([-1, f, *[-1] * 6], np.int32), problem.encoded)).fewest_rows(problem.encoded) < 18
+    )
+    return refusing(verify_tree(problem, few, few.to_tree(problem.encoded), built[3]))
+
+
+def of_constraint(built, text: str, data):
+    problem = pipeline.pose(built[3], "flowoct", 2, cost="n:p=3,p:n=0", constraints=(text,))
+    return refusing(verify_tree(problem, built[2], built[2].to_tree(problem.encoded), data))
+
+
+@refused_by("constraint", "verify.verify_tree: constraint")
+def too_many_nodes(built, _):
+    return of_constraint(built, "branch_nodes <= 0", None)
+
+
+@refused_by("constraint", "verify.verify_tree: constraint (again)")
+def too_inaccurate_on_the_rows(built, _):
+    return of_constraint(built, "accuracy >= 0.999", built[3])
+
+
+@refused_by("regression", "verify.verify_tree: encoded.task")
+def another_mean_of_a_leaf(built, _):
+    fitted = odtc.OptimalTreeRegressor(1).fit(X, Y)
+    root = fitted.tree_.root
+    sums = list(root.left.sums)
+    sums[2] += 1.0  # the weighted sum of the numbers
+    left = replace(root.left, sums=tuple(sums))
+    return said_otherwise(fitted, tree_=replace(fitted.tree_, root=Branch(root.split, left, root.right)))
+
+
+@refused_by("all rows", "verify.verify_filled: all rows")
+def other_rows_selected_from(built, _):
+    problem, heap, data = built[0].problem, built[2], built[3]
+    tree = heap.to_tree(problem.encoded)
+    label = next(leaf.label for leaf in tree.leaves())
+    forged = with_counts(tree, lambda counts: tuple(c + (k == label) for k, c in enumerate(counts)))
+    return refusing([verify_filled(problem, forged, data)])
+
+
+@refused_by("data", "verify._against_data: data")
+def other_labels(built, _):
+    model, _, heap, data = built
+    said = heap.label[heap.reach(model.problem.encoded.X)][model.problem.encoded.row_of]
+    y = data.y.copy()
+    at = int(np.flatnonzero(said == data.y)[0])
+    y[at] = (y[at] + 1) % 3
+    return checked(built, dataset=replace(data, y=y))
+
+
+def against_lp(x, counted=None, names=(b"x", b"y", b"z")):
+    return refusing(check_against_file(read_written(LP), list(names), np.array(x), counted))
+
+
+@refused_by("file columns", "against_file.check_against_file: file columns")
+def columns_of_another_file(built, _):
+    return against_lp([0.0, 0, 0], names=(b"x", b"y", b"w"))
+
+
+@refused_by("file rows", "against_file.told: name")
+def a_row_of_the_file(built, _):
+    return against_lp([1.0, 1.0, 1e-6])
+
+
+@refused_by("file objective", "against_file._objective: file objective")
+def the_objective_of_the_file(built, _):
+    return against_lp([1.0, 1.0, 0.0], counted=-5.0)
+
+
+@refused_by("encoding", "encoding_again.check_encoding: encoding (again)")
+def another_weight(built, _):
+    encoded = built[0].problem.encoded
+    weight = encoded.weight.copy()
+    weight[0] += 1
+    return refusing([check_encoding(replace(encoded, weight=weight), built[3])])
+
+
+@refused_by("encoding", "encoding_again.check_encoding: encoding")
+def no_tests_in_the_data(built, _):
+    data = built[3]
+    return refusing([check_encoding(built[0].problem.encoded, replace(data, X=np.zeros_like(data.X)))])
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """A run without a model: the record and the tree, as text."""
+    folder = tmp_path_factory.mktemp("learned")
+    (folder / "d.csv").write_text("a,b,y\n" + "".join(f"{i},{i * 7 % 5},{'np'[i % 3 > 1]}\n" for i in range(20)))
+    said = command("fit", "d.csv", "--depth", 1, "-o", "m", folder=folder)
+    assert said.code == 0, said.err
+    return folder
+
+
+def opened(folder, record=None, tree=None):
+    """The checks that refuse the run when some of its figures are changed; the digest of the tree is made anew."""
+    texts = [(folder / f"m.{kind}.json").read_text() for kind in ("run", "tree")]
+    facts, told = map(json.loads, texts)
+    if tree is not None:
+        tree(told)
+        text = json.dumps(told)
+        (folder / "m.tree.json").write_text(text)
+        facts["fit"]["tree"]["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "m.run.json").write_text(json.dumps(facts | (record or {})))
+    try:
+        done = open_record(str(folder / "m"), folder / "m.tree.json")
+        assert done.note == "" and done.fit is not None, done.note
+        return refusing(done.fit.decoded.checks)
+    finally:
+        for kind, text in zip(("run", "tree"), texts):
+            (folder / f"m.{kind}.json").write_text(text)
+
+
+@refused_by("tree file", "without_model._again: tree file")
+def other_counts_in_the_tree_file(learned, _):
+    def change(tree):
+        node = tree["root"]
+        while "label" not in node:
+            node = node["left"]
+        node["counts"][0] += 1
+
+    return opened(learned, tree=change)
+
+
+@refused_by("objective", "without_model._again: objective")
+def another_objective_in_the_record(learned, _):
+    facts = json.loads((learned / "m.run.json").read_text())
+    return opened(learned, {"objective": facts["objective"] + 1})
+
+
+@refused_by("bound", "without_model._again: bound")
+def another_bound_in_the_record(learned, _):
+    facts = json.loads((learned / "m.run.json").read_text())
+    return opened(learned, {"bound": facts["objective"] + 1})
+
+
+@refused_by("run record", "rechecking.check_record: run record")
+def a_gap_that_is_none(built, _):
+    return refusing([check_record(RECORD | {"gap": 0.1}, 5.0)])
+
+
+def of_file(built, monkeypatch, x=None):
+    """The checks of a point and its tree against the file that was written."""
+    from odtc.workflow.provenance import model_file
+
+    written = read_written(LP)
+    monkeypatch.setattr(model_file, "read_written", lambda _: written)
+    monkeypatch.setattr(model_file, "_names", lambda *_: [b"x", b"y", b"z"])
+    solution = replace(built[1], x=None if x is None else np.array(x))
+    model = replace(built[0], edited=built[0], matrix=built[0].A)
+    return refusing(file_checks(model, solution, built[2], (model_file.Path("m.lp"), b""))[0])
+
+
+@refused_by("file and point", "model_file._point_check: file and point (again)")
+def a_point_off_the_file(built, monkeypatch):
+    return of_file(built, monkeypatch, [1.0, 1.0, 0.5])
+
+
+@refused_by("file and point", "model_file._point_check: file and point")
+def a_point_that_is_not_finite(built, monkeypatch):
+    return of_file(built, monkeypatch, [1.0, np.nan, 0.0])
+
+
+@refused_by("file rows", "model_file.file_checks: file rows")
+def a_tree_that_is_no_point_of_the_file(built, monkeypatch):
+    from odtc.errors import TreeError
+    from odtc.workflow.provenance import model_file
+
+    def refuse(*_):
+        raise TreeError("none of the model's")
+
+    monkeypatch.setattr(model_file, "complete", refuse)
+    monkeypatch.setattr(model_file, "read_written", lambda _: read_written(LP))
+    monkeypatch.setattr(model_file, "_names", lambda *_: [])
+    return refusing(file_checks(built[0], built[1], built[2], (model_file.Path("m.lp"), b""))[0])
+
+
+@refused_by("confirm other", "model_file._confirmed: confirm")
+def a_solver_that_finds_less(built, _):
+    claimed = Solution(np.zeros(1), Termination.OPTIMAL, 5.0, 5.0, 1.0, "X 1.0")
+    return refusing([_confirmed(claimed, 5.0, "other", Solution(None, Termination.OPTIMAL, 4.0, 4.0, 1.0, "Other 2"))])
+
+
+@refused_by("simplified", "simplifying.simplified_check: simplified")
+def a_smaller_tree_that_predicts_otherwise(built, _):
+    return refusing([simplified_check(built[0].problem, built[2], leaf_of(built))])
+
+
+X, Y = np.arange(12.0)[:, None], np.array([0, 0, 1, 1, 0, 1] * 2)
+
+
+def said_otherwise(fitted, **changed):
+    for name, value in changed.items():
+        setattr(fitted, name, value)
+    return refusing(fitted.verify(X, Y))
+
+
+@refused_by("objective", "regressor.verify: objective")
+def another_objective_of_a_regressor(built, _):
+    return said_otherwise(odtc.OptimalTreeRegressor(1).fit(X, Y), objective_=0.5)
+
+
+@refused_by("mean", "regressor.verify: mean")
+def another_mean(built, _):
+    fitted = odtc.OptimalTreeRegressor(0).fit(X, Y)
+    return refusing(fitted.verify(X, Y + 0.5))
+
+
+@refused_by("objective", "inspection.verify: objective")
+def another_objective_of_a_classifier(built, _):
+    fitted = odtc.OptimalTreeClassifier(1).fit(X, Y)
+    return said_otherwise(fitted, objective_=fitted.objective_ + 1)
+
+
+@refused_by("bound", "inspection.verify: bound")
+def another_bound_of_a_classifier(built, _):
+    fitted = odtc.OptimalTreeClassifier(1).fit(X, Y)
+    return said_otherwise(fitted, bound_=fitted.objective_ + 1)
+
+
+@refused_by("leaf counts", "inspection.verify: leaf counts")
+def other_rows_of_a_leaf(built, _):
+    return refusing(odtc.OptimalTreeClassifier(0).fit(X, Y).verify(X, 1 - Y[:1].repeat(12)))
+
+
+def test_each_check_has_a_forgery():
+    assert sorted(FORGERIES) == sorted(CHECKS)
+
+
+@pytest.mark.parametrize("site", FORGERIES)
+def test_a_forgery_is_refused_by_one_check_alone(site, rows_of_all_kinds, learned, monkeypatch):  # noqa: F811
+    name, forgery = FORGERIES[site]
+    made = learned if site.startswith("without_model") else rows_of_all_kinds
+    assert forgery(made, monkeypatch) == [name]
+    with switched_off(CHECKS[site]):
+        assert forgery(made, monkeypatch) == []
+
+
+def test_nothing_refuses_what_is_so(rows_of_all_kinds, learned):  # noqa: F811
+    built = rows_of_all_kinds
+    assert checked(built) == opened(learned) == against_lp([1.0, 1.0, 0.0], counted=-6.0) == []
+    assert refusing([check_record(RECORD, 5.0), check_encoding(built[0].problem.encoded, built[3])]) == []
+    for fitted in (odtc.OptimalTreeRegressor(1), odtc.OptimalTreeRegressor(0), odtc.OptimalTreeClassifier(0)):
+        assert refusing(fitted.fit(X, Y).verify(X, Y)) == []
