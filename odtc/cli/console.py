@@ -118,6 +118,8 @@ def _print_figures(done) -> None:
         _print_all_rows(done)
     for entry in done.kept:
         print(f"kept      {kept_text(entry)}")
+    for name, line in done.robust_lines:
+        print(f"{'robust' if name == 'training' else '  ' + name:<8}  {line}")
     if test is not None and test.test_accuracy is not None:
         print(
             f"test      {100 * test.test_accuracy:.2f} % of {test.n_test_rows} rows right, "

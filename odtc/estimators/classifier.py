@@ -20,6 +20,8 @@ from odtc.estimators.cost_complexity import Corner, envelope, price_of_branch_no
 from odtc.estimators.monotone import constraint_text, directions, keeps_order
 from odtc.estimators.tree_estimator import TreeEstimator
 from odtc.model.solution import Solution, Termination
+from odtc.trees.attack import is_robust
+from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.simplifying import simplify_tree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -63,6 +65,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
     n_classes_, n_features_in_ : int
     feature_names_in_ : array (features,)
         If the columns have names.
+    boxes_ : odtc.trees.boxes.Boxes or None
+        How far rows may be moved; None without `robust`.
     features_ : tuple of odtc.data.dataset.Feature
     """
 
@@ -90,6 +94,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         max_leaf_nodes=None,
         ccp_alpha=0.0,
         monotonic_cst=None,
+        robust=None,
     ):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -112,6 +117,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
+        self.robust = robust
 
     def fit(self, X, y, sample_weight=None):
         """Finds the best tree for these rows.
@@ -184,6 +190,7 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                     stacklevel=2,
                 )
         self.fewest_leaves_, self.fewest_columns_ = smallest
+        self.boxes_ = None if problem is None else problem.module.boxes(problem)
         self.leaf_rows_ = np.array([leaf.rows for leaf in tree.leaves()], dtype=np.int64)
         self.leaf_weights_ = np.array([leaf.counts for leaf in tree.leaves()]) * of_class
         with np.errstate(over="ignore"):
@@ -246,6 +253,34 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
         """
         X = self._coded(X)
         return self.classes_[self.tree_.predict(X)]
+
+    def robust_score(self, X, y, sample_weight=None) -> float:
+        """The share of the weight of the rows that are predicted right wherever they are moved to within their boxes.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+        y : array (rows,)
+            Labels.
+        sample_weight : float (rows,) or None
+
+        Returns
+        -------
+        float
+            The accuracy if no rows may be moved.
+
+        Raises
+        ------
+        ValueError
+            If there is no label for each row.
+        """
+        X, y = self._coded(X), column_or_1d(y)
+        if len(y) != len(X):
+            raise ValueError(f"expected one label for each row, got {len(y)} labels and {len(X)} rows")
+        codes = np.searchsorted(self.classes_, y).clip(max=self.n_classes_ - 1)
+        codes[self.classes_[codes] != y] = -1  # a class that was never seen is predicted for no row
+        right = self.tree_.predict(X) == codes if self.boxes_ is None else is_robust(self.tree_, X, codes, self.boxes_)
+        return float(np.average(right, weights=self._weights(X, sample_weight)))
 
     def predict_proba(self, X):
         """The share of each class in the training weight of each row's leaf.
@@ -385,6 +420,8 @@ class OptimalTreeClassifier(ClassifierMixin, TreeEstimator):
                 raise ValueError("expected ccp_alpha or the parameter lambda_, which both price branch nodes, got both")
             weight = float(np.bincount(dataset.y, dataset.weight, self.n_classes_) @ self._class_weights(dataset))
             params = {**(params or {}), "lambda_": price_of_branch_node(float(self.ccp_alpha), weight)}
+        if self.robust is not None:
+            params = {**(params or {}), "robust": Boxes.text_of(self.robust)}
         return ModelSpec(
             model=self.model,
             depth=int(self.max_depth),

@@ -62,6 +62,11 @@ PARAMETERS = (
         "a dict of parameters of the formulation, or None",
     ),
     (
+        "robust",
+        lambda value: value is None or isinstance(value, str | Mapping) or (_number(value) and value >= 0),
+        "a radius of at least 0, a dict {column: radius}, or None",
+    ),
+    (
         "constraints",
         lambda value: (
             isinstance(value, str) or (isinstance(value, Sequence) and all(isinstance(text, str) for text in value))
@@ -95,6 +100,7 @@ TYPES = {
     "random_state": "int, RandomState instance or None",
     "max_leaf_nodes": "int or None",
     "ccp_alpha": "float",
+    "robust": "number, mapping {column name: number or str}, str or None",
     "monotonic_cst": "sequence of int, mapping {column name: int} or None",
 }
 # What is to be said beside the help of a field, or without one.
@@ -116,6 +122,9 @@ TEXTS = {
     "monotonic_cst": "For two classes: 1 if the second of `classes_` is to become more likely as the column grows, -1 "
     "if less, 0 for no constraint. It is the constraint monotone[COLUMN,positive=CLASS], which holds among training "
     "rows that differ in this column alone; a UserWarning says if the tree breaks the order for other inputs.",
+    "robust": "How far the numbers of rows may be moved: the tree loses a row if it is wrong anywhere in its box. One "
+    'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
+    "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",
     "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
     "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",
     "simplify": "Whether branch nodes that no row needs are left out.",

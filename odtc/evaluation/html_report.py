@@ -166,7 +166,7 @@ def render_page(run: Run, test: str | Path | None = None, templates=None, groups
         "compared": [] if compared is None else board.compared_groups(tree, compared, groups, of_constraints),
         "compared_in": "training rows" if labelled is None else "test rows",
         "scores": [(name, score, board.interval(score["correct"], score["n_rows"])) for name, score in scores],
-        "judged": [] if task.CLASSES else judged_lines(run, labelled),
+        "judged": robust_lines(run, labelled) if task.CLASSES else judged_lines(run, labelled),
         "of_classes": task.CLASSES,
         "warnings": board.warnings(run.claim, run.fit.dataset if run.fit else None, labelled),
         "satisfied": satisfied,
@@ -232,6 +232,12 @@ def judged_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
     task = TASKS.get(run.tree.task)
     order = [name for name in ("test", "training", "cart") if name in judged]
     return [("CART" if name == "cart" else name, line) for name in order for line in task.told(judged[name])]
+
+
+def robust_lines(run: Run, labelled: Dataset | None) -> list[tuple[str, str]]:
+    """(rows, a line of figures) of a run whose rows may be moved (odtc.trees.attack)."""
+    lines = replace(run.fit, labelled=labelled).robust_lines if run.fit is not None else []
+    return [(f"robust accuracy, {name} rows", line) for name, line in lines]
 
 
 def _node(place: Place, found: list[Place], of_classes: bool) -> dict:

@@ -107,6 +107,15 @@ class Formulation(Protocol):
         """Texts of files that `odtc fit` writes beside the tree, by their suffix."""
         return {}
 
+    def holds_cells(self, problem: Problem) -> bool:
+        """Whether these parameters need the numbers of the rows, as WEIGHS says of all of them."""
+        return False
+
+    def boxes(self, problem: Problem) -> Any:
+        """How far the rows may be moved (odtc.trees.boxes.Boxes) before a tree has to predict them right; None if they
+        stay."""
+        return None
+
     def prices_answers(self, problem: Problem) -> bool:
         """Whether predictions of leaves are priced by more than each row's own loss."""
         return False

@@ -82,7 +82,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         *((of.weight, "<f8") for of in encoded.groups),
         *([(encoded.sums, "<f8")] if encoded.sums is not None and encoded.sums.size else []),
     ]
-    if module.WEIGHS:
+    if module.WEIGHS or module.holds_cells(problem):
         arrays.append((encoded.values, "<f8"))
     for array, kind in arrays:
         digest.update(f"{array.shape}{kind}".encode("ascii"))

@@ -58,11 +58,25 @@ def parse_params(formulation: str, given: dict[str, Any]) -> Any:
         key = key.rstrip("_")
         if key not in fields:
             known = ", ".join(fields) or "it has none"
-            raise ChoiceError(
-                f"model {formulation!r} has no parameter {key!r}{did_you_mean(key, fields)}; known: {known}"
-            )
+            hint = did_you_mean(key, fields) or _of_others(key)
+            raise ChoiceError(f"model {formulation!r} has no parameter {key!r}{hint}; known: {known}")
         values[fields[key].name] = _parse(key, fields[key], value)
     return cls(**values)
+
+
+def able_models(key: str) -> list[str]:
+    """The formulations of odtc that have a parameter, by its public key."""
+    found = []
+    for name in FORMULATIONS.module_names:
+        if key in map(parameter_key, dataclasses.fields(FORMULATIONS.get(name).Params)):
+            found.append(name)
+    return found
+
+
+def _of_others(key: str) -> str:
+    """Which formulations have this parameter, as a part of a sentence; "" for none."""
+    able = able_models(key)
+    return f", which is one of --model {' or '.join(able)}" if able else ""
 
 
 def params_to_json(params: Any) -> dict[str, Any]:

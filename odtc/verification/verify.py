@@ -22,6 +22,8 @@ from odtc.model.solution import EDITED, NO_POINT, Solution, Termination
 from odtc.problem.constraints.constraint import Constraint, complete, on_answers
 from odtc.problem.cuts.cut import arrange_tree
 from odtc.problem.problem import Problem
+from odtc.trees.attack import is_robust
+from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree, blank_arrays
 from odtc.trees.tree import Branch, Leaf, Tree
 from odtc.verification.known_trees import against_known
@@ -154,6 +156,8 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
                 given.holds(value) and is_close(value, again),
                 f"{given.told(value)}, {again:.10g} {where}",
             )
+    if rows is not None and (boxes := problem.module.boxes(problem)) is not None:
+        checks.append(_attacked(problem, heap, tree, rows.dataset, boxes))
     if rows is not None:
         if not task.MOMENTS:
             checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
@@ -301,6 +305,21 @@ def _against_data(rows: RowPredictions, cost: list[list[float]], errors: float, 
         f"{dataset.n_rows} rows of the data file, {len(dataset.features)} features: {wrong:.10g} wrong, "
         f"{errors:.10g} on the encoded rows"
         + (f"; they cost {lost:.10g}, {loss:.10g} on the encoded rows" if lost != wrong else ""),
+    )
+
+
+def _attacked(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset, boxes: Boxes) -> Check:
+    """Whether what the formulation counts is what an adversary makes of the tree, whose boxes are followed through it
+    as intervals, row by row."""
+    hit = ~is_robust(tree, dataset.X, dataset.y, boxes)
+    lost = float((dataset.weight * problem.encoded.class_price[dataset.y])[hit].sum())
+    per_loss, per_node = problem.module.prices(problem)
+    costs, stated = per_loss * lost + per_node * heap.n_branch_nodes, problem.module.objective(problem, heap)
+    return Check(
+        "attack",
+        is_close(costs, stated),
+        f"{int(hit.sum())} of {dataset.n_rows} rows of the data file can be moved to a wrong leaf ({boxes.words()}): "
+        f"the tree costs {costs:.10g}, {stated:.10g} on the encoded rows",
     )
 
 

@@ -262,7 +262,11 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "weight": _pack(encoded.weight.astype("<f8")),
             "copies": _pack(encoded.copies.astype("<i8")),
             **({"sums": _pack(encoded.sums.astype("<f8"))} if encoded.sums.size else {}),
-            **({"values": _pack(encoded.values.astype("<f8"))} if problem.module.WEIGHS else {}),
+            **(
+                {"values": _pack(encoded.values.astype("<f8"))}
+                if problem.module.WEIGHS or problem.module.holds_cells(problem)
+                else {}
+            ),
         },
         "cost": encoded.cost.tolist(),
         **(

@@ -17,7 +17,7 @@ from odtc.errors import ChoiceError, DataError
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.formulation import FORMULATIONS
-from odtc.problem.parameters import parse_params
+from odtc.problem.parameters import able_models, parse_params
 from odtc.problem.problem import Choice, Problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.workflow.row_selection.selection import select_rows
@@ -62,6 +62,10 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
         encoded = encode(dataset, wanted.encoding)
+    if model == "auto" and "robust" in wanted.params:
+        (model,) = able_models("robust")
+        choice = Choice(model, f"{model} takes -p robust")
+        settings = _settings(spec, model)
     if model == "auto" and TASKS.get(dataset.task).MOMENTS:
         model = next(name for name in FORMULATIONS.names() if FORMULATIONS.get(name).MOMENTS)
         choice = Choice(model, f"{model} proves trees whose leaves answer numbers")

@@ -15,6 +15,7 @@ from odtc.model.solution import Solution, is_proved
 from odtc.problem.constraints import constraint
 from odtc.problem.constraints.constraint import Constraint
 from odtc.problem.problem import Problem
+from odtc.trees import attack
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree
 from odtc.verification.objective_unit import rounded_up
@@ -218,6 +219,38 @@ class Fit:
         return found
 
     @cached_property
+    def robust(self) -> dict | None:
+        """What an adversary makes of the tree, of CART's, and of both on the rows to test on (odtc.trees.attack), with
+        the `boxes` in words; None if no rows may be moved."""
+        boxes, rows = self.problem.module.boxes(self.problem), self.problem.encoded.dataset
+        if boxes is None or rows is None:
+            return None
+
+        def attacked(tree: Tree, rows: Dataset) -> dict:
+            return attack.figures(tree, rows.X, rows.y, rows.weight, boxes)
+
+        found = {
+            "boxes": boxes.words(),
+            "training": attacked(self.tree, rows),
+            "cart": attacked(self.cart, rows),
+        }
+        if self.labelled is not None:
+            found |= {"test": attacked(self.tree, self.labelled), "cart_test": attacked(self.cart, self.labelled)}
+        return found
+
+    @property
+    def robust_lines(self) -> list[tuple[str, str]]:
+        """(rows, the figures of the adversary in words), those of the rows to test on last."""
+        told, found = [], self.robust or {}
+        for name, cart in (("training", "cart"), ("test", "cart_test")):
+            if name in found and found[name]["robust_accuracy"] is not None:
+                ours, theirs = (100 * found[which]["robust_accuracy"] for which in (name, cart))
+                lost = found[name]["robust_errors"]
+                words = f"{ours:.2f} % right wherever moved ({found['boxes']}), {lost:.10g} not; CART {theirs:.2f} %"
+                told.append((name, words))
+        return told
+
+    @cached_property
     def kept(self) -> list[dict]:
         """What each constraint asks, and what the tree reaches on training and on test rows."""
         return kept_facts(self.problem, self.decoded.heap, self.tree, self.labelled, self.asked)
@@ -240,6 +273,8 @@ class Fit:
             facts["kept"] = self.kept
         if self.simplified is not None:
             facts["simplified"] = self.simplified
+        if self.robust is not None:
+            facts["robust"] = self.robust
         if self.judged is not None:
             facts |= {"task": self.problem.encoded.task, "judged": self.judged}
         told = {

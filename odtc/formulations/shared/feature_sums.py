@@ -101,15 +101,17 @@ class BranchSums:
         self.s, far = _steps(m, "b", node, [self.kinds])
         m.add(far[t, step], b[t, test], sign)
 
-    def entries(self, side: int, t: np.ndarray) -> Entries:
-        """For all rows of the data, at these nodes, (nodes,)."""
+    def entries(self, side: int, t: np.ndarray, rows: slice = slice(None)) -> Entries:
+        """For the rows of the data, or some that follow each other, at these nodes, (nodes,)."""
+        first, end, _ = rows.indices(self.encoded.n_rows)
         if self.kinds is None:
-            i, f = (labels[:, None] for labels in np.nonzero(self.encoded.X == side))
-            yield i, self.b[t, f], 1.0
+            i, f = (labels[:, None] for labels in np.nonzero(self.encoded.X[rows] == side))
+            yield first + i, self.b[t, f], 1.0
         else:
-            i, step = (labels[:, None] for labels in self.kinds.unusual)
-            yield np.arange(self.encoded.n_rows)[:, None], self.u[t, side], 1.0
-            yield i, self.s[t, step], 1.0 if side else -1.0
+            i, step = self.kinds.unusual
+            among = (first <= i) & (i < end)
+            yield np.arange(first, end)[:, None], self.u[t, side], 1.0
+            yield i[among, None], self.s[t, step[among, None]], 1.0 if side else -1.0
 
     def values(self, b: np.ndarray) -> dict[str, np.ndarray]:
         """{block: values} at a point with this b, float64 (nodes, tests)."""

@@ -20,6 +20,9 @@ class predicted there; with `bottom=stump` the rows of stumps stand beside it, a
 rows are right. It is taken if a price depends on the class predicted, or a constraint must know
 where rows end (odtc.problem.constraints.constraint). A constraint that may ask nodes above the last level to
 predict takes the form with labels there, as lambda > 0 does.
+
+With `robust` rows may be moved within boxes, and a tree has to predict them right wherever they are moved to: another
+model (odtc.formulations.flowoct.robust).
 """
 
 from dataclasses import dataclass
@@ -27,16 +30,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtc.algorithms.tree_min_cut import walk_sets
+from odtc.formulations.flowoct import robust
 from odtc.formulations.shared.feature_sums import BY, BranchSums, StumpSums
 from odtc.formulations.shared.node_choices import choice_rows, fit_to_depth, point_of, tree_of
 from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.branch_penalty import (  # noqa: F401
-    branch_price,
-    objective,
-    prices,  # noqa: F401
-)
+from odtc.problem import branch_penalty
+from odtc.problem.branch_penalty import branch_price, prices  # noqa: F401
 from odtc.problem.constraints.constraint import early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
@@ -44,6 +45,7 @@ from odtc.problem.estimates import Estimate, Sizes
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
+from odtc.trees.boxes import Boxes
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "flowoct"
@@ -81,6 +83,12 @@ class Params:
         "how sums over tests are written: an entry per test, about one per original feature "
         "with columns for partial sums, or (auto) as has fewer entries",
         choices=BY,
+    )
+    robust: str = parameter(
+        "",
+        "how far rows may be moved, and must be right wherever: age:2,income:5%,colour:free, or one radius for all "
+        "numbers",
+        silent=True,
     )
 
 
@@ -122,7 +130,34 @@ class Shape:
         return cls(False, full, B, False, False, every[1:], L if full else every, none if full else B, L)
 
 
+def prepared(problem: Problem) -> Problem:
+    """With boxes: a row for each class and different cells. Raises ChoiceError for what has no robust form."""
+    return robust.prepared(problem) if problem.params.robust else problem
+
+
+def holds_cells(problem: Problem) -> bool:
+    """Boxes are told from the cells."""
+    return bool(problem.params.robust)
+
+
+def boxes(problem: Problem) -> Boxes | None:
+    """The boxes that `robust` asks for."""
+    return problem.derived(robust.Reach).boxes if problem.params.robust else None
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """(1 - λ) · loss + λ · branch nodes; the loss with boxes is what an adversary makes of it."""
+    return (robust if problem.params.robust else branch_penalty).objective(problem, heap)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """With boxes a tree that an adversary gets wrong more seldom."""
+    return robust.trimmed(problem, heap) if problem.params.robust else heap
+
+
 def build(problem: Problem) -> Model:
+    if problem.params.robust:
+        return robust.build(problem)
     encoded, tree, params = problem.encoded, problem.topology, problem.params
     y, lam, whole = encoded.y, params.lambda_, params.literal or bool(knows(problem) & {Knows.RIGHT, Knows.CLASS})
     n, F, K = encoded.n_rows, encoded.n_tests, len(encoded.classes)
@@ -262,6 +297,8 @@ def sums(problem: Problem) -> tuple[BranchSums, StumpSums]:
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
     """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    if problem.params.robust:
+        return robust.start(problem, heap)
     encoded, tree, shape = problem.encoded, problem.topology, Shape.of(problem)
     heap = fit_to_depth(problem, heap, shape.full)
     point = point_of(problem, heap, shape.label, shape.stump or shape.tight)
@@ -285,6 +322,8 @@ def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
 
 def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
     """The tree of a point, from b, w and p alone; flows may be fractional."""
+    if problem.params.robust:
+        return robust.decode(problem, point)
     shape = Shape.of(problem)
     return tree_of(problem, point, shape.label, shape.stump)
 
@@ -295,4 +334,6 @@ def estimate(sizes: Sizes) -> Estimate:
 
 
 def subjects(params) -> tuple[Subject, ...]:
+    if params.robust:
+        return robust.SUBJECTS
     return tuple(subject for subject in Subject if subject != Subject.SETTLED)

@@ -1,0 +1,394 @@
+"""The robust form: a row is right if every leaf that its box meets predicts its class (`-p robust=age:2`).
+
+The boxes are those of odtc.trees.boxes. For row i and test f let A_if, part of {0, 1}, be the answers of the points of
+the box: two if the box lies across a threshold. The row may be sent from node t to every child that an answer of
+A_if leads to; it is right at t, g_it = 1, if all leaves that it may come to below t predict its class:
+
+    max Σ_i w_i g_i1                                             (less prices of branch nodes, as of FlowOCT)
+    g_it <= g_i,2t   + Σ_{f: 0 not in A_if} b_tf + w_t,y_i       t inner, i      the left child, unless it is not met
+    g_it <= g_i,2t+1 + Σ_{f: 1 not in A_if} b_tf + w_t,y_i       t inner, i      the right child
+    g_it <= g_i,2t + g_i,2t+1 + w_t,y_i                          t inner, i      one of them is met
+    g_it <= Σ_f b_tf + w_t,y_i                                   t inner, i      if it may predict
+
+Nothing is multiplied, so no big M is needed. These are all sides of the best relaxation of one node: split g_it into
+what tests send left, right and both ways, s_0 <= Σ_{A = {0}} b, s_1 <= Σ_{A = {1}} b, s_01 <= Σ_{A = {0, 1}} b with
+s_0 + s_01 <= g_i,2t and s_1 + s_01 <= g_i,2t+1; by duality the most that the sum can be is the least of the right
+sides above. Without boxes every A_if has one answer, and the relaxation is that of the flows of FlowOCT: its minimum
+cuts. At the bottom nodes the leaves are part of the choice, as in FlowOCT's `bottom=stump`:
+
+    g_it <= Σ_{f: A_if = {s}} p_{t,f,s,y_i} + w_t,y_i            t bottom, i;    Σ_k p_tfsk = b_tf
+
+A test that the box lies across has two leaves of different classes, or else the node predicts instead (w); so it makes
+the row wrong. With `bottom=flow` leaves have labels w, and the rows of inner nodes stand at bottom nodes, too.
+
+Why it is exact. Answers are combined node by node, as if they were apart. Tests of one number are half-lines, and
+the box is an interval: convex sets of a line of which each two meet all meet. So a leaf that is met node by node but
+not by the box has an empty region of its own, which no row of the data can lie in. A tree without such leaves is
+counted exactly, and is as good; of a column of which any level may come the same holds, as the box is all levels. The
+labels of several leaves are tied together by the rows that meet them, so they are integer, too.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from odtc.base import deadline
+from odtc.data.encoding import Encoded
+from odtc.data.task import expect_classes
+from odtc.errors import ChoiceError, TimeLimitReached
+from odtc.formulations.shared.feature_sums import BranchSums
+from odtc.formulations.shared.node_choices import point_of, tree_of
+from odtc.heuristics.heuristic import HEURISTICS
+from odtc.model.blocks import Axis
+from odtc.model.builder import ModelBuilder
+from odtc.model.milp import Model
+from odtc.problem.constraints.constraint import early
+from odtc.problem.constraints.kind import Subject
+from odtc.problem.problem import Problem, price_of_errors
+from odtc.problem.roles import Role, node_axis
+from odtc.trees.boxes import Boxes
+from odtc.trees.heap_tree import HeapTree, settle
+
+SUBJECTS = (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
+CELLS = 4e6  # rows times tests times classes that one step of the start counts
+
+
+def expect(problem: Problem) -> None:
+    """Raises ChoiceError for parameters and costs that the form does not know."""
+    params = problem.params
+    expect_classes(problem.encoded.task, "-p robust")
+    for key, given in (("literal=true", params.literal), ("rows=all", params.rows == "all")):
+        if given:
+            raise ChoiceError(f"-p robust: no row has one way through the tree, which -p {key} writes; leave it out")
+    if problem.encoded.class_price is None:
+        raise ChoiceError(
+            "-p robust counts a row only as right or wrong, so it cannot take costs that depend on the class "
+            "predicted; use costs by true class alone (--class-weight)"
+        )
+    dataset = problem.encoded.dataset
+    if dataset is not None and dataset.selected is not None:
+        raise ChoiceError("-p robust is about all rows, and --select leaves some out; leave out one of the two")
+    _ = problem.derived(Reach).boxes
+
+
+def prepared(problem: Problem) -> Problem:
+    """The problem with a row for each class and different cells: rows that answer all tests alike may have boxes that
+    do not."""
+    expect(problem)
+    encoded, dataset = problem.encoded, problem.encoded.dataset
+    if dataset is None or encoded.values is not None:
+        return problem
+    cells = np.where(np.isnan(dataset.X), np.inf, dataset.X)
+    _, first, of = np.unique(np.column_stack([encoded.row_of, cells]), axis=0, return_index=True, return_inverse=True)
+    of, n = of.reshape(-1), len(first)
+    merged = encoded.row_of[first]
+    split = replace(
+        encoded,
+        X=np.ascontiguousarray(np.asarray(encoded.X)[merged]),
+        y=dataset.y[first],
+        weight=np.bincount(of, dataset.weight, n),
+        copies=np.bincount(of, dataset.copies, n).astype(np.int64),
+        row_of=of,
+        sums=np.zeros((n, 0)),
+        groups=(),
+    )
+    return replace(problem, encoded=split)
+
+
+class Reach:
+    """What the rows of a problem may answer: rows of one class that may answer all tests alike are one."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        encoded, dataset = problem.encoded, problem.encoded.dataset
+        self._X = encoded.values if dataset is None or encoded.values is not None else dataset.X
+        self._by_row = dataset is None or encoded.values is not None
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        return Boxes.parse(self.problem.params.robust, self.problem.encoded.features, self._X)
+
+    @cached_property
+    def _sides(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        encoded = self.problem.encoded
+        zero = np.empty((len(self._X), encoded.n_tests), bool)
+        one = np.empty_like(zero)
+        for j, (split, ones_left) in enumerate(zip(encoded.tests, encoded.ones_left)):
+            left, right = self.boxes.sides(split, self._X)
+            zero[:, j], one[:, j] = (right, left) if ones_left else (left, right)
+        deadline.check()
+        y = encoded.y if self._by_row else encoded.dataset.y
+        price = price_of_errors(self.problem)
+        if not self._by_row:
+            price = encoded.dataset.weight * encoded.class_price[y]
+        packed = np.packbits(np.column_stack([zero, one]), axis=1)
+        _, first, of = np.unique(np.column_stack([packed, y]), axis=0, return_index=True, return_inverse=True)
+        of = of.reshape(-1)
+        return zero[first], one[first], y[first], np.bincount(of, price, len(first))
+
+    @property
+    def zero(self) -> np.ndarray:
+        """bool (rows, tests): whether some point of the box answers 0."""
+        return self._sides[0]
+
+    @property
+    def one(self) -> np.ndarray:
+        """bool (rows, tests): whether some point of the box answers 1."""
+        return self._sides[1]
+
+    @property
+    def y(self) -> np.ndarray:
+        return self._sides[2]
+
+    @property
+    def price(self) -> np.ndarray:
+        """float64 (rows,): what it costs if some point of the box is predicted wrong."""
+        return self._sides[3]
+
+    @cached_property
+    def stacked(self) -> Encoded:
+        """The answers as rows of an encoding, for sums over tests: whether the box answers 1 alone, and behind these
+        rows whether it may answer 1."""
+        return replace(self.problem.encoded, X=np.vstack([~self.zero, self.one]), cells=None)
+
+    def met(self, heap: HeapTree) -> list[np.ndarray]:
+        """bool (rows,) of each node: which rows may come there."""
+        met = [np.zeros(len(self.y), bool) for _ in heap.test]
+        met[1] = np.ones(len(self.y), bool)
+        for t in np.flatnonzero(heap.test >= 0).tolist():
+            met[2 * t], met[2 * t + 1] = met[t] & self.zero[:, heap.test[t]], met[t] & self.one[:, heap.test[t]]
+        return met
+
+    def right(self, heap: HeapTree) -> list[np.ndarray]:
+        """bool (rows,) of each node: whether a row that comes there is right in all leaves that it may come to."""
+        right = [np.zeros(len(self.y), bool) for _ in heap.test]
+        for t in range(len(heap.test) - 1, 0, -1):
+            if heap.test[t] < 0:
+                right[t] = heap.label[t] == self.y
+            else:
+                f = heap.test[t]
+                right[t] = (right[2 * t] | ~self.zero[:, f]) & (right[2 * t + 1] | ~self.one[:, f])
+        return right
+
+    def loss(self, heap: HeapTree) -> float:
+        """The price of the rows that an adversary gets wrong."""
+        return float(self.price[~self.right(heap)[1]].sum())
+
+
+def objective(problem: Problem, heap: HeapTree) -> float:
+    """(1 - λ) · what an adversary makes the tree lose + λ · branch nodes."""
+    lam = problem.params.lambda_
+    return (1 - lam) * problem.derived(Reach).loss(heap) + lam * heap.n_branch_nodes
+
+
+class _Form:
+    """Which nodes have which columns."""
+
+    def __init__(self, problem: Problem):
+        tree, self.stump = problem.topology, problem.params.bottom == "stump"
+        full = problem.params.lambda_ == 0 and not early(problem)
+        self.full = full
+        self.inner = tree.inner if self.stump else tree.branch_nodes  # their children have columns of their own
+        own = [] if full else self.inner
+        self.label = np.concatenate([own, tree.bottom if self.stump else tree.leaves]).astype(int)
+
+
+def build(problem: Problem) -> Model:
+    reach, tree, lam, form = problem.derived(Reach), problem.topology, problem.params.lambda_, _Form(problem)
+    n, F, K = len(reach.y), problem.encoded.n_tests, len(problem.encoded.classes)
+    B, bottom, inner, y = tree.branch_nodes, tree.bottom, form.inner, reach.y
+    row, test, klass = Axis("row", n), Axis("test", F), Axis("class", K)
+    m = ModelBuilder(f"flowoct_robust_d{tree.depth}")
+    sums = BranchSums(reach.stacked, problem.params.sums)
+
+    b = m.columns("b", node_axis(B), test, role=Role.BRANCH, cost=lam, integer=True)
+    w = m.columns("w", node_axis(form.label), klass, integer=True)
+    if len(inner):
+        sums.add(m, b, node_axis(inner))
+    p = m.columns("p", node_axis(bottom), test, Axis("side", 2), klass, integer=True) if form.stump else None
+    gain = -(1 - lam) * reach.price[:, None]
+    g = m.columns("g", row, node_axis(B), cost=lambda: gain * (B == 1))
+    m.constant((1 - lam) * float(reach.price.sum()))
+    i, k, f = np.arange(n)[:, None], np.arange(K), np.arange(F)
+    labelled = np.isin(B, form.label)
+
+    # Σ_f b_tf + Σ_k w_tk = 1                      t ∈ B;    Σ_k w_tk = 1   t a leaf that has labels
+    fork = m.rows("fork", node_axis(B), lower=1, upper=1)
+    m.add(fork[B[:, None]], b[B[:, None], f])
+    m.add(fork[B[labelled][:, None]], w[B[labelled][:, None], k])
+    leaves = form.label[~np.isin(form.label, B)][:, None]
+    if len(leaves):
+        leaf = m.rows("leaf", node_axis(leaves[:, 0]), lower=1, upper=1)
+        m.add(leaf[leaves], w[leaves, k])
+
+    def right(rows, at, t, coef):
+        """coef · g_it, or of a leaf its label of the row's class."""
+        ends = np.isin(t, leaves)
+        if (~ends).any():
+            m.add(rows[i, at[~ends]], g[i, t[~ends]], coef)
+        if ends.any():
+            m.add(rows[i, at[ends]], w[t[ends], y[:, None]], coef)
+
+    def predicted(rows, t):
+        """- w_t,y_i at nodes that may predict."""
+        if len(t := t[np.isin(t, form.label)]):
+            m.add(rows[i, t], w[t, y[:, None]], -1)
+
+    # The rows of inner nodes, as above.
+    if len(inner):
+        for side, name in enumerate(("left", "right")):
+            turn = m.rows(name, row, node_axis(inner), upper=0)
+            m.add(turn[i, inner], g[i, inner])
+            right(turn, inner, 2 * inner + side, -1)
+            predicted(turn, inner)
+            # Σ of the tests whose box answers the other side alone: 1 alone, or not 1
+            some = slice(0, n) if side == 0 else slice(n, 2 * n)
+            for at, cells, coef in sums.entries(1 - side, inner, some):
+                m.add(turn[at - some.start, inner], cells, -coef)
+        both = m.rows("both", row, node_axis(inner), upper=0)
+        m.add(both[i, inner], g[i, inner])
+        right(both, inner, 2 * inner, -1)
+        right(both, inner, 2 * inner + 1, -1)
+        predicted(both, inner)
+        if not form.full:
+            asks = m.rows("asks", row, node_axis(inner), upper=0)
+            m.add(asks[i, inner], g[i, inner])
+            m.add(asks[i[:, :, None], inner[:, None]], b[inner[:, None], f], -1)
+            predicted(asks, inner)
+
+    # Σ_k p_tfsk = b_tf;   g_it <= Σ_{f: A_if = {s}} p_{t,f,s,y_i} + w_t,y_i             t bottom
+    if form.stump:
+        t, s = bottom[:, None, None, None], np.arange(2)[:, None]
+        pick = m.rows("pick", node_axis(bottom), test, Axis("side", 2), lower=0, upper=0)
+        m.add(pick[t, f[:, None, None], s], b[t, f[:, None, None]], -1)
+        m.add(pick[t, f[:, None, None], s], p[t, f[:, None, None], s, k])
+        stump = m.rows("stump", row, node_axis(bottom), upper=0)
+        m.add(stump[i, bottom], g[i, bottom])
+        predicted(stump, bottom)
+        for side, alone in enumerate((~reach.one, ~reach.zero)):
+            at, ask = (labels[:, None] for labels in np.nonzero(alone))
+            m.add(stump[at, bottom], p[bottom, ask, side, y[at]], -1)
+    return m.finish()
+
+
+def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:
+    """Any tree of this depth over the tests, as a complete feasible point: {block: values}."""
+    reach, tree, form = problem.derived(Reach), problem.topology, _Form(problem)
+    heap.expect_depth(tree.depth)
+    if form.full:  # of stumps the bottom nodes may predict
+        heap = _asking(heap, form.inner, bool(problem.constraints))
+    point = point_of(problem, heap, form.label, form.stump)
+    asked = heap.test[form.label] >= 0
+    point["w"][asked] = 0
+    if len(form.inner):
+        point |= BranchSums(reach.stacked, problem.params.sums).values(point["b"][form.inner - 1])
+    told = HeapTree(heap.test, np.where((heap.test < 0) & (heap.label < 0), 0, heap.label))  # as `point_of` has it
+    point["g"] = np.stack(reach.right(told), axis=1)[:, tree.branch_nodes].astype(float)
+    return point
+
+
+def _asking(heap: HeapTree, inner: np.ndarray, own: bool) -> HeapTree:
+    """The same predictions with every inner node asking something, as of HeapTree.filled."""
+    if not len(inner):
+        return heap
+    return heap.filled(int(inner[-1]).bit_length(), own)
+
+
+def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
+    """The tree of a point, from b, w and p alone, without the branch nodes that no row of the data needs: without them
+    no box meets more leaves."""
+    form = _Form(problem)
+    return tree_of(problem, point, form.label, form.stump)
+
+
+def trimmed(problem: Problem, heap: HeapTree) -> HeapTree:
+    """A tree that an adversary gets wrong more seldom, made of a heuristic's.
+
+    Each node in turn is given the test, or the label, with which fewest rows go wrong, while the other nodes stay: of
+    rows that are right in all other leaves that they may come to. It ends when no node gets better. It begins with the
+    tree, with that of the local search and with one leaf.
+    """
+    reach = problem.derived(Reach)
+    one = HeapTree(np.full_like(heap.test, -1), np.where(np.arange(len(heap.label)) == 1, 0, -1).astype(np.int32))
+    begun = [heap]
+    if not problem.constraints:
+        try:
+            begun.append(HEURISTICS.get("local_search").tree(problem.encoded, problem.topology))
+        except TimeLimitReached:
+            pass
+        begun.append(one)
+    found = [_polished(problem, reach, tree) for tree in begun if tree.beyond is None]
+    return min(found, key=lambda tree: objective(problem, tree))
+
+
+def _polished(problem: Problem, reach: Reach, heap: HeapTree) -> HeapTree:
+    free, encoded = not problem.constraints, problem.encoded
+    best = objective(problem, heap)
+    try:
+        improved = True
+        while improved:
+            improved = False
+            for t in range(1, len(heap.test)):
+                if heap.test[t] < 0 and heap.label[t] < 0:
+                    continue
+                for tried in _changes(problem, reach, heap, t, free):
+                    deadline.check()
+                    tried = settle(tried.test.copy(), encoded, tried.label)
+                    cost = objective(problem, tried)
+                    if cost < best - 1e-9 * max(1.0, abs(best)):
+                        heap, best, improved = tried, cost, True
+                        break
+    except TimeLimitReached:
+        pass
+    return heap
+
+
+def _changes(problem: Problem, reach: Reach, heap: HeapTree, t: int, free: bool):
+    """Trees that differ at node t: another label there, with `free` a stump in place of what is there, or another test
+    above what stands below."""
+    K, n_tests = len(problem.encoded.classes), problem.encoded.n_tests
+    met, right = reach.met(heap), reach.right(heap)
+    # The rows that come to t and are right in all leaves that are not below it.
+    others = met[t].copy()
+    node = t
+    while node > 1:
+        up, side = node // 2, node % 2
+        across = right[node ^ 1] | ~(reach.zero if side else reach.one)[:, heap.test[up]]
+        others &= across
+        node = up
+    worth = np.where(others, reach.price, 0.0)
+    if heap.test[t] < 0 or free:
+        label = int(np.bincount(reach.y, worth, K).argmax())
+        yield _with(heap, t, -1, label)
+    rows = np.flatnonzero(worth)
+    if not free or not len(rows) or t >= len(heap.test) // 2 or len(rows) * n_tests * K > CELLS * 8:
+        return
+    zero, one, y = ~reach.one[rows], ~reach.zero[rows], reach.y[rows]
+    saved = np.stack([np.where(y == k, worth[rows], 0.0) for k in range(K)])
+    left, right_ = saved @ zero, saved @ one  # (classes, tests): rows that go to one side alone
+    f = int((left.max(axis=0) + right_.max(axis=0)).argmax())
+    yield _with(heap, t, f, (int(left[:, f].argmax()), int(right_[:, f].argmax())))
+    if heap.test[t] >= 0:
+        bad = (~right[2 * t][rows], ~right[2 * t + 1][rows])
+        lost = (reach.zero[rows] & bad[0][:, None]) | (reach.one[rows] & bad[1][:, None])
+        f = int((worth[rows] @ lost).argmin())
+        if f != heap.test[t]:
+            test = heap.test.copy()
+            test[t] = f
+            yield HeapTree(test, heap.label)
+
+
+def _with(heap: HeapTree, t: int, test: int, label) -> HeapTree:
+    """The tree with a leaf, or a stump with two leaves, at node t."""
+    tests, labels = heap.test.copy(), heap.label.copy()
+    first, width = t, 1
+    while first < len(tests):
+        tests[first : first + width] = labels[first : first + width] = -1
+        first, width = 2 * first, 2 * width
+    tests[t] = test
+    if test < 0:
+        labels[t] = label
+    else:
+        labels[[2 * t, 2 * t + 1]] = label
+    return HeapTree(tests, labels)
