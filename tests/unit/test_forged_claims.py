@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import odtc
+from odtc.data.dataset import NUMERIC, Dataset, Feature
+from odtc.data.splits import Threshold
 from odtc.model.solution import Solution, Termination
 from odtc.problem.simplifying import simplified_check
 from odtc.trees.heap_tree import HeapTree, settle
@@ -136,6 +138,18 @@ def too_many_nodes(built, _):
 @refused_by("constraint", "verify.verify_tree: constraint (again)")
 def too_inaccurate_on_the_rows(built, _):
     return of_constraint(built, "accuracy >= 0.999", built[3])
+
+
+@refused_by("attack", "verify._attacked: attack")
+def a_threshold_between_the_same_rows(built, _):
+    """All rows go where they went, but other ones can be moved across it."""
+    features = (Feature("a", NUMERIC),)
+    data = Dataset("d", X, (X[:, 0] > 5.5).astype(np.int32), features, ("n", "p"), np.ones(12))
+    problem = pipeline.pose(data, "flowoct", 1, params={"robust": "a:0.6"})
+    heap = settle(np.array([-1, 5, -1, -1], np.int32), problem.encoded)
+    tree = heap.to_tree(problem.encoded)
+    moved = replace(tree, root=replace(tree.root, split=Threshold(0, 5.9)))
+    return refusing(verify_tree(problem, heap, moved, data))
 
 
 @refused_by("regression", "verify.verify_tree: encoded.task")
