@@ -69,7 +69,8 @@ _HOMES = {
     # problems and formulations
     **dict.fromkeys(("Problem", "price_of_errors"), "odtc.problem.problem"),
     "parameter": "odtc.problem.parameters",
-    **dict.fromkeys(("Need", "Role", "columns", "fresh_name", "node_axis", "nodes"), "odtc.problem.roles"),
+    **dict.fromkeys(("Role", "columns", "fresh_name", "node_axis", "nodes"), "odtc.problem.roles"),
+    **dict.fromkeys(("Expression", "Need", "Part", "Statement", "needed", "stated"), "odtc.problem.expressions"),
     **dict.fromkeys(("branch_price", "objective"), "odtc.problem.branch_penalty"),
     **dict.fromkeys(("Estimate", "Sizes"), "odtc.problem.estimates"),
     # constraints and cuts

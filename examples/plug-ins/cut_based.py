@@ -21,7 +21,6 @@ from odtc.extend import (
     ModelBuilder,
     Problem,
     Role,
-    Subject,
     blank_arrays,
     node_axis,
     price_of_errors,
@@ -110,9 +109,3 @@ def objective(problem: Problem, heap) -> float:
 def branch_price(problem: Problem) -> float:
     """A branch node costs nothing."""
     return 0.0
-
-
-def subjects(params) -> tuple[Subject, ...]:
-    """Constraints may speak of what nodes test, and of which rows are right."""
-    nodes = (Subject.BRANCHES, Subject.TESTS, Subject.FEATURES, Subject.PLACES, Subject.DEPTHS)
-    return (*nodes, Subject.RIGHT, Subject.RIGHT_OF_TWO)

@@ -13,9 +13,9 @@ from odtc.heuristics.heuristic import HEURISTICS
 from odtc.problem.constraints.constraint import able_models
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.cuts.cut import CUTS, hint
+from odtc.problem.expressions import words
 from odtc.problem.formulation import FORMULATIONS
 from odtc.problem.parameters import parameter_key
-from odtc.problem.roles import words
 from odtc.solvers.solver import SOLVERS, version
 from odtc.trees.exporting import summaries
 from odtc.workflow.row_selection.selection import SELECTIONS
@@ -109,13 +109,13 @@ def _details(kind, name) -> str:
     elif kind == "cuts":
         module = CUTS.get(name)
         lines += [
-            f"needs columns of the roles {words(module.NEEDS)}; valid for {module.VALID}; {hint(module)}",
+            f"needs a model that says {words(module.NEEDS)}; valid for {module.VALID}; {hint(module)}",
             "",
             module.module.__doc__.strip(),
         ]
     elif kind == "constraints":
         module = CONSTRAINTS.get(name)
-        needs = f"needs columns of the roles {words(module.NEEDS)}: " if module.NEEDS else ""
+        needs = f"needs a model that says {words(module.NEEDS)}: " if module.NEEDS else ""
         lines += [
             f"{needs}{able_models(module)}",
             "",

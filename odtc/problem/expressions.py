@@ -1,69 +1,314 @@
-"""What the columns of a model say of a tree, as sums of columns, whatever its formulation calls them.
+"""What a model says of a tree, as sums of its columns, whatever its formulation calls them.
 
-    row i is right                 Σ g_i          columns of CORRECT
-                                   Σ_t z_it       flows that go no further, and sinks beside them
-                                   Σ_t s_it       sinks alone
-    row i is predicted k           Σ_t z_itk      columns of PREDICTED
+    row i is right                  Σ g_i          columns of CORRECT
+                                    Σ_t z_it       flows that go no further, and sinks beside them
+                                    Σ_t s_it       sinks alone
+    row i ends at t                 z_it           columns of ROUTE
+                                    Σ_k z_itk      if the model says what is predicted there
+    row i is predicted k at t       z_itk          columns of PREDICTED
+    node t asks f                   b_tf           columns of BRANCH
+    node t branches                 d_t            columns of SPLIT
+                                    Σ_f b_tf       if the model says what the node asks
+    node t predicts k               w_tk           columns of LABEL
 
-Constraints on predictions are written on these only, so a formulation need not repeat a column under another role.
+Cut families and constraints are written on such statements only; they know neither a formulation nor a role. A
+formulation makes a statement by giving a block a role, or, if no single block says it, by `says(problem, model)`.
+What it supports, and the formulations that a message names, follow from that.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
-from odtc.model.blocks import Block
+from odtc.errors import ModelError
+from odtc.model.blocks import Axis, Block, Cells
+from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
+from odtc.problem.parameters import params_to_json
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Needs, Role, columns, nodes
+from odtc.problem.roles import Role, columns, nodes
 
-# Alternatives of columns by which a model says it.
-PREDICTED: Needs = ((Need(Role.PREDICTED),),)
-RIGHT: Needs = ((Need(Role.CORRECT),), (Need(Role.FLOW),), (Need(Role.SINK),))
+LONGEST = 40  # characters of a parameter that is said
+
+
+class Statement(StrEnum):
+    """What an expression says, and over which axes."""
+
+    RIGHT = "row i is right"  # [row]
+    WRONG = "row i is wrong"  # [row]: at least 1 if it is
+    ENDS = "row i ends at node t"  # [row, node], right or wrong; rows as `route_of` numbers them
+    PREDICTED = "row i is predicted k at node t"  # [row, node, class]
+    PASSES = "row i is right below node t"  # [row, node]: it comes through t, and is right where it ends
+    USED = "a row ends at node t"  # [node]
+    ASKS = "node t asks f"  # [node, test]
+    ASKS_SCALE = "node t asks a threshold of scale s"  # [node, scale] (odtc.data.threshold_scales)
+    BRANCHES = "node t branches"  # [node]
+    PREDICTS = "node t predicts k"  # [node, class]: its label, if rows end there
+    STUMP = "node t asks f, and its child on side s predicts k"  # [node, test, side, class]
+
+
+# The role of a block that is a statement as it stands, and the names of the axes of the statement.
+SAID_BY = {
+    Statement.RIGHT: (Role.CORRECT, ("row",)),
+    Statement.WRONG: (Role.WRONG, ("row",)),
+    Statement.ENDS: (Role.ROUTE, ("row", "node")),
+    Statement.PREDICTED: (Role.PREDICTED, ("row", "node", "class")),
+    Statement.PASSES: (Role.FLOW, ("row", "node")),
+    Statement.USED: (Role.USED, ("node",)),
+    Statement.ASKS: (Role.BRANCH, ("node", "test")),
+    Statement.ASKS_SCALE: (Role.FEATURE, ("node", "scale")),
+    Statement.BRANCHES: (Role.SPLIT, ("node",)),
+    Statement.PREDICTS: (Role.LABEL, ("node", "class")),
+    Statement.STUMP: (Role.STUMP, ("node", "test", "side", "class")),
+}
+
+Label = str | np.ndarray | Callable[[dict[str, np.ndarray]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Part:
+    """coef times the columns of one block, summed.
+
+    For each axis of the block, `labels` has the name of an axis of the expression; or labels int (n,), over which the
+    part is summed; or a function of the expression's labels {axis: int} that gives the block's.
+    """
+
+    block: Block
+    labels: tuple[Label, ...]
+    coef: float = 1.0
+
+    def cells(self, at: dict[str, np.ndarray]) -> tuple[Cells, int]:
+        """The columns at these labels, and how many axes behind those of the labels are summed over."""
+        summed = [label for label in self.labels if isinstance(label, np.ndarray)]
+        places, number = [], 0
+        for label in self.labels:
+            if isinstance(label, np.ndarray):
+                shape = [1] * len(summed)
+                shape[number] = len(label)
+                places.append(label.reshape(shape))
+                number += 1
+            else:
+                places.append(_widened(at[label] if isinstance(label, str) else label(at), len(summed)))
+        return self.block[tuple(places) if len(places) != 1 else places[0]], len(summed)
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A sum of columns for each row (and class): of each block over these nodes; None if it has no nodes."""
+    """A sum of columns for each member of its axes.
 
-    terms: tuple[tuple[Block, np.ndarray | None], ...]
+    Parameters
+    ----------
+    axes : tuple of Axis
+        As Statement says, by name. The nodes are those that the statement is made of; no gaps.
+    parts : tuple of Part
+    """
+
+    axes: tuple[Axis, ...]
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, block: Block, *names: str) -> Expression:
+        """The columns of a block as they are, its axes under these names."""
+        axes = tuple(Axis(name, axis.size, axis.first) for name, axis in zip(names, block.axes, strict=True))
+        return cls(axes, (Part(block, names),))
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """int (nodes,): the nodes that it speaks of."""
+        return next((axis.first + np.arange(axis.size) for axis in self.axes if axis.name == "node"), np.zeros(0, int))
+
+    def axis(self, name: str) -> Axis:
+        """The axis of this name."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def labels(self) -> tuple[np.ndarray, ...]:
+        """All labels, one array an axis, that broadcast together."""
+        return np.ix_(*(axis.first + np.arange(axis.size) for axis in self.axes))
+
+    def entries(
+        self, rows: tuple[Any, ...], labels: tuple[Any, ...], coef: Any = 1.0
+    ) -> list[tuple[tuple[Any, ...], Cells, Any]]:
+        """coef times the expression at these labels, in these rows, as entries of CutRows.
+
+        Parameters
+        ----------
+        rows : tuple of int arrays
+            The labels of the rows, one array an axis of their block.
+        labels : tuple of int arrays
+            One array an axis of the expression; rows, labels and coef broadcast together.
+        coef : float or float64 array
+
+        Returns
+        -------
+        list of (rows, Cells, coef)
+        """
+        found = []
+        for part in self.parts:
+            cells, summed = part.cells(dict(zip((axis.name for axis in self.axes), labels)))
+            times = coef if part.coef == 1.0 else np.asarray(coef) * part.coef
+            found.append((tuple(_widened(row, summed) for row in rows), cells, _widened(times, summed)))
+        return found
+
+    def add(
+        self, m: ModelBuilder, into: Block, rows: tuple[Any, ...], labels: tuple[Any, ...], coef: Any = 1.0
+    ) -> None:
+        """Adds coef times the expression at these labels to the rows of a block of `m`; as of `entries`."""
+        for at, cells, times in self.entries(rows, labels, coef):
+            m.add(into[at], cells, times)
+
+    def value(self, point: dict[str, np.ndarray]) -> np.ndarray:
+        """float64 of the shape of the axes: its values at a point {block: values}."""
+        total = np.zeros(tuple(axis.size for axis in self.axes))
+        for part in self.parts:
+            cells, summed = part.cells(dict(zip((axis.name for axis in self.axes), self.labels())))
+            values = np.asarray(point[part.block.name], float).reshape(part.block.shape)[cells.places]
+            total += part.coef * values.sum(axis=tuple(range(values.ndim - summed, values.ndim)))
+        return total
+
+    def places(self) -> list[np.ndarray]:
+        """For each part the places in the model of its columns, int; the axes of the expression come first."""
+        named = dict(zip((axis.name for axis in self.axes), self.labels()))
+        return [part.cells(named)[0].flat() for part in self.parts]
 
 
-def predicted(problem: Problem, model: Model) -> Expression | None:
-    """Row i is predicted k.
+@dataclass(frozen=True)
+class Need:
+    """A statement that the model must make; `at` names nodes of the CompleteTree ("leaves", "branch_nodes", …) of which
+    it must."""
+
+    what: Statement | Role
+    at: str | None = None
+
+    def words(self) -> str:
+        """The statement and its nodes, for a message."""
+        said = f"{self.what.value!r}" if isinstance(self.what, Statement) else f"columns of the role {self.what}"
+        return f"{said}{' at the ' + self.at.replace('_', ' ') if self.at else ''}"
+
+
+Needs = tuple[tuple[Need, ...], ...]  # alternatives, in each of which all are needed
+
+
+def stated(problem: Problem, model: Model, what: Statement, at: str | None = None) -> Expression | None:
+    """The expression by which a model says something of the tree.
 
     Parameters
     ----------
     problem : Problem
     model : Model
+    what : Statement
+    at : str or None
+        The name of a set of nodes of the CompleteTree ("branch_nodes", "leaves") that it must be said of; None: any.
 
     Returns
     -------
     Expression or None
-        Over blocks [row, node, class]; None if the model does not say it by columns of its own.
+        None if the model does not say it.
     """
-    block = columns(problem, model, Role.PREDICTED)
-    return None if block is None else Expression(((block, nodes(block)),))
+    own = problem.module.says(problem, model).get(what)
+    if own is not None and (at is None or np.isin(getattr(problem.topology, at), own.nodes).all()):
+        return own
+    role, names = SAID_BY[what]
+    block = columns(problem, model, role, at)
+    if block is not None and len(block.axes) == len(names):
+        return Expression.of(block, *names)
+    if what == Statement.RIGHT:
+        return _ending_right(problem, model)
+    if what == Statement.ENDS:
+        return _summed(stated(problem, model, Statement.PREDICTED, at), "class")
+    if what == Statement.BRANCHES:
+        tests = stated(problem, model, Statement.ASKS, at)
+        if tests is not None:
+            return _summed(tests, "test")
+        return _summed(stated(problem, model, Statement.ASKS_SCALE, at), "scale")
+    return None
 
 
-def right(problem: Problem, model: Model) -> Expression | None:
-    """Row i is right.
+def needed(problem: Problem, model: Model, what: Statement, at: str | None = None) -> Expression:
+    """`stated` for a statement that a family or kind names in its NEEDS, so that the model makes it.
 
     Parameters
     ----------
-    problem : Problem
-    model : Model
+    problem, model, what, at
+        As of `stated`.
 
     Returns
     -------
-    Expression or None
-        Over blocks [row] or [row, node]; None if the model does not say it.
+    Expression
+
+    Raises
+    ------
+    ModelError
+        If the model does not make it all the same.
     """
-    if (block := columns(problem, model, Role.CORRECT)) is not None:
-        return Expression(((block, None),))
+    found = stated(problem, model, what, at)
+    if found is None:
+        raise ModelError(f"expected the statement {what.value!r} of {model.name}; name it in NEEDS")
+    return found
+
+
+def statements(problem: Problem, model: Model) -> list[Statement]:
+    """All that a model says."""
+    return [what for what in Statement if stated(problem, model, what) is not None]
+
+
+def missing(problem: Problem, model: Model, needs: Needs) -> str:
+    """What is wanted of the model that it does not say, as a part of a sentence; "" if one of the alternatives is
+    there."""
+    if any(all(_has(problem, model, need) for need in each) for each in needs):
+        return ""
+    says = ", ".join(f"{what.value!r}" for what in statements(problem, model))
+    usual = params_to_json(type(problem.params)())
+    chosen = {key: _word(value) for key, value in params_to_json(problem.params).items() if value != usual.get(key)}
+    how = " ".join(f"-p {key}={word}" for key, word in chosen.items() if len(word) <= LONGEST)
+    return (
+        f"needs a model that says {words(needs)}; {problem.formulation}{f' ({how})' if how else ''} says "
+        f"{says or 'nothing of single rows and nodes'}"
+    )
+
+
+def words(needs: Needs) -> str:
+    """The alternatives in words, for a message."""
+    return ", or ".join(" and ".join(need.words() for need in each) for each in needs)
+
+
+def _has(problem: Problem, model: Model, need: Need) -> bool:
+    if isinstance(need.what, Statement):
+        return stated(problem, model, need.what, need.at) is not None
+    return columns(problem, model, need.what, need.at) is not None
+
+
+def _ending_right(problem: Problem, model: Model) -> Expression | None:
+    """Row i is right: the sum over the nodes where it ends right."""
     flow, sink = columns(problem, model, Role.FLOW), columns(problem, model, Role.SINK)
     into, out = (nodes(block) if block is not None else np.zeros(0, int) for block in (flow, sink))
     # A flow counts if it goes no further: into a node without flows below it, or a sink of its own.
     last = into[~np.isin(2 * into, into) & ~np.isin(into, out)]
-    terms = tuple((block, t) for block, t in ((flow, last), (sink, out)) if block is not None and len(t))
-    return Expression(terms) if terms else None
+    parts = tuple(Part(block, ("row", t)) for block, t in ((flow, last), (sink, out)) if block is not None and len(t))
+    return Expression(parts[0].block.axes[:1], parts) if parts else None
+
+
+def _summed(expression: Expression | None, name: str) -> Expression | None:
+    """The expression summed over one of its axes; None if there is none, or its labels are functions of each other."""
+    if expression is None or any(callable(label) for part in expression.parts for label in part.labels):
+        return None
+    axis = expression.axis(name)
+    over = axis.first + np.arange(axis.size)
+    parts = tuple(
+        Part(part.block, tuple(over if isinstance(l, str) and l == name else l for l in part.labels), part.coef)
+        for part in expression.parts
+    )
+    return Expression(tuple(a for a in expression.axes if a.name != name), parts)
+
+
+def _widened(labels: Any, by: int) -> Any:
+    """The array with so many axes of length 1 behind its own."""
+    return labels if not by else np.asarray(labels).reshape(np.shape(labels) + (1,) * by)
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

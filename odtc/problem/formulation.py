@@ -151,10 +151,15 @@ class Compiled(Protocol):
         """How much loss a branch node must save to be worth it."""
         ...
 
-    def subjects(self, params: Any) -> tuple[Any, ...]:
-        """What constraints may speak of with these parameters, by odtc.problem.constraints.kind.Subject; constraints on
-        anything else are refused."""
-        return ()
+    def subjects(self, params: Any) -> tuple[Any, ...] | None:
+        """What constraints may speak of with these parameters, by odtc.problem.constraints.kind.Subject, so that the
+        laws find it if a model says less or more than its author meant; None: whatever its model says."""
+        return None
+
+    def says(self, problem: Problem, model: Model) -> dict[Any, Any]:
+        """{odtc.problem.expressions.Statement: Expression}: what its columns say of the tree, if no block with a role
+        says it."""
+        return {}
 
     def prices(self, problem: Problem) -> tuple[float, float]:
         """(price of a unit of loss, price of a branch node): what the objective of a tree adds up, for the laws."""

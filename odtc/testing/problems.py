@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -15,11 +16,12 @@ from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
 from odtc.data.splits import Oblique, Subset, Term
 from odtc.errors import ChoiceError, DataError
-from odtc.problem.constraints.constraint import mended, posed
+from odtc.problem.constraints.constraint import mended, posed, takes
 from odtc.problem.constraints.kind import CONSTRAINTS, Subject
 from odtc.problem.formulation import FORMULATIONS, Compiled
 from odtc.problem.parameters import parse_params
 from odtc.problem.problem import Problem
+from odtc.problem.support import small_problem
 from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import Beyond, blank_arrays, settle
 
@@ -119,8 +121,15 @@ def group_of(kind: str) -> str:
 
 
 def subjects_of(form) -> tuple[Subject, ...]:
-    """What constraints may speak of in a form."""
-    return FORMULATIONS.get(form[0]).subjects(parse_params(*form))
+    """What constraints may speak of in a form: what it declares, or what its model takes on a few rows."""
+    declared = FORMULATIONS.get(form[0]).subjects(parse_params(*form))
+    return declared if declared is not None else _found_subjects(form[0], tuple(form[1].items()))
+
+
+@cache
+def _found_subjects(name: str, params: tuple) -> tuple[Subject, ...]:
+    problem = small_problem(name, dict(params))
+    return tuple({kind.SUBJECT for kind in KINDS.values() if takes(problem, kind)})
 
 
 def kept_kinds(form) -> set[str]:
@@ -153,10 +162,7 @@ def constraint_words(form) -> list[str]:
 
 def data_of_all_kinds(form):
     """A problem on one data set of several thresholds and levels, for every form."""
-    X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
-    features = (Feature("size", "numeric"), Feature("colour", "categorical", ("blue", "red", "white")))
-    dataset = Dataset("small", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6))
-    return Problem(encode(dataset), CompleteTree(2), form[0], parse_params(*form))
+    return small_problem(*form)
 
 
 def posed_first(problem, kind):

@@ -182,7 +182,7 @@ def test_constraints_hold_for_every_form(small, tmp_path):
     best = cheapest(encoded.X, encoded.y, encoded.weight, 1, copies=encoded.copies, least=12)
     assert [result["termination"] for result in results] == ["optimal", "optimal", "refused"]
     assert results[0]["objective"] == results[1]["objective"] == pytest.approx(best) and results[0]["verified"]
-    assert "needs columns of the roles" in results[2]["message"] and "few (leaf_rows >= 12)" in markdown(results)
+    assert "needs a model that says" in results[2]["message"] and "few (leaf_rows >= 12)" in markdown(results)
 
 
 def cell(form, data, cpu, termination="optimal", nonzeros=100):

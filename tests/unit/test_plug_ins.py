@@ -134,12 +134,12 @@ def test_a_model_of_sinks_satisfies_constraints_on_right_rows(tmp_path, monkeypa
     said = odtc(*words, "--constraint", "recall[1] >= 0.9", "--json", "-o", "m", folder=tmp_path)
     assert said.facts["verified"] and said.facts["termination"] == "optimal", said.err
     refused = odtc(*words, "--constraint", "leaf_rows >= 5", "-o", "n", folder=tmp_path)
-    assert refused.code == 1 and "needs columns of the roles" in refused.err
+    assert refused.code == 1 and "needs a model that says" in refused.err
 
 
 def test_which_models_have_the_columns_of_a_family_is_found_by_building(tmp_path):
     refused = odtc("build", ROOT / "examples" / "monks" / "monks-1.csv", "--cuts", "class_sizes", folder=tmp_path)
-    assert "its columns are those of svm1_odt" in refused.err, refused.err
+    assert "models that do: svm1_odt" in refused.err, refused.err
 
 
 def test_a_cut_whose_module_bears_another_name_gives_its_rows_and_the_manifest_says_whose_it_is(tmp_path, monkeypatch):

@@ -208,7 +208,7 @@ def test_a_tree_that_is_left_out_is_no_start(tmp_path):
 
 def test_what_cannot_be_proved_is_refused(tmp_path):
     words = ("build", MONKS / "monks-1.csv", "--model", "dpflow", "--constraint", "recall[1] >= 0.9", "-o", "m")
-    assert "needs columns of the roles" in refused(command(*words, "-p", "proof=true", folder=tmp_path))
+    assert "needs a model that says" in refused(command(*words, "-p", "proof=true", folder=tmp_path))
     problem = pipeline.pose(MONKS / "monks-1.csv", "dpflow", 2, constraints=("recall[1] >= 0.9",))
     with pytest.raises(ChoiceError, match="leave out 'recall"):
         near_optimal(problem, 3)

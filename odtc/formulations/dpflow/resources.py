@@ -37,9 +37,12 @@ ROUNDED = 1e-11  # of the scale of cost and uses: sums over the same rows in ano
 LARGEST = 1e5  # a coefficient of a bound in a file is at most this, by a power of two
 
 
+COUNTING = ("branch_nodes", "leaves")
+
+
 def kinds() -> tuple[str, ...]:
     """The kinds of constraints that bound sums over the tree."""
-    return "branch_nodes", "leaves", *answering()
+    return *COUNTING, *answering()
 
 
 def answering() -> tuple[str, ...]:
@@ -49,7 +52,7 @@ def answering() -> tuple[str, ...]:
 
 def bounded(problem: Problem) -> bool:
     """Whether a constraint bounds a sum over the tree."""
-    return any(given.name in kinds() for given in problem.constraints)
+    return any(given.name in COUNTING or given.module.can(OnPredictions) for given in problem.constraints)
 
 
 def budgets_of(problem: Problem) -> Budgets:

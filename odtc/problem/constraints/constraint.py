@@ -3,6 +3,7 @@
 What a kind of constraints defines is said in odtc.problem.constraints.kind.
 """
 
+import contextlib
 import csv
 import math
 import re
@@ -16,16 +17,16 @@ from odtc.base.contract import Member
 from odtc.base.text import show_number
 from odtc.data.encoding import Encoded
 from odtc.errors import ChoiceError, TreeError
-from odtc.model.blocks import Axis, Block
+from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.groups import carrying
 from odtc.problem.constraints.kind import CONSTRAINTS, OnPredictions, Repairs, Subject
 from odtc.problem.constraints.on_predictions import Knows
-from odtc.problem.formulation import FORMULATIONS, Compiled
-from odtc.problem.parameters import parse_params
+from odtc.problem.expressions import Expression, Need, Needs, Statement, missing, needed, stated
+from odtc.problem.formulation import Compiled
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Needs, Role, columns, missing_roles, nodes
+from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
 GRAMMAR = re.compile(r"\s*(?P<name>\w+)\s*(\[(?P<args>.*)\])?\s*((?P<op><=|>=)\s*(?P<bound>\S+)\s*)?", re.DOTALL)
@@ -179,7 +180,7 @@ def built(problem: Problem) -> Model:
         module = given.module
         if module.SUBJECT == Subject.SETTLED:
             raise ChoiceError(f"constraint {str(given)!r} {BY_SEARCH}")
-        if why := missing_roles(problem, model, module.needs(problem.encoded, given)):
+        if why := missing(problem, model, module.needs(problem.encoded, given)):
             drop = problem.module.hinders(problem, given)
             same = problem.module.instead(problem, given)
             able = able_models(module)
@@ -201,16 +202,37 @@ def able_models(kind: Member) -> str:
     """Which formulations take constraints of a kind, as a sentence: by default, or with which parameters."""
     if kind.SUBJECT == Subject.SETTLED:
         return "`odtc fit --model dpflow` takes it, whose own search needs no model"
-    names = []
-    for name in FORMULATIONS.able(Compiled):
-        module = FORMULATIONS.get(name)
-        forms = [form for form in ({}, *module.FORMS) if kind.SUBJECT in module.subjects(parse_params(name, form))]
-        if forms:
-            how = " ".join(f"-p {key}={str(value).lower()}" for key, value in forms[0].items())
-            names.append(f"{name} with {how}" if how else name)
+    names = [f"{name} with {how}" if how else name for name, how in able(lambda problem: takes(problem, kind))]
     *first, last = names or ["no model"]
     hint = f"; {kind.HINT}" if kind.HINT else ""
     return f"{', '.join(first)} and {last} take it{hint}" if first else f"{last} takes it{hint}"
+
+
+def takes(problem: Problem, kind: Member) -> bool:
+    """Whether the model of a problem without constraints supports a kind, tried with the first of its texts that the
+    data takes; of a kind that declares none, by its NEEDS.
+
+    Parameters
+    ----------
+    problem : Problem
+    kind : Member
+        Of CONSTRAINTS.
+
+    Returns
+    -------
+    bool
+    """
+    if kind.SUBJECT == Subject.SETTLED:
+        return False
+    texts = kind.tries(problem.encoded)
+    if not texts:
+        return not missing(problem, problem.module.build(problem), kind.NEEDS)
+    for text in (*texts[1:], texts[0]):  # the first is the least bound
+        with contextlib.suppress(ChoiceError):  # raised for what this data has not
+            given = posed(problem, [text])
+            model = given.module.build(given)
+            return not rowed(given) or not missing(given, model, kind.needs(given.encoded, given.constraints[0]))
+    return False
 
 
 def complete(problem: Problem, model: Model, heap: HeapTree) -> np.ndarray:
@@ -247,12 +269,12 @@ def mended(problem: Problem, heap: HeapTree) -> HeapTree | None:
     return None
 
 
-ASKING: Needs = ((Need(Role.BRANCH, "branch_nodes"),), (Need(Role.FEATURE, "branch_nodes"),))
-BRANCHING: Needs = ((Need(Role.SPLIT, "branch_nodes"),), *ASKING)
+ASKING: Needs = ((Need(Statement.ASKS, "branch_nodes"),), (Need(Statement.ASKS_SCALE, "branch_nodes"),))
+BRANCHING: Needs = ((Need(Statement.BRANCHES, "branch_nodes"),),)
 
 
-def asking(problem: Problem, model: Model) -> Block:
-    """The columns that choose what a node tests.
+def asking(problem: Problem, model: Model) -> Expression:
+    """Node t asks f: what the rows on tests are written on.
 
     Parameters
     ----------
@@ -261,15 +283,15 @@ def asking(problem: Problem, model: Model) -> Block:
 
     Returns
     -------
-    Block
-        b[node, test]. If thresholds have columns of their own: b[node, scale], one of which is 1 if the node branches.
+    Expression
+        [node, test]. If thresholds have columns of their own: [node, scale], one of which is 1 if the node branches.
     """
-    tests = columns(problem, model, Role.BRANCH, "branch_nodes")
-    return tests if tests is not None else columns(problem, model, Role.FEATURE, "branch_nodes")
+    tests = stated(problem, model, Statement.ASKS, "branch_nodes")
+    return tests if tests is not None else needed(problem, model, Statement.ASKS_SCALE, "branch_nodes")
 
 
 def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str, most: float) -> None:
-    """Adds a row: Σ_t d_t ≤ most, or Σ_{t,f} b_tf ≤ most if no column d says that t branches.
+    """Adds a row: Σ_t [t branches] ≤ most.
 
     Parameters
     ----------
@@ -281,8 +303,8 @@ def cap_branch_nodes(problem: Problem, model: Model, m: ModelBuilder, name: str,
         The name of the row's block.
     most : float
     """
-    d = columns(problem, model, Role.SPLIT, "branch_nodes")
-    m.add(m.rows(name, upper=most)[()], (d if d is not None else asking(problem, model)).all())
+    d = needed(problem, model, Statement.BRANCHES, "branch_nodes")
+    d.add(m, m.rows(name, upper=most), (), d.labels())
 
 
 def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, group: np.ndarray, most: float) -> None:
@@ -308,9 +330,9 @@ def cap_distinct(problem: Problem, model: Model, m: ModelBuilder, suffix: str, g
     b, n = asking(problem, model), int(group.max()) + 1
     whole, fill = _chooses(model, b), min(most, n)
     y = m.columns(f"held{suffix}", Axis("group", n), integer=whole)
-    hold, g = m.rows(f"hold{suffix}", b.axes[0], Axis("group", n), upper=0), np.arange(n)
-    t, f = nodes(b)[:, None], np.flatnonzero(group >= 0)
-    m.add(hold[t, group[f]], b[t, f])
+    hold, g = m.rows(f"hold{suffix}", b.axis("node"), Axis("group", n), upper=0), np.arange(n)
+    t, f = b.nodes[:, None], np.flatnonzero(group >= 0)
+    b.add(m, hold, (t, group[f]), (t, f))
     m.add(hold[t, g], y[g], -1)
     m.add(m.rows(f"distinct{suffix}", lower=fill if whole else -np.inf, upper=fill if whole else most)[()], y[g])
 
@@ -337,15 +359,15 @@ def held(
     b = asking(problem, model)
     y = np.zeros(int(group.max()) + 1)
     counted = group >= 0
-    np.maximum.at(y, group[counted], point[b.name].max(axis=0)[counted])
+    np.maximum.at(y, group[counted], b.value(point).max(axis=0)[counted])
     if _chooses(model, b):
         y[np.flatnonzero(y == 0)[: max(0, int(most - y.sum()))]] = 1
     return {"held": y}
 
 
-def _chooses(model: Model, b: Block) -> bool:
+def _chooses(model: Model, b: Expression) -> bool:
     """Whether what may be asked is chosen by whole numbers, since what each node asks is none."""
-    return not model.integrality[b.start : b.stop].any()
+    return not any(model.integrality[places].any() for places in b.places())
 
 
 def posed(problem: Problem, texts: Iterable[str]) -> Problem:

@@ -58,7 +58,7 @@ class Kind(Protocol):
     SUMMARY: str  # for `odtc list constraints`
     OPS: tuple[Any, ...]  # the operators it takes, of "<=" and ">="; () for a kind without a number
     KNOWS: str  # what its rows must know of a tree: one of odtc.problem.constraints.on_predictions.Knows
-    NEEDS: tuple[Any, ...]  # alternatives of columns that its rows are over, by role, as of a cut family
+    NEEDS: tuple[Any, ...]  # alternatives of statements that its rows are written on, as of a cut family
     SUBJECT: str = ""  # what it speaks of, a Subject; which models take it is told by that
     HINT: str = ""  # what else to do if a model does not take it
     # Of a kind that compares groups (odtc.problem.constraints.rates): among which rows.

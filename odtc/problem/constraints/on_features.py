@@ -13,7 +13,6 @@ from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import ASKING, Constraint, asking
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role
 from odtc.trees.heap_tree import HeapTree, settle
 
 NEEDS = ASKING
@@ -93,16 +92,16 @@ def two_columns(encoded: Encoded, given: Constraint) -> list[int]:
 
 
 def of_label(problem: Problem, model: Model) -> np.ndarray:
-    """int64 (tests,) or (scales,): the feature of each label that a node may ask, in the columns `asking`."""
+    """int64 (tests,) or (scales,): the feature of each label that a node may ask, of `asking`."""
     feature = np.array([test.features[0] for test in problem.encoded.tests])
-    if asking(problem, model).role == Role.FEATURE:
+    if any(axis.name == "scale" for axis in asking(problem, model).axes):
         feature = feature[np.unique(Scales.of(problem.encoded).scale, return_index=True)[1]]
     return feature
 
 
 def bar(problem: Problem, model: Model, m: ModelBuilder, name: str, labels: np.ndarray) -> None:
     """Σ_f b_1f ≤ 0 over these labels: the root does not ask them."""
-    m.add(m.rows(name, upper=0)[()], asking(problem, model)[1, np.flatnonzero(labels)])
+    asking(problem, model).add(m, m.rows(name, upper=0), (), (1, np.flatnonzero(labels)))
 
 
 def with_root(encoded: Encoded, heap: HeapTree, allowed: np.ndarray) -> HeapTree:

@@ -1,6 +1,6 @@
 """Constraints on what a leaf holds and predicts: what their kinds have in common.
 
-Their rows are over the columns [row, node, class], which say where a row ends and what it is predicted there. A leaf
+Their rows are written on "row i is predicted k at t". A leaf
 that no row reaches counts as none. A tree is repaired by other labels: each leaf takes the cheapest class that it may
 predict.
 """
@@ -15,11 +15,12 @@ from odtc.model.blocks import Axis, Block
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
 from odtc.problem.constraints.constraint import Constraint
+from odtc.problem.expressions import Expression, Need, Needs, Statement, needed
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes
+from odtc.problem.roles import node_axis
 from odtc.trees.heap_tree import HeapTree, settle
 
-NEEDS: Needs = ((Need(Role.PREDICTED, "leaves"),),)
+NEEDS: Needs = ((Need(Statement.PREDICTED, "leaves"),),)
 
 
 def early(given: Constraint) -> bool:
@@ -39,26 +40,26 @@ def held(encoded: Encoded, heap: HeapTree, measure: np.ndarray) -> np.ndarray:
     return np.bincount(of, measure, len(at))
 
 
-def ends(problem: Problem, model: Model) -> Block:
-    """The columns [row, node, class]."""
-    return columns(problem, model, Role.PREDICTED, "leaves")
+def ends(problem: Problem, model: Model) -> Expression:
+    """Row i is predicted k at t, [row, node, class]."""
+    return needed(problem, model, Statement.PREDICTED, "leaves")
 
 
 def predicting(problem: Problem, model: Model, m: ModelBuilder, k: int, suffix: str) -> Block:
     """Own columns u_t, 1 if a row ends in t and is predicted class k: z_itk ≤ u_t for each row i."""
     z = ends(problem, model)
-    t, n = nodes(z), z.axes[0].size
+    t, n = z.nodes, z.axis("row").size
     u = m.columns(f"predicts{suffix}", node_axis(t))
     within = m.rows(f"reached{suffix}", Axis("row", n), node_axis(t), upper=0)
     i = np.arange(n)[:, None]
-    m.add(within[i, t], z[i, t, k])
+    z.add(m, within, (i, t), (i, t, k))
     m.add(within[i, t], u[t], -1)
     return u
 
 
 def predicts(problem: Problem, model: Model, k: int, point: dict[str, Any]) -> dict[str, np.ndarray]:
     """The columns of `predicting` at a point of the formulation's."""
-    return {"predicts": point[ends(problem, model).name][:, :, k].max(axis=0)}
+    return {"predicts": ends(problem, model).value(point)[:, :, k].max(axis=0)}
 
 
 def relabelled(encoded: Encoded, heap: HeapTree, may: Callable[[int, np.ndarray], bool]) -> HeapTree:

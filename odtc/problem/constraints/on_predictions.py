@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtc.data.encoding import Encoded
-from odtc.model.blocks import Axis, Block
+from odtc.model.blocks import Axis
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem import expressions
 from odtc.problem.constraints.kind import OnPredictions
+from odtc.problem.expressions import Expression, Need, Needs, Statement, needed, stated
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Needs, Role, columns, node_axis, nodes, route_of
+from odtc.problem.roles import node_axis, route_of
 from odtc.trees.heap_tree import HeapTree, settle
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Knows(StrEnum):
     LEAF = "leaf"  # in which leaf each row ends: every row must be routed
 
 
-PREDICTING: Needs = (*expressions.PREDICTED, (Need(Role.ROUTE), Need(Role.LABEL, "leaves")))
-NEEDS: Needs = (*PREDICTING, *expressions.RIGHT)
+PREDICTING: Needs = ((Need(Statement.PREDICTED),), (Need(Statement.ENDS), Need(Statement.PREDICTS, "leaves")))
+NEEDS: Needs = (*PREDICTING, (Need(Statement.RIGHT),))
 KNOWS = Knows.CLASS  # at most; `knows` tells it of one constraint
 
 
@@ -136,30 +136,26 @@ def predicted(encoded: Encoded, heap: HeapTree) -> np.ndarray:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     """Writes the lines of a constraint over the columns that the model has."""
-    mine, line, ends = (
-        _written(problem, given),
-        Axis("line", len(lines(problem.encoded, given))),
-        _ends(problem, model, given),
-    )
-    if not ends:
+    mine, (what, said) = _written(problem, given), _said(problem, model, given)
+    if said is None:
         return _products(problem, model, mine, m, suffix)
-    over_right = ends[0][0].role != Role.PREDICTED
-    answer = m.rows(f"answer{suffix}", line, upper=[line.upper - (line.right[0] if over_right else 0) for line in mine])
+    over_right, axis = what == Statement.RIGHT, Axis("line", len(mine))
+    answer = m.rows(f"answer{suffix}", axis, upper=[line.upper - (line.right[0] if over_right else 0) for line in mine])
     for number, line in enumerate(mine):
-        i, k = np.nonzero(line.right[1][:, None] if over_right else line.coef)
-        coef = line.right[1][i] if over_right else line.coef[i, k]
-        for block, t in ends:
-            labels = (i[:, None], t, k[:, None])[: len(block.axes)]
-            m.add(answer[number], block[labels if len(labels) > 1 else labels[0]], coef[:, None])
+        i, k = (found[:, None] for found in np.nonzero(line.right[1][:, None] if over_right else line.coef))
+        if over_right:
+            said.add(m, answer, (number,), (i,), line.right[1][i])
+        else:
+            said.add(m, answer, (number,), (i, said.nodes, k), line.coef[i, k])
 
 
 def values(problem: Problem, model: Model, given: Constraint, point: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The own columns v at a point of the formulation's."""
-    if _ends(problem, model, given):
+    if _said(problem, model, given)[1] is not None:
         return {}
-    z, c = columns(problem, model, Role.ROUTE), columns(problem, model, Role.LABEL, "leaves")
+    z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
     coef, _, klass, _ = _terms(problem, _written(problem, given))
-    return {"product": (coef @ point[z.name]) * point[c.name].T[klass]}
+    return {"product": (coef @ z.value(point)) * c.value(point).T[klass]}
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:
@@ -208,13 +204,13 @@ def _line(coef: np.ndarray, upper: float, y: np.ndarray) -> Line:
     return Line(coef, float(upper), y)
 
 
-def _ends(problem: Problem, model: Model, given: Constraint) -> tuple[tuple[Block, np.ndarray | None], ...]:
-    """The columns that sum, over these nodes, to what is predicted of a row, or to whether it is right if the
-    constraint asks for that only; () if a product says it."""
-    said = expressions.predicted(problem, model)
+def _said(problem: Problem, model: Model, given: Constraint) -> tuple[Statement, Expression | None]:
+    """What is predicted of a row, or whether it is right if the constraint asks for that only; None if a product says
+    it."""
+    said = stated(problem, model, Statement.PREDICTED)
     if said is None and knows(problem.encoded, given) == Knows.RIGHT:
-        said = expressions.right(problem, model)
-    return said.terms if said is not None else ()
+        return Statement.RIGHT, stated(problem, model, Statement.RIGHT)
+    return Statement.PREDICTED, said
 
 
 def _written(problem: Problem, given: Constraint) -> list[Line]:
@@ -248,7 +244,7 @@ def _terms(problem: Problem, mine: list[Line]) -> tuple[np.ndarray, np.ndarray, 
 
 def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder, suffix: str) -> None:
     """The rows over z and c, with the own columns v."""
-    z, c = columns(problem, model, Role.ROUTE), columns(problem, model, Role.LABEL, "leaves")
+    z, c = needed(problem, model, Statement.ENDS), needed(problem, model, Statement.PREDICTS, "leaves")
     coef, line, klass, constant = _terms(problem, mine)
     answer = m.rows(
         f"answer{suffix}", Axis("line", len(mine)), upper=np.array([line.upper for line in mine]) - constant
@@ -256,18 +252,18 @@ def _products(problem: Problem, model: Model, mine: list[Line], m: ModelBuilder,
     if not len(line):
         return
     up, down = np.maximum(coef, 0).sum(axis=1), np.maximum(-coef, 0).sum(axis=1)
-    t, term = nodes(z), np.arange(len(line))
+    t, term = z.nodes, np.arange(len(line))
     axes = Axis("term", len(line)), node_axis(t)
     v = m.columns(f"product{suffix}", *axes, lower=-down[:, None], upper=up[:, None])
     m.add(answer[line[:, None]], v[term[:, None], t])
     # Σ_i coef_ik z_it + U_k c_tk - v_tk ≤ U_k;   v_tk + D_k c_tk ≥ 0
     over, under = m.rows(f"over{suffix}", *axes, upper=up[:, None]), m.rows(f"under{suffix}", *axes, lower=0)
     s, i = (found[:, None] for found in np.nonzero(coef))
-    m.add(over[s, t], z[i, t], coef[s, i])
+    z.add(m, over, (s, t), (i, t), coef[s, i])
     for block, most, sign in ((over, up, -1.0), (under, down, 1.0)):
         m.add(block[term[:, None], t], v[term[:, None], t], sign)
         s = np.flatnonzero(most)[:, None]
-        m.add(block[s, t], c[t, klass[s]], most[s])
+        c.add(m, block, (s, t), (t, klass[s]), most[s])
 
 
 def _summed(of: np.ndarray, values: np.ndarray) -> np.ndarray:

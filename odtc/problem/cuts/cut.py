@@ -1,4 +1,4 @@
-"""What a cut family is (`CutFamily`): rows for every formulation that offers the roles it needs.
+"""What a cut family is (`CutFamily`): rows for every formulation that says what they are written on.
 
 Rows that hold for every tree are user cuts: a solver may leave them out. Those that only some
 optimum keeps are not, as a solver's own symmetry breaking may keep another one. They hold for
@@ -14,17 +14,14 @@ import numpy as np
 
 from odtc.base.contract import Contract, Member
 from odtc.base.registry import Registry
-from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
-from odtc.data.encoding import Encoded, encode
 from odtc.errors import ChoiceError
 from odtc.model.blocks import Axis, Cells
 from odtc.model.builder import ModelBuilder
 from odtc.model.milp import Model
-from odtc.problem.formulation import FORMULATIONS, Compiled, Iterative
-from odtc.problem.parameters import parse_params
+from odtc.problem.expressions import Statement, missing, stated
+from odtc.problem.formulation import Iterative
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Role, columns, missing_roles
-from odtc.trees.complete_tree import CompleteTree
+from odtc.problem.support import able
 from odtc.trees.heap_tree import HeapTree, settle
 
 ROUNDS = "rounds"  # "paper4:rounds=10": instead of its static rows, those separated in as many rounds
@@ -37,7 +34,7 @@ class CutFamily(Protocol):
 
     NAME: str
     SUMMARY: str  # for `odtc list cuts`
-    NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.roles.Need: the columns that its rows are over
+    NEEDS: tuple[Any, ...]  # alternatives, each a tuple of odtc.problem.expressions.Need: what its rows are written on
     VALID: str  # EVERY_TREE, or AN_OPTIMUM if its rows may cut off some points of trees
     SEPARATES: bool = False  # whether it can also give the rows that a point violates
     HINT: str = ""  # what else to say to who asks for it of a model without these columns
@@ -90,7 +87,7 @@ class CutRows:
 def tests_of_an_optimum(problem: Problem, model: Model) -> np.ndarray:
     """The tests that rows of AN_OPTIMUM may speak of: all, but not the first if a branch node must
     ask something even if it needs not (it cannot predict): `start` makes it ask test 0."""
-    free = columns(problem, model, Role.LABEL, "branch_nodes")
+    free = stated(problem, model, Statement.PREDICTS, "branch_nodes")
     return np.arange(0 if free is not None else 1, problem.encoded.n_tests)
 
 
@@ -122,29 +119,16 @@ def why_unfit(name: str, problem: Problem, model: Model) -> str:
             f"cut family {name!r} keeps some optimum of all trees, which need not keep the constraint "
             f"{str(problem.constraints[0])!r}; leave out one of the two"
         )
-    why = missing_roles(problem, model, module.NEEDS)
+    why = missing(problem, model, module.NEEDS)
     return f"cut family {name!r} {why}" if why else ""
 
 
 def hint(module: Member) -> str:
-    """Which models have the columns for a family, found by building each of their forms on a few rows; and its own
-    HINT."""
-    names = []
-    for name in FORMULATIONS.able(Compiled):
-        for form in ({}, *FORMULATIONS.get(name).FORMS):
-            problem = Problem(_few_rows(), CompleteTree(2), FORMULATIONS.get(name), parse_params(name, form))
-            if not missing_roles(problem, problem.module.build(problem), module.NEEDS):
-                names.append(" ".join([name, *(f"-p {key}={str(value).lower()}" for key, value in form.items())]))
-                break
-    have = f"its columns are those of {', '.join(names)}" if names else "no model has its columns"
+    """Which models say what a family is written on (odtc.problem.support); and its own HINT."""
+    models = able(lambda problem: not missing(problem, problem.module.build(problem), module.NEEDS))
+    names = [f"{name} {how}".rstrip() for name, how in models]
+    have = f"models that do: {', '.join(names)}" if names else "no model does"
     return "; ".join(filter(None, [have, module.HINT]))
-
-
-def _few_rows() -> Encoded:
-    """Six rows of numbers and levels."""
-    X = np.array([[0.0, 0], [0, 1], [1, 0], [2, 1], [2, 2], [1, 2]])
-    features = (Feature("size", NUMERIC), Feature("colour", CATEGORICAL, ("blue", "red", "white")))
-    return encode(Dataset("few", X, np.array([0, 1, 1, 0, 1, 0], np.int32), features, ("no", "yes"), np.ones(6)))
 
 
 def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) -> tuple[str, ...]:
@@ -158,7 +142,7 @@ def choose(problem: Problem, model: Model, names: tuple[str, ...] | str | None) 
     for name in names:
         if why := why_unfit(name, problem, model):
             module, _ = family(name)
-            raise ChoiceError(f"{why}; {hint(module)}" if missing_roles(problem, model, module.NEEDS) else why)
+            raise ChoiceError(f"{why}; {hint(module)}" if missing(problem, model, module.NEEDS) else why)
     words = {
         (module.name, rounds): f"{module.name}:{ROUNDS}={rounds}" if rounds else module.name
         for module, rounds in map(family, names)

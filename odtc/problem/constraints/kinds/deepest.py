@@ -49,7 +49,7 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
     deep = t[np.log2(t).astype(int) > given.bound][:, None]
     labels = np.flatnonzero(np.isin(of_label(problem, model), named(problem.encoded, given, 1)))
     if len(deep) and len(labels):
-        m.add(m.rows(f"deep{suffix}", upper=0)[()], asking(problem, model)[deep, labels])
+        asking(problem, model).add(m, m.rows(f"deep{suffix}", upper=0), (), (deep, labels))
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

@@ -61,11 +61,11 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     encoded, z = problem.encoded, ends(problem, model)
-    k, t = klass(encoded, given.args[0]), nodes(z)
+    k, t = klass(encoded, given.args[0]), z.nodes
     u = predicting(problem, model, m, k, suffix)
     of = np.flatnonzero(of_class(encoded, given.args[0]))[:, None]
     fill = m.rows(f"support{suffix}", node_axis(t), lower=0)
-    m.add(fill[t], z[of, t, k], encoded.copies[of])
+    z.add(m, fill, (t,), (of, t, k), encoded.copies[of])
     if given.bound:
         m.add(fill[t], u[t], -given.bound)
 

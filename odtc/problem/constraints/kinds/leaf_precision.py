@@ -57,12 +57,12 @@ def value(encoded: Encoded, given: Constraint, heap: HeapTree) -> float:
 
 def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suffix: str) -> None:
     encoded, z = problem.encoded, ends(problem, model)
-    t, classes = nodes(z), _classes(encoded, given)
+    t, classes = z.nodes, _classes(encoded, given)
     pure = m.rows(f"pure{suffix}", Axis("named", len(classes)), node_axis(t), upper=0)
     for place, k in enumerate(classes):
         lacks = encoded.weight * lacking(given, encoded.y == k)
         i = np.flatnonzero(lacks)[:, None]
-        m.add(pure[place, t], z[i, t, k], lacks[i])
+        z.add(m, pure, (place, t), (i, t, k), lacks[i])
 
 
 def mend(encoded: Encoded, given: Constraint, heap: HeapTree) -> HeapTree:

@@ -45,8 +45,8 @@ def rows(problem: Problem, model: Model, given: Constraint, m: ModelBuilder, suf
         return
     s, t = (np.array(nodes)[:, None] for nodes in zip(*pairs))
     below, pair = m.rows(f"below{suffix}", Axis("pair", len(pairs)), upper=1), np.arange(len(pairs))[:, None]
-    m.add(below[pair], b[s, low])
-    m.add(below[pair], b[t, high])
+    b.add(m, below, (pair,), (s, low))
+    b.add(m, below, (pair,), (t, high))
 
 
 def bars(encoded: Encoded, given: Constraint) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,8 +10,8 @@ from odtc.problem.constraints.constraint import Constraint, cap_distinct, count_
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
 from odtc.problem.constraints.terms import Terms
+from odtc.problem.expressions import Need, Statement
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "tests"
@@ -19,7 +19,7 @@ SUMMARY = "tests <= N: the tree uses at most N different tests of the encoding"
 OPS = ("<=",)
 SUBJECT = Subject.TESTS
 KNOWS = Knows.TESTS
-NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
+NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
 
 
 def read(encoded: Encoded, given: Constraint) -> Constraint:

@@ -12,34 +12,31 @@ import numpy as np
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.expressions import Need, Statement, needed
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis, nodes
+from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "class_sizes"
 SUMMARY = "each leaf predicts one class, so the rows of further classes are wrong (SVM1-ODT, Proposition 1)"
-NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
+NEEDS = ((Need(Statement.WRONG), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, most = problem.encoded, 2**problem.topology.depth
-    c, z = needed_columns(problem, model, Role.WRONG), needed_columns(problem, model, Role.ROUTE, "leaves")
+    c, z = needed(problem, model, Statement.WRONG), needed(problem, model, Statement.ENDS, "leaves")
     sizes = np.bincount(encoded.y, encoded.weight)
     sizes = np.sort(sizes[sizes > 0])
     heavy, K = np.flatnonzero(encoded.weight), len(sizes)
-    w, i, leaf = encoded.weight[heavy], heavy[:, None], nodes(z)
+    w, i, leaf = encoded.weight[heavy], heavy[:, None], z.nodes
     axis = node_axis(leaf)
-    of_c, one = ((leaf,), c[i], w[:, None]), ((np.zeros(1, int),), c[heavy], w)
-    found = [
-        CutRows(fresh_name(model, "largest"), (axis,), (of_c, ((leaf,), z[i, leaf], -w[:, None])), lower=-sizes[-1])
-    ]
+    wrong = c.entries((leaf,), (i,), w[:, None])
+    ends, less = (z.entries((leaf,), (i, leaf), coef) for coef in (w[:, None], -w[:, None]))
+    found = [CutRows(fresh_name(model, "largest"), (axis,), (*wrong, *less), lower=-sizes[-1])]
     if K >= most:
         lower = sizes[0] * (K - most + 1)
-        found.append(
-            CutRows(fresh_name(model, "others"), (axis,), (of_c, ((leaf,), z[i, leaf], w[:, None])), lower=lower)
-        )
+        found.append(CutRows(fresh_name(model, "others"), (axis,), (*wrong, *ends), lower=lower))
     if K > most:
-        found.append(
-            CutRows(fresh_name(model, "smallest"), (Axis("all", 1),), (one,), lower=float(sizes[: K - most].sum()))
-        )
+        all_rows, lower = c.entries((np.zeros(1, int),), (heavy,), w), float(sizes[: K - most].sum())
+        found.append(CutRows(fresh_name(model, "smallest"), (Axis("all", 1),), tuple(all_rows), lower=lower))
     return tuple(found)

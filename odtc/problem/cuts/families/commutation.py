@@ -13,13 +13,14 @@ import numpy as np
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.expressions import Need, Statement, needed
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis
+from odtc.problem.roles import fresh_name, node_axis
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "commutation"
 SUMMARY = "of two trees that differ only in the order of two tests, one is cut off"
-NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
+NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
 
@@ -27,13 +28,13 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     inner, F, g = problem.topology.inner, problem.encoded.n_tests, tests_of_an_optimum(problem, model)[:-1]
     if not len(inner) or not len(g):
         return ()
-    b = needed_columns(problem, model, Role.BRANCH, "branch_nodes")
+    b = needed(problem, model, Statement.ASKS, "branch_nodes")
     n, axes = inner[:, None], (node_axis(inner), Axis("test", len(g), int(g[0])))
     low, high = np.nonzero(g[:, None] < np.arange(F))
     entries = (
-        ((n, g), b[2 * n, g], 1.0),
-        ((n, g), b[2 * n + 1, g], 1.0),
-        ((n, g[low]), b[n, high], 1.0),
+        *b.entries((n, g), (2 * n, g)),
+        *b.entries((n, g), (2 * n + 1, g)),
+        *b.entries((n, g[low]), (n, high)),
     )
     return (CutRows(fresh_name(model, "order"), axes, entries, upper=2.0),)
 

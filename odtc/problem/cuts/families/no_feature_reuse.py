@@ -11,12 +11,13 @@ import numpy as np
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, tests_of_an_optimum
+from odtc.problem.expressions import Need, Statement, needed
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis
+from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "no_feature_reuse"
 SUMMARY = "no path uses a test twice"
-NEEDS = ((Need(Role.BRANCH, "branch_nodes"),),)
+NEEDS = ((Need(Statement.ASKS, "branch_nodes"),),)
 VALID = AN_OPTIMUM
 
 
@@ -24,7 +25,8 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     tree, f = problem.topology, tests_of_an_optimum(problem, model)
     if tree.depth == 1 or not len(f):
         return ()
-    b, bottom = needed_columns(problem, model, Role.BRANCH, "branch_nodes"), tree.bottom[:, None]
+    b, bottom = needed(problem, model, Statement.ASKS, "branch_nodes"), tree.bottom[:, None]
     axes = node_axis(bottom), Axis("test", len(f), int(f[0]))
-    entries = (((bottom[:, :, None], f[:, None]), b[bottom[:, :, None] >> np.arange(tree.depth), f[:, None]], 1.0),)
-    return (CutRows(fresh_name(model, "once"), axes, entries, upper=1.0),)
+    path = bottom[:, :, None] >> np.arange(tree.depth)
+    entries = b.entries((bottom[:, :, None], f[:, None]), (path, f[:, None]))
+    return (CutRows(fresh_name(model, "once"), axes, tuple(entries), upper=1.0),)

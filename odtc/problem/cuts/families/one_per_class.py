@@ -14,14 +14,15 @@ import numpy as np
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.expressions import Need, Statement, needed
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, fresh_name, needed_columns, nodes
+from odtc.problem.roles import fresh_name
 
 NAME = "one_per_class"
 SUMMARY = (
     "of rows of different classes in some leaves, as many are wrong as are more than these leaves (SVM1-ODT, Theorem 3)"
 )
-NEEDS = ((Need(Role.WRONG), Need(Role.ROUTE, "leaves")),)
+NEEDS = ((Need(Statement.WRONG), Need(Statement.ENDS, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
 MOST = 8  # leaves, of which all sets are tried
@@ -30,20 +31,20 @@ BROKEN = 1e-6
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded = problem.encoded
-    c, z = needed_columns(problem, model, Role.WRONG), needed_columns(problem, model, Role.ROUTE, "leaves")
-    leaf = nodes(z)
+    c, z = needed(problem, model, Statement.WRONG), needed(problem, model, Statement.ENDS, "leaves")
+    leaf = z.nodes
     if point is None:
         chosen = [(members, np.array([l])) for members in _dealt(encoded.y) for l in leaf]
     else:
-        chosen = _broken(encoded.y, point[c.name], point[z.name], leaf)
+        chosen = _broken(encoded.y, c.value(point), z.value(point), leaf)
     if not chosen:
         return ()
     number = np.repeat(np.arange(len(chosen)), [len(members) for members, _ in chosen])
-    entries = [((number,), c[np.concatenate([members for members, _ in chosen])], 1.0)]
+    entries = c.entries((number,), (np.concatenate([members for members, _ in chosen]),))
     number = np.repeat(np.arange(len(chosen)), [len(members) * len(some) for members, some in chosen])
     i = np.concatenate([np.repeat(members, len(some)) for members, some in chosen])
     l = np.concatenate([np.tile(some, len(members)) for members, some in chosen])
-    entries.append(((number,), z[i, l], -1.0))
+    entries += z.entries((number,), (i, l), -1.0)
     lower = -np.array([len(some) for _, some in chosen], float)
     return (CutRows(fresh_name(model, "mixed"), (Axis("set", len(chosen)),), tuple(entries), lower=lower),)
 

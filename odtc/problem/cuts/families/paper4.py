@@ -15,13 +15,14 @@ import numpy as np
 
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
-from odtc.problem.cuts.cut import EVERY_TREE, CutRows
+from odtc.problem.cuts.cut import EVERY_TREE, CutRows, Entry
+from odtc.problem.expressions import Expression, Need, Statement, needed
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, fresh_name, needed_columns, node_axis
+from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "paper4"
 SUMMARY = "family (4) of the FlowOCT paper and its mirror: rows of different classes in one leaf are at most one right"
-NEEDS = ((Need(Role.BRANCH, "bottom"), Need(Role.FLOW, "leaves")),)
+NEEDS = ((Need(Statement.ASKS, "bottom"), Need(Statement.PASSES, "leaves")),)
 VALID = EVERY_TREE
 SEPARATES = True
 HINT = "stump columns imply these rows"
@@ -33,9 +34,14 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     return _static(problem, model) if point is None else _separated(problem, model, point)
 
 
+def _written_on(problem: Problem, model: Model) -> tuple[Expression, Expression]:
+    """(t asks f, row i is right below t)."""
+    return needed(problem, model, Statement.ASKS, "bottom"), needed(problem, model, Statement.PASSES, "leaves")
+
+
 def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
-    b, z = needed_columns(problem, model, Role.BRANCH, "bottom"), needed_columns(problem, model, Role.FLOW, "leaves")
+    b, z = _written_on(problem, model)
     F, K = encoded.n_tests, len(encoded.classes)
     if K < 2:
         return ()
@@ -55,24 +61,24 @@ def _static(problem: Problem, model: Model) -> tuple[CutRows, ...]:
     if not total:
         return ()
     first = np.cumsum(count.reshape(-1)).reshape(2, F) - count
-    entries = []
+    entries: list[Entry] = []
     for value in (0, 1):
         at, f = np.nonzero((X == value) & (number < count[value]))
         labels = bottom, (first[value, f] + number[at, f])[:, None]
-        entries.append((labels, z[order[at][:, None], 2 * bottom + 1 - value], 1.0))
+        entries += z.entries(labels, (order[at][:, None], 2 * bottom + 1 - value))
     test = np.repeat(np.tile(np.arange(F), 2), count.reshape(-1))[:, None]
-    entries.append(((bottom, np.arange(total)[:, None]), b[bottom, test], 1.0))
+    entries += b.entries((bottom, np.arange(total)[:, None]), (bottom, test))
     axes = node_axis(bottom), Axis("set", total)
     return (CutRows(fresh_name(model, "cover"), axes, tuple(entries), upper=1.0),)
 
 
 def _separated(problem: Problem, model: Model, point: dict[str, np.ndarray]) -> tuple[CutRows, ...]:
     encoded, bottom = problem.encoded, problem.topology.bottom
-    b, z = needed_columns(problem, model, Role.BRANCH, "bottom"), needed_columns(problem, model, Role.FLOW, "leaves")
-    node, flow = z.axes[1].first, point[z.name]
+    b, z = _written_on(problem, model)
+    asked, flow, node = b.value(point), z.value(point), int(z.nodes[0])
     found = []  # (t, f, side, rows of H)
     for t in bottom:
-        choice = point[b.name][t - b.axes[0].first]
+        choice = asked[t - b.nodes[0]]
         for value in (0, 1):
             into = flow[:, 2 * t + 1 - value - node]
             best = []
@@ -91,7 +97,7 @@ def _separated(problem: Problem, model: Model, point: dict[str, np.ndarray]) -> 
     number = np.repeat(np.arange(len(found)), [len(H) for *_, H in found])
     into = np.repeat([2 * t + side for t, _, side, _ in found], [len(H) for *_, H in found])
     entries = (
-        ((np.arange(len(found)),), b[np.array([t for t, *_ in found]), np.array([f for _, f, *_ in found])], 1.0),
-        ((number,), z[np.concatenate([H for *_, H in found]), into], 1.0),
+        *b.entries((np.arange(len(found)),), (np.array([t for t, *_ in found]), np.array([f for _, f, *_ in found]))),
+        *z.entries((number,), (np.concatenate([H for *_, H in found]), into)),
     )
     return (CutRows(fresh_name(model, "cover"), (Axis("cut", len(found)),), entries, upper=1.0),)

@@ -11,14 +11,15 @@ import numpy as np
 from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import AN_OPTIMUM, CutRows, Entry, tests_of_an_optimum
+from odtc.problem.expressions import Need, Statement, needed, stated
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, needed_columns, node_axis
+from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "sibling_labels"
 SUMMARY = "two leaves of one branch node predict different classes"
 NEEDS = (
-    (Need(Role.BRANCH, "bottom"), Need(Role.STUMP, "bottom")),
-    (Need(Role.BRANCH, "bottom"), Need(Role.LABEL, "leaves")),
+    (Need(Statement.ASKS, "bottom"), Need(Statement.STUMP, "bottom")),
+    (Need(Statement.ASKS, "bottom"), Need(Statement.PREDICTS, "leaves")),
 )
 VALID = AN_OPTIMUM
 
@@ -31,20 +32,20 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
     )
     if not len(f):
         return ()
-    b, p = needed_columns(problem, model, Role.BRANCH, "bottom"), columns(problem, model, Role.STUMP, "bottom")
+    b, p = needed(problem, model, Statement.ASKS, "bottom"), stated(problem, model, Statement.STUMP, "bottom")
     node, klass = node_axis(t), Axis("class", len(k))
     if p is not None:
         axes = node, Axis("test", len(f), int(f.flat[0])), klass
         entries: tuple[Entry, ...] = (
-            ((t, f, k), b[t, f], -np.ones(len(k))),
-            ((t, f, k), p[t, f, 0, k], 1.0),
-            ((t, f, k), p[t, f, 1, k], 1.0),
+            *b.entries((t, f, k), (t, f), -np.ones(len(k))),
+            *p.entries((t, f, k), (t, f, np.zeros(1, int), k)),
+            *p.entries((t, f, k), (t, f, np.ones(1, int), k)),
         )
         return (CutRows(fresh_name(model, "differ"), axes, entries, upper=0.0),)
-    w, t = needed_columns(problem, model, Role.LABEL, "leaves"), t[:, :, 0]
+    w, t = needed(problem, model, Statement.PREDICTS, "leaves"), t[:, :, 0]
     entries = (
-        ((t, k), w[2 * t, k], 1.0),
-        ((t, k), w[2 * t + 1, k], 1.0),
-        ((t[:, :, None], k[:, None]), b[t[:, :, None], f[:, 0]], 1.0),
+        *w.entries((t, k), (2 * t, k)),
+        *w.entries((t, k), (2 * t + 1, k)),
+        *b.entries((t[:, :, None], k[:, None]), (t[:, :, None], f[:, 0])),
     )
     return (CutRows(fresh_name(model, "differ"), (node, klass), entries, upper=2.0),)

@@ -4,7 +4,7 @@ For a branch node n with height h, side s (node m = 2n + s), V_{h-1}(f, s) the b
 depth h-1 on the rows with x_f = s, v_i what row i adds to the objective and λ the price of a branch:
 
     Σ_i v_i z_{i,m} - λ Σ_{t in subtree(m), f} b_tf ≤ Σ_f V_{h-1}(f, s) b_nf              with flows
-    Σ_i v_i g_i - λ Σ_{t≠1, f} b_tf ≤ Σ_f (V(f, 0) + V(f, 1)) b_1f + Σ_k W_k w_1k         with a column per row
+    Σ_i v_i g_i - λ Σ_{t≠1, f} b_tf ≤ Σ_f (V(f, 0) + V(f, 1)) b_1f + Σ_k W_k w_1k         without flows
 
 V does not look at what n's ancestors ask: fewer rows are never worth more. At the root these rows
 make the LP bound the optimum, because the compiler has then solved the problem itself: the values
@@ -18,25 +18,27 @@ import numpy as np
 
 from odtc.algorithms.dp.shallow_trees import ShallowTreeSearch, merge_equal_rows
 from odtc.data.encoding import gains_of
-from odtc.model.blocks import Axis, Block
+from odtc.model.blocks import Axis
 from odtc.model.milp import Model
 from odtc.problem.cuts.cut import EVERY_TREE, CutRows, Entry
+from odtc.problem.expressions import Expression, Need, Statement, needed, stated
 from odtc.problem.problem import Problem
-from odtc.problem.roles import Need, Role, columns, fresh_name, needed_columns, node_axis, nodes
+from odtc.problem.roles import fresh_name, node_axis
 
 NAME = "subtree_value"
 SUMMARY = "flows below a branching are at most the exact value of the best subtree (the compiler solves the subtrees)"
-NEEDS = ((Need(Role.BRANCH, "branch_nodes"), Need(Role.FLOW)), (Need(Role.BRANCH, "branch_nodes"), Need(Role.CORRECT)))
+ASKS = Need(Statement.ASKS, "branch_nodes")
+NEEDS = ((ASKS, Need(Statement.PASSES)), (ASKS, Need(Statement.RIGHT)))
 VALID = EVERY_TREE
 
 
 def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = None) -> tuple[CutRows, ...]:
     encoded, depth, F = problem.encoded, problem.topology.depth, problem.encoded.n_tests
-    b, z = needed_columns(problem, model, Role.BRANCH, "branch_nodes"), columns(problem, model, Role.FLOW)
-    worth = _worth(model, encoded.n_rows)
+    b, z = needed(problem, model, Statement.ASKS, "branch_nodes"), stated(problem, model, Statement.PASSES)
+    worth = _worth(problem, model)
     if worth is None:
         return ()
-    price = max(0.0, float(model.c[b.start : b.stop].min()))
+    price = max(0.0, min(float(model.c[places].min()) for places in b.places()))
     X, gain = merge_equal_rows(encoded.X, gains_of(encoded, worth))
     search = ShallowTreeSearch(X, gain, price)
     row, f = np.arange(encoded.n_rows), np.arange(F)
@@ -46,45 +48,50 @@ def rows(problem: Problem, model: Model, point: dict[str, np.ndarray] | None = N
 
     if z is None:
         return _whole(problem, model, b, price, worth, values)
-    below = nodes(z)[nodes(z) > 1]
+    below = z.nodes[z.nodes > 1]
     level = np.floor(np.log2(below)).astype(int)
     table = {(side, h): values(side, h) for h in sorted({depth - at for at in level.tolist()}) for side in (0, 1)}
-    entries: list[Entry] = [((below,), z[row[worth > 0][:, None], below], worth[worth > 0][:, None])]
+    entries: list[Entry] = z.entries((below,), (row[worth > 0][:, None], below), worth[worth > 0][:, None])
     for m, at in zip(below.tolist(), level.tolist()):
         value = table[m % 2, depth - at]
-        entries.append(((np.array([m]),), b[m // 2, f[value > 0]], -value[value > 0]))
+        entries += b.entries((np.array([m]),), (m // 2, f[value > 0]), -value[value > 0])
         inside = problem.topology.branch_nodes
         inside = inside[_under(inside, m)]
         if price and len(inside):
-            entries.append(((np.array([m]),), b[inside[:, None], f], -price))
+            entries += b.entries((np.array([m]),), (inside[:, None], f), -price)
     if not len(below):
         return ()
     return (CutRows(fresh_name(model, "worth"), (node_axis(below),), tuple(entries), upper=0.0),)
 
 
 def _whole(
-    problem: Problem, model: Model, b: Block, price: float, worth: np.ndarray, values: Callable[[int, int], np.ndarray]
+    problem: Problem,
+    model: Model,
+    b: Expression,
+    price: float,
+    worth: np.ndarray,
+    values: Callable[[int, int], np.ndarray],
 ) -> tuple[CutRows, ...]:
-    """The row for the whole tree, if rows have one column each."""
+    """The row for the whole tree, if flows do not say what is right below each node."""
     depth, B = problem.topology.depth, problem.topology.branch_nodes
-    g, w = needed_columns(problem, model, Role.CORRECT), columns(problem, model, Role.LABEL, "branch_nodes")
+    g, w = needed(problem, model, Statement.RIGHT), stated(problem, model, Statement.PREDICTS, "branch_nodes")
     f, i = np.arange(problem.encoded.n_tests), np.flatnonzero(worth > 0)
     one = (np.ones(1, int),)
-    entries = [(one, g[i], worth[i]), (one, b[1, f], -(values(0, depth - 1) + values(1, depth - 1)))]
+    entries: list[Entry] = g.entries(one, (i,), worth[i])
+    entries += b.entries(one, (1, f), -(values(0, depth - 1) + values(1, depth - 1)))
     if w is not None:
         alone = np.bincount(problem.encoded.y, worth, len(problem.encoded.classes))
-        entries.append((one, w[1, np.flatnonzero(alone)], -alone[alone > 0]))
+        entries += w.entries(one, (1, np.flatnonzero(alone)), -alone[alone > 0])
     if price and len(B) > 1:
-        entries.append((one, b[B[1:, None], f], -price))
+        entries += b.entries(one, (B[1:, None], f), -price)
     return (CutRows(fresh_name(model, "worth"), (Axis("node", 1, 1),), tuple(entries), upper=0.0),)
 
 
-def _worth(model: Model, n_rows: int) -> np.ndarray | None:
-    """What each row that is right takes off the objective; None if no column per row says so."""
-    worth = np.zeros(n_rows)
-    for block in model.columns:
-        if block.role in (Role.FLOW, Role.SINK, Role.CORRECT):
-            worth = np.maximum(worth, -model.c[block.start : block.stop].reshape(n_rows, -1).min(axis=1))
+def _worth(problem: Problem, model: Model) -> np.ndarray | None:
+    """What each row that is right takes off the objective; None if the model does not say which are."""
+    worth, right = np.zeros(problem.encoded.n_rows), stated(problem, model, Statement.RIGHT)
+    for places in right.places() if right is not None else ():
+        worth = np.maximum(worth, -model.c[places].reshape(len(worth), -1).min(axis=1))
     return worth if worth.any() else None
 
 
