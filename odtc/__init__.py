@@ -34,6 +34,7 @@ _HOMES = {
     "render_report": "odtc.evaluation.in_python",
     "OptimalTreeClassifier": "odtc.estimators.classifier",
     "OptimalTreeRegressor": "odtc.estimators.regressor",
+    "OptimalSurvivalTree": "odtc.estimators.survival",
     "OptimalPolicyTree": "odtc.estimators.policy",
     "Dataset": "odtc.data.dataset",
     "Model": "odtc.model.milp",

@@ -40,6 +40,7 @@ class Task(Protocol):
     # answers one of few labels, at the cost of each row.
     MOMENTS: bool = False
     ANSWER: str = "a number"  # what its leaves answer, in words
+    LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves
     LAW: str = ""  # of a task with MOMENTS: how its leaves cost sums (odtc.algorithms.moments.laws)
 
     @abstractmethod

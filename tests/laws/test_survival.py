@@ -224,3 +224,61 @@ def test_the_figures_are_those_of_scikit_survival(seed):
     survival = np.exp(-risk[:, None] * curves.hazard_at(steps, times))
     expected = metrics.integrated_brier_score(y, y, survival, times)
     assert curves.integrated_brier(time, event, risk, own, weight) == pytest.approx(expected)
+
+
+def surv(event, time) -> np.ndarray:
+    """y as of scikit-survival."""
+    return np.array(list(zip(event.astype(bool), time)), dtype=[("event", bool), ("time", float)])
+
+
+def test_the_estimator_answers_as_scikit_survival_does():
+    metrics = pytest.importorskip("sksurv.metrics", reason="scikit-survival is not installed")
+    from sklearn.base import clone
+    from sksurv.nonparametric import kaplan_meier_estimator
+
+    X, time, event, group = simulated(300, 8)
+    time = time.round(2)
+    y = surv(event, time)
+    fitted = clone(odtc.OptimalSurvivalTree(2, min_samples_leaf=20, params={"lambda": "0.8"})).fit(X, y)
+    assert fitted.is_optimal_ and all(check.passed for check in fitted.verify(X, y))
+    risk = fitted.predict(X)
+    assert fitted.score(X, y) == pytest.approx(metrics.concordance_index_censored(event, time, risk)[0])
+    leaf, table = fitted.apply(X), fitted.predict_survival_function(X, return_array=True)
+    hazard = fitted.predict_cumulative_hazard_function(X)
+    for number in range(fitted.get_n_leaves()):
+        held = leaf == number
+        at, left = kaplan_meier_estimator(event[held], time[held])
+        assert table[held][0][np.searchsorted(fitted.unique_times_, at)] == pytest.approx(left)
+        own = hazards(time[held], event[held], np.ones(held.sum()))
+        assert hazard[held][0](time[held]) == pytest.approx(own)
+    with pytest.raises(ValueError, match="expected times from 0 to"):
+        hazard[0](time.max() + 1)
+    times = np.quantile(time, [0.2, 0.5, 0.8])
+    assert 0 < metrics.integrated_brier_score(
+        y, y, np.stack([f(times) for f in fitted.predict_survival_function(X)]), times
+    )
+
+
+def test_the_estimator_refuses_what_it_cannot_learn_from():
+    X, time, event, _ = simulated(20, 9)
+    tree = odtc.OptimalSurvivalTree(1)
+    for y, why in (
+        (time, "structured array of two fields"),
+        (surv(event, -time), "finite times of at least 0"),
+        (surv(event & False, time), "expected an event in some row"),
+        (surv(event, time)[:-1], "a time for each row"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            tree.fit(X, y)
+    alone = odtc.OptimalSurvivalTree(0).fit(X, surv(event, time))
+    assert alone.predict(X) == pytest.approx(1.0) and alone.objective_ == pytest.approx(event.sum())
+    assert all(check.passed for check in alone.verify(X, surv(event, time)))
+
+
+def test_rows_to_test_on_may_have_no_event(tmp_path):
+    path, *_ = file_of(tmp_path, 19, 20)
+    header, *lines = path.read_text().splitlines()
+    (tmp_path / "t.csv").write_text("\n".join([header, *(line[:-1] + "0" for line in lines)]) + "\n")
+    facts = json.loads(said(tmp_path, "fit", "s.csv", *WORDS, "--depth", "1", "--test", "t.csv", "-o", "m", "--json"))
+    told = facts["judged"]["test"]
+    assert told["events"] == 0 and told["concordance"] is None and told["log_likelihood"] < 0

@@ -23,6 +23,7 @@ NAME = "regression"
 SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
 MOMENTS = True
 LAW = "square"
+LABEL = "mean"  # the one class of its leaves
 CONFIDENCE = 0.95  # of the interval of a leaf's mean
 
 
@@ -49,16 +50,20 @@ def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
     """
     weight = rows.weight
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = _middle(y, weight)
-        apart = y - mean
-        sums = np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2])
+        sums = sums_of(y, weight)
     if not np.isfinite(sums).all() or not np.isfinite(sums.sum(axis=0)).all():
         raise DataError(f"expected numbers whose squares can be added up in {place}; scale them down")
     if (y == y[0]).all():
         raise DataError(f"expected numbers that differ in {place}, got {y[0]:.10g} in all {len(y)} rows")
     held = weight > 0
-    full = replace(rows, classes=("mean",), sums=sums)
+    full = replace(rows, classes=(LABEL,), sums=sums)
     return full if held.all() else full.taken(held)
+
+
+def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """float64 (rows, 5): 1, w, w y and, around the mean m of all rows, w (y - m), w (y - m)²."""
+    apart = y - _middle(y, weight)
+    return np.column_stack([np.ones(len(y)), weight, weight * y, weight * apart, weight * apart**2])
 
 
 def _middle(y: np.ndarray, weight: np.ndarray) -> float:

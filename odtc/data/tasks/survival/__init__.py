@@ -31,6 +31,7 @@ SUMMARY = "a leaf answers the risk of an event beside all rows, and its survival
 FIELDS = ("time", "event")
 MOMENTS = True
 LAW = "likelihood"
+LABEL = "risk"  # the one class of its leaves
 ANSWER = "risk of an event, 1 for all rows"
 WORDS = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}  # of a column of events
 HALF = 0.5  # events of a leaf without one
@@ -55,6 +56,20 @@ def target_columns(columns, how, place: str) -> tuple[str, ...]:
 def _event_column(columns, asked: str | None) -> str | None:
     """The column of `--event COL` or `--event COL=VALUE`."""
     return asked if asked is None or asked in columns else asked.partition("=")[0]
+
+
+def expect(cells, how, place: str) -> None:
+    """Raises DataError if no row has an event."""
+    _, ended = cells.values()
+    expect_event(_events(ended, how.event, place), f"column {ended.name!r} of {place}")
+
+
+def expect_event(event: np.ndarray, place: str) -> None:
+    """Raises DataError if there is none."""
+    if not event.any():
+        raise DataError(
+            f"expected an event in some row of {place}, got none in {len(event)} rows: nothing to learn from"
+        )
 
 
 def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
@@ -120,21 +135,22 @@ def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dat
     place : str
         Where they come from, for messages.
     """
+    weight, sums = rows.weight, sums_of(time, event, rows.weight, place)
+    held = weight > 0
+    full = replace(rows, classes=(LABEL,), sums=sums)
+    return full if held.all() else full.taken(held)
+
+
+def sums_of(time: np.ndarray, event: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
+    """float64 (rows, 5): 1, w, w Λ(t), w δ and w t. Raises DataError for times that are below 0 or too large."""
     if (time < 0).any():
         at = int((time < 0).argmax())
         raise DataError(f"expected times of at least 0 in {place}, got {time[at]:.10g} in row {at + 1} of those kept")
-    weight = rows.weight
-    if not (event * weight).any():
-        raise DataError(
-            f"expected an event in some row of {place}, got none in {len(time)} rows: nothing to learn from"
-        )
     hazard = hazard_at(nelson_aalen(time, event, weight), time)
     sums = np.column_stack([np.ones(len(time)), weight, weight * hazard, weight * event, weight * time])
     if not np.isfinite(sums.sum(axis=0)).all():
         raise DataError(f"expected times that can be added up in {place}; scale them down")
-    held = weight > 0
-    full = replace(rows, classes=("risk",), sums=sums)
-    return full if held.all() else full.taken(held)
+    return sums
 
 
 def judged_by(rows: Dataset, trained: Dataset) -> Dataset:

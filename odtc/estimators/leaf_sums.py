@@ -1,0 +1,159 @@
+"""What the estimators of tasks have in common whose leaves answer numbers of sums over their rows (odtc.data.task)."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from odtc.data.dataset import Dataset
+from odtc.data.task import TASKS
+from odtc.estimators import parameters
+from odtc.estimators.tree_estimator import TreeEstimator
+from odtc.model.feasibility import Check, is_close
+from odtc.model.solution import Solution, Termination
+from odtc.trees.heap_tree import HeapTree
+from odtc.trees.tree import Leaf, Tree
+from odtc.verification.verify import verify_tree
+from odtc.workflow.posing import pose_run
+from odtc.workflow.specification import RunSpec
+
+
+class LeafSumsEstimator(TreeEstimator):
+    """An estimator of a task with MOMENTS."""
+
+    TASK: Any  # its module
+
+    def __init__(
+        self,
+        max_depth=2,
+        *,
+        min_samples_leaf=1,
+        model="auto",
+        solver=None,
+        time_limit=None,
+        encoding="auto",
+        categorical_features="from_dtype",
+        params=None,
+        threads=None,
+        random_state=None,
+        simplify=True,
+    ):
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.model = model
+        self.solver = solver
+        self.time_limit = time_limit
+        self.encoding = encoding
+        self.categorical_features = categorical_features
+        self.params = params
+        self.threads = threads
+        self.random_state = random_state
+        self.simplify = simplify
+
+    @abstractmethod
+    def _targets(self, y, n_rows: int) -> np.ndarray:
+        """float64 (rows, columns): what a row tells; raises ValueError for what does not fit."""
+
+    @abstractmethod
+    def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """float64 (rows, sums) of the task, of rows that weigh something."""
+
+    @abstractmethod
+    def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
+        """The data set of the rows with what they tell."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Finds the best tree for these rows.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+            Numbers, text or categories; NaN, None or pandas.NA if missing.
+        y : array (rows,)
+            Numbers; of survival a structured array of events (bool) and times, in this order.
+        sample_weight : float (rows,) or None
+            Weights >= 0; a row of weight 0 counts as absent.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If data or parameters do not fit.
+        """
+        parameters.expect(self)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X, self.features_ = self._learnt(X)
+        rows, targets = self._rows(X, y, sample_weight)
+        same = (rows.X == rows.X[0]) | (np.isnan(rows.X) & np.isnan(rows.X[0]))
+        if self.max_depth == 0 or (targets == targets[0]).all() or same.all():
+            self.model_ = None
+            self._ended(*self._leaf_alone(rows, self._sums(targets, rows.weight)))
+        else:
+            problem, tree, solution, _ = self._run(self._run_spec(), self._measured(rows, targets))
+            self.model_ = problem.formulation
+            self._ended(tree, solution)
+        self.leaf_values_ = np.array([self.tree_.answer(leaf) for leaf in self.tree_.leaves()], dtype=float)
+        self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
+        return self
+
+    def verify(self, X, y, sample_weight=None) -> list[Check]:
+        """Computes anew, from the training rows, what `fit` has said.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The training rows of `fit`.
+
+        Returns
+        -------
+        list of odtc.model.feasibility.Check
+        """
+        rows, targets = self._rows(self._coded(X), y, sample_weight)
+        if self.model_ is None:
+            said = self.tree_.answer(self.tree_.root)
+            again = self.TASK.answer(self._sums(targets, rows.weight).sum(axis=0))
+            near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
+            return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
+        spec = RunSpec(model=self._asked_model()).with_model(model=self.model_)
+        dataset = self._measured(rows, targets)
+        problem = pose_run(spec, dataset)
+        heap = HeapTree.from_tree(self.tree_, problem.encoded, problem.topology, True)
+        paid = problem.module.objective(problem, heap)
+        text = f"the tree costs {paid:.10g}, {self.objective_:.10g} was said"
+        return [
+            *verify_tree(problem, heap, self.tree_, dataset),
+            Check("objective", is_close(paid, self.objective_), text),
+        ]
+
+    def _rows(self, X, y, sample_weight) -> tuple[Dataset, np.ndarray]:
+        """The rows that weigh something and what they tell, float64 (rows, columns), in an order of their own."""
+        targets, weight = self._targets(y, len(X)), self._weights(X, sample_weight)
+        kept = np.flatnonzero(weight > 0)
+        if not len(kept):
+            raise ValueError("expected a sample weight above 0, got only zero-weight rows")
+        kept = kept[np.lexsort((*targets[kept].T, *X[kept].T[::-1]))]
+        rows = Dataset(
+            "X",
+            np.ascontiguousarray(X[kept]) + 0.0,
+            np.zeros(len(kept), np.int32),
+            self.features_,
+            (),
+            weight[kept],
+            "y",
+            missing="separate",
+            task=self.TASK.NAME,
+        )
+        return rows, targets[kept]
+
+    def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
+        """The tree without a branch node, which is then the best one."""
+        total, task = sums.sum(axis=0), self.TASK
+        counts = (float(rows.weight.sum()),), (len(sums),)
+        leaf = Leaf(0, *counts, tuple(map(float, total)), TASKS.get(task.NAME).curve(sums))
+        tree = Tree(leaf, rows.features, (task.LABEL,), rows.target, rows.missing, task.NAME)
+        cost = float(task.leaf_costs(total))
+        return tree, Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")

@@ -1,0 +1,216 @@
+"""`OptimalSurvivalTree`: the survival tree of greatest likelihood in the manners of scikit-survival, with its proof.
+
+scikit-survival need not be installed.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from odtc.data.dataset import Dataset
+from odtc.data.tasks import survival
+from odtc.data.tasks.survival.curves import concordance
+from odtc.estimators import parameters
+from odtc.estimators.leaf_sums import LeafSumsEstimator
+
+
+class StepFunction:
+    """A function that keeps its value until the next step, as scikit-survival's.
+
+    Attributes
+    ----------
+    x, y : float64 (steps,), the times in rising order, and the value from each on
+    before : float, the value before the first step
+    """
+
+    def __init__(self, x: np.ndarray, y: np.ndarray, before: float):
+        self.x, self.y, self.before = x, y, before
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The times that rows were seen in."""
+        return 0.0, float(self.x[-1])
+
+    def __call__(self, x):
+        """The values at these times.
+
+        Parameters
+        ----------
+        x : float or array
+
+        Returns
+        -------
+        float or float64 array
+
+        Raises
+        ------
+        ValueError
+            For a time behind the last row, or below 0: nothing is known of it.
+        """
+        asked = np.asarray(x, float)
+        if not ((asked >= 0) & (asked <= self.x[-1])).all():
+            raise ValueError(f"expected times from 0 to {self.x[-1]:.10g}, the last one of the training rows, got {x}")
+        found = np.append(self.before, self.y)[np.searchsorted(self.x, asked, side="right")]
+        return float(found) if asked.ndim == 0 else found
+
+    def __repr__(self) -> str:
+        return f"StepFunction(x={self.x!r}, y={self.y!r})"
+
+
+@parameters.document
+class OptimalSurvivalTree(LeafSumsEstimator):
+    """The survival tree of a depth with the greatest likelihood (LeBlanc & Crowley) on the training rows, proved.
+
+    {parameters}
+
+    A missing value goes right at a threshold, and may be asked for by itself; a category that was not seen in `fit` is
+    in no set.
+
+    Attributes
+    ----------
+    tree_ : odtc.Tree, whose leaves hold sums and the Kaplan-Meier curve of their rows (odtc.data.tasks.survival)
+    objective_, bound_, gap_ : float, D - D log(D/H) of the leaves; status_, is_optimal_ : as of OptimalTreeClassifier
+    leaf_values_ : float64 (leaves,), the risk of each leaf; leaf_rows_ : int64 (leaves,), its training rows
+    unique_times_ : float64 (times,), the times of the training rows
+    n_features_in_, feature_names_in_, features_
+    """
+
+    TASK = survival
+
+    def fit(self, X, y, sample_weight=None):
+        """Finds the best tree for these rows.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+            Numbers, text or categories; NaN, None or pandas.NA if missing.
+        y : structured array (rows,)
+            The first field is whether there was an event (bool), the second the time (float).
+        sample_weight : float (rows,) or None
+            Weights >= 0; a row of weight 0 counts as absent.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If data or parameters do not fit, or if there is no event.
+        """
+        if y is not None:
+            survival.expect_event(self._targets(y, len(y))[:, 1], "y")
+        super().fit(X, y, sample_weight)
+        self.unique_times_ = np.unique(self._targets(y, len(y))[:, 0])
+        return self
+
+    def predict(self, X) -> np.ndarray:
+        """The risk of each row's leaf: more is an earlier event; 1 is that of all rows.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        float64 (rows,)
+        """
+        X = self._coded(X)
+        return self.tree_.answers(X)
+
+    def predict_survival_function(self, X, return_array=False) -> np.ndarray:
+        """The Kaplan-Meier curve of each row's leaf.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+        return_array : bool
+
+        Returns
+        -------
+        array (rows,) of StepFunction, or float64 (rows, times)
+            At `unique_times_`.
+        """
+        return self._functions(X, return_array, [left for left, _ in self._curves(X)], 1.0)
+
+    def predict_cumulative_hazard_function(self, X, return_array=False) -> np.ndarray:
+        """The Nelson-Aalen curve of each row's leaf.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+        return_array : bool
+
+        Returns
+        -------
+        array (rows,) of StepFunction, or float64 (rows, times)
+            At `unique_times_`.
+        """
+        return self._functions(X, return_array, [hazard for _, hazard in self._curves(X)], 0.0)
+
+    def score(self, X, y, sample_weight=None) -> float:
+        """Harrell's concordance index.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+        y : structured array (rows,)
+        sample_weight : float (rows,) or None
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If the order of no two rows is known.
+        """
+        risk = self.predict(X)
+        targets, weight = self._targets(y, len(risk)), self._weights(X, sample_weight)
+        found = concordance(*targets.T, risk, weight)
+        if found is None:
+            raise ValueError("expected two rows of which one surely had its event first, got none")
+        return found
+
+    def _curves(self, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(survival, cumulative hazard) of each leaf at `unique_times_`."""
+        check_is_fitted(self)
+        for leaf in self.tree_.leaves():
+            at, left = np.array(leaf.curve).T
+            before = np.append(1.0, left[:-1])
+            lost = np.where(before > 0, 1 - left / np.where(before > 0, before, 1.0), 0.0)
+            place = np.searchsorted(at, self.unique_times_, side="right")
+            yield np.append(1.0, left)[place], np.append(0.0, np.cumsum(lost))[place]
+
+    def _functions(self, X, return_array: bool, curves: list[np.ndarray], before: float) -> np.ndarray:
+        leaf = self.apply(X)
+        if return_array:
+            return np.stack(curves)[leaf]
+        functions = np.empty(len(curves), dtype=object)
+        functions[:] = [StepFunction(self.unique_times_, curve, before) for curve in curves]
+        return functions[leaf]
+
+    def _targets(self, y, n_rows: int) -> np.ndarray:
+        """(time, event) of each row."""
+        names = getattr(getattr(y, "dtype", None), "names", None)
+        if names is None or len(names) != 2 or np.ndim(y) != 1:
+            raise ValueError(
+                "expected y as a structured array of two fields, whether there was an event and the time, as of "
+                f"sksurv.util.Surv, got {type(y).__name__}"
+            )
+        event, time = np.asarray(y[names[0]]), np.asarray(y[names[1]], float)
+        if event.dtype != bool and not np.isin(event, (0, 1)).all():
+            raise ValueError(f"expected the first field of y to be a boolean, got {names[0]!r} of type {event.dtype}")
+        if len(time) != n_rows:
+            raise ValueError(f"expected a time for each row, got {len(time)} times and {n_rows} rows")
+        if not np.isfinite(time).all() or (time < 0).any():
+            raise ValueError(f"expected finite times of at least 0 in the field {names[1]!r} of y")
+        return np.column_stack([time, event.astype(float)])
+
+    def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return survival.sums_of(*targets.T, weight, "y")
+
+    def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
+        return survival.timed(rows, *targets.T, "y")
