@@ -100,6 +100,21 @@ class LeafSumsEstimator(TreeEstimator):
         self.leaf_rows_ = np.array([sum(leaf.rows) for leaf in self.tree_.leaves()], dtype=np.int64)
         return self
 
+    def predict(self, X) -> np.ndarray:
+        """What each row's leaf answers: a mean; of survival the risk, of which 1 is that of all rows and more is an
+        earlier event.
+
+        Parameters
+        ----------
+        X : array or data frame (rows, columns)
+
+        Returns
+        -------
+        float64 (rows,)
+        """
+        X = self._coded(X)
+        return self.tree_.answers(X)
+
     def verify(self, X, y, sample_weight=None) -> list[Check]:
         """Computes anew, from the training rows, what `fit` has said.
 

@@ -30,20 +30,6 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
 
     TASK = regression
 
-    def predict(self, X) -> np.ndarray:
-        """The mean of each row's leaf.
-
-        Parameters
-        ----------
-        X : array or data frame (rows, columns)
-
-        Returns
-        -------
-        float64 (rows,)
-        """
-        X = self._coded(X)
-        return self.tree_.answers(X)
-
     def _targets(self, y, n_rows: int) -> np.ndarray:
         y = column_or_1d(y, warn=True)
         if len(y) != n_rows:

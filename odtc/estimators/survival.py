@@ -105,20 +105,6 @@ class OptimalSurvivalTree(LeafSumsEstimator):
         self.unique_times_ = np.unique(self._targets(y, len(y))[:, 0])
         return self
 
-    def predict(self, X) -> np.ndarray:
-        """The risk of each row's leaf: more is an earlier event; 1 is that of all rows.
-
-        Parameters
-        ----------
-        X : array or data frame (rows, columns)
-
-        Returns
-        -------
-        float64 (rows,)
-        """
-        X = self._coded(X)
-        return self.tree_.answers(X)
-
     def predict_survival_function(self, X, return_array=False) -> np.ndarray:
         """The Kaplan-Meier curve of each row's leaf.
 
