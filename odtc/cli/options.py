@@ -63,6 +63,15 @@ DialectName = Annotated[
         autocompletion=completing("solvers"),
     ),
 ]
+Encodings = Annotated[
+    list[str],
+    typer.Option(
+        "--encoding",
+        metavar="NAME[:KEY=VALUE,…]",
+        help="May come several times.",
+        autocompletion=completing("encodings"),
+    ),
+]
 Folds = Annotated[int, typer.Option("--folds", help="Parts of the data, each left out once.")]
 Score = Annotated[
     str,

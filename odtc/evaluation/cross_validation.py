@@ -14,6 +14,7 @@ import numpy as np
 
 from odtc import __version__
 from odtc.data.dataset import Dataset
+from odtc.data.encoding import ENCODINGS
 from odtc.errors import ChoiceError, NoSolutionError
 from odtc.evaluation.studies.engine import Store, key_of, local, run_tasks
 from odtc.problem.parameters import parse_params
@@ -25,26 +26,40 @@ SCHEMA = "odtc.tune/1"
 SCORES = ("accuracy", "balanced_accuracy")
 RULES = ("best", "1se")
 PLAIN = RunSpec()
+NO_NODE, LEAF_MODEL = "branch_nodes <= 0", "dpflow"  # of depth 0
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of the grid; `params` are the formulation's, as text."""
+    """One point of the grid; `params` are the formulation's, as text. Depth 0 is a leaf alone, which predicts what
+    costs least: depth 1 without a branch node. `encoding` None is that of the run; `constraints` come to those of the
+    run."""
 
     model: str
     depth: int
     params: tuple[tuple[str, str], ...] = ()
     min_leaf_rows: int | None = None
+    encoding: str | None = None
+    constraints: tuple[str, ...] = ()
 
     def of(self, spec: RunSpec) -> RunSpec:
         """The run of this setting; `spec` has what all settings have in common, constraints among them."""
         own = (short_constraint("min_leaf_rows", self.min_leaf_rows),) if self.min_leaf_rows else ()
-        constraints = (*spec.model.constraints, *own)
-        return spec.with_model(model=self.model, depth=self.depth, params=dict(self.params), constraints=constraints)
+        leaf = (NO_NODE,) if self.depth == 0 else ()
+        return spec.with_model(
+            model=self.model,
+            depth=max(1, self.depth),
+            params=dict(self.params),
+            encoding=self.encoding or spec.model.encoding,
+            constraints=(*spec.model.constraints, *own, *self.constraints, *leaf),
+        )
 
     def __str__(self) -> str:
+        if self.depth == 0:
+            return "depth 0, a leaf alone"
         words = [self.model, f"depth {self.depth}", *(f"{key}={value}" for key, value in self.params)]
-        return ", ".join([*words, *([f"{self.min_leaf_rows} rows a leaf"] if self.min_leaf_rows else [])])
+        words += [f"{self.min_leaf_rows} rows a leaf"] if self.min_leaf_rows else []
+        return ", ".join([*words, *([self.encoding] if self.encoding else []), *self.constraints])
 
 
 @dataclass(frozen=True)
@@ -79,12 +94,16 @@ class Result:
         }
 
 
-def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> list[Setting]:
-    """All settings, in order; raises ChoiceError for a depth or a number of rows that is none, for an unknown model,
-    and
-    for a parameter that a model has not or a value that it does not take."""
-    for depth in depths:
+def grid(
+    models, depths, params: dict[str, list[str]], leaf_rows=(None,), encodings=(None,), constraints=((),)
+) -> list[Setting]:
+    """All settings, in order: of each encoding and each set of constraints all others. Depth 0 is one setting, first.
+    Raises ChoiceError for a depth or a number of rows that is none, for an unknown model or encoding, and for a
+    parameter that a model has not or a value that it does not take."""
+    for depth in filter(None, depths):
         CompleteTree(depth)
+    for encoding in filter(None, encodings):
+        ENCODINGS.parse(encoding)
     for least in leaf_rows:
         if least is not None and least < 1:
             raise ChoiceError(f"expected at least 1 row in a leaf, got {least}")
@@ -92,22 +111,24 @@ def grid(models, depths, params: dict[str, list[str]], leaf_rows=(None,)) -> lis
     for model, chosen in product(models, product(*values)):
         if model != "auto":
             parse_params(model, dict(chosen))
-    return [
-        Setting(model, depth, chosen, least)
-        for model, depth, least, chosen in product(models, depths, leaf_rows, product(*values))
+    return [Setting(LEAF_MODEL, 0)] * (0 in depths) + [
+        Setting(model, depth, chosen, least, encoding, given)
+        for encoding, given, model, depth, least, chosen in product(
+            encodings, constraints, models, filter(None, depths), leaf_rows, product(*values)
+        )
     ]
 
 
-def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0) -> np.ndarray:
+def deal_folds(y: np.ndarray, n_folds: int, seed: int = 0, option: str = "--folds") -> np.ndarray:
     """int64 (rows,): the fold of each row, so that every class is in all folds alike, by at most one row.
 
-    Raises ChoiceError for fewer than 2 folds, or more than the rarest of two classes has rows.
+    Raises ChoiceError that names the `option` for fewer than 2 folds, or more than the rarest of two classes has rows.
     """
     counts = np.sort(np.bincount(y)[np.bincount(y) > 0])
     if n_folds < 2 or len(counts) < 2 or n_folds > counts[-2]:
         most = int(counts[-2]) if len(counts) > 1 else 0
         raise ChoiceError(
-            f"--folds: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest "
+            f"{option}: expected from 2 to {max(most, 2)} folds, so that each holds two classes (the second largest "
             f"class has {most} "
             f"row{'s' if most != 1 else ''}), got {n_folds}"
         )
@@ -163,6 +184,61 @@ class _FoldTask:
     def run(self) -> dict:
         train, test = self.dataset.taken(self.fold != self.k), self.dataset.taken(self.fold == self.k)
         return asdict(score_fold(train, test, self.spec, self.number, self.k))
+
+
+@dataclass(frozen=True)
+class Nested:
+    """What choosing a setting comes to on rows that took no part in the choice: one outer fold each.
+
+    `scores` are of the setting that the other rows' own folds chose, fitted on all of these; `inner` is what those
+    folds said of it; `chosen` are the places of the settings.
+    """
+
+    scores: tuple[float, ...]
+    inner: tuple[float, ...]
+    chosen: tuple[int, ...]
+    seconds: float
+
+    @property
+    def score(self) -> float:
+        return float(np.mean(self.scores))
+
+    @property
+    def deviation(self) -> float:
+        return float(np.std(self.scores, ddof=1))
+
+    @property
+    def optimism(self) -> float:
+        """How much better the folds of the choice said it was."""
+        return float(np.mean(self.inner)) - self.score
+
+    def to_json(self) -> dict:
+        told = {"score": self.score, "deviation": self.deviation, "optimism": self.optimism}
+        return {"folds": len(self.scores)} | told | asdict(self)
+
+
+def run_nested(
+    dataset: Dataset,
+    outer: np.ndarray,
+    choose: Callable[[Dataset], tuple[list["Result"], int]],
+    spec: RunSpec = PLAIN,
+    score: str = "accuracy",
+    store: Store | None = None,
+) -> Nested:
+    """The whole choice within each fold of `outer`, int64 (rows,): `choose` is given the other rows, and hands back the
+    results of all settings and the place of one, which is fitted on these rows and scored on the fold."""
+    scores, inner, chosen, seconds = [], [], [], 0.0
+    for k in range(int(outer.max()) + 1):
+        results, best = choose(dataset.taken(outer != k))
+        setting = results[best].setting
+        (found,) = run_tasks([_FoldTask(dataset, outer, setting.of(spec), best, k)], local(1), store, None)
+        if found[score] is None:
+            raise ChoiceError(f"no tree came of {setting} without fold {k + 1}; allow more time (--time-limit)")
+        scores.append(found[score])
+        inner.append(results[best].score)
+        chosen.append(best)
+        seconds += sum(result.seconds for result in results) + (found["seconds"] or 0.0)
+    return Nested(tuple(scores), tuple(inner), tuple(chosen), seconds)
 
 
 def summarise(settings, folds: list[list[Fold]], score: str = "accuracy") -> list[Result]:

@@ -15,6 +15,7 @@ from odtc.errors import ChoiceError
 from odtc.evaluation import cross_validation
 from odtc.evaluation.cross_validation import Fold, Result, Setting
 from odtc.evaluation.studies.engine import local, run_tasks
+from odtc.workflow.run import run as run_spec
 from tests.command_line import odtc
 
 LINES = [
@@ -242,3 +243,68 @@ def test_prices_and_constraints_hold_in_every_fold_and_in_the_refitted_tree(tmp_
     assert kept["fit"]["constraints"] and priced["fit"]["cost"] is not None
     said = odtc(*words[:-1], "--class-weight", "nosuch=2", folder=tmp_path)
     assert said.code == 1 and "unknown class 'nosuch' in --class-weight" in said.err
+
+
+def test_depth_zero_encodings_and_constraints_are_settings():
+    settings = cross_validation.grid(
+        ["dpflow"], [0, 1], {}, encodings=("auto", "onehot"), constraints=((), ("features <= 1",))
+    )
+    assert [str(one) for one in settings] == [
+        "depth 0, a leaf alone",
+        "dpflow, depth 1, auto",
+        "dpflow, depth 1, auto, features <= 1",
+        "dpflow, depth 1, onehot",
+        "dpflow, depth 1, onehot, features <= 1",
+    ]
+    data = grid_data()
+    done = run_spec(settings[0].of(cross_validation.PLAIN), data)
+    assert done.verified and done.tree.n_leaves == 1
+    assert done.facts["train_correct"] == np.bincount(data.y).max()
+    constrained = settings[2].of(cross_validation.PLAIN).model
+    assert constrained.encoding == "auto" and constrained.constraints == ("features <= 1",)
+
+
+def grid_data(noise: bool = False) -> Dataset:
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 4, (60, 3)).astype(float)
+    y = (rng.random(60) < 0.4 if noise else X[:, 0] > 1).astype(np.int32)
+    return Dataset("made", X, y, tuple(Feature(f"x{j}", NUMERIC) for j in range(3)), ("0", "1"), np.ones(60))
+
+
+def test_nested_scores_are_those_of_choices_made_without_the_rows():
+    """What each outer fold says is counted here anew: the choice by its own folds, a fit, the rows left out."""
+    data = grid_data(noise=True)
+    settings = cross_validation.grid(["dpflow"], [0, 1, 2], {})
+    outer = cross_validation.deal_folds(data.y, 3, 1)
+
+    def choose(rows):
+        fits = cross_validation.run(rows, settings, cross_validation.deal_folds(rows.y, 2, 0))
+        results = cross_validation.summarise(settings, fits)
+        return results, cross_validation.best_setting(results)
+
+    found = cross_validation.run_nested(data, outer, choose)
+    for k in range(3):
+        train, test = data.taken(outer != k), data.taken(outer == k)
+        fold = cross_validation.deal_folds(train.y, 2, 0)
+        means = []
+        for one in settings:
+            rights = []
+            for part in range(2):
+                tree = run_spec(one.of(cross_validation.PLAIN), train.taken(fold != part)).tree
+                held = train.taken(fold == part)
+                rights.append((tree.predict(held.X) == held.y).mean())
+            means.append(np.mean(rights))
+        assert found.inner[k] == pytest.approx(max(means)) and means[found.chosen[k]] == pytest.approx(max(means))
+        tree = run_spec(settings[found.chosen[k]].of(cross_validation.PLAIN), train).tree
+        assert found.scores[k] == pytest.approx((tree.predict(test.X) == test.y).mean())
+    assert found.optimism == pytest.approx(np.mean(found.inner) - np.mean(found.scores))
+    assert found.to_json()["folds"] == 3
+
+
+def test_nested_goes_on_where_it_was_stopped(folder):
+    words = ("tune", "rows.csv", "--model", "dpflow", "--depths", "0,1", "--folds", "2", "--nested", "2", "-o", "n")
+    said = odtc(*words, "--json", folder=folder)
+    assert said.code == 0 and said.facts["nested"]["folds"] == 2 and "fits: 12 of 12" in said.err
+    assert not (folder / "n.tune.fits").exists()
+    said = odtc(*words, "--nested", "1", folder=folder)
+    assert said.code == 1 and "--nested" in said.err

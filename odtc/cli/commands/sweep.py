@@ -8,7 +8,7 @@ import typer
 
 from odtc.cli import console
 from odtc.cli.commands.tune import EACH_FIT, param_values, print_results, whole_numbers
-from odtc.cli.options import READING_CLASSES, Folds, Jobs, Json, Part, Rule, Score, among, completing, takes
+from odtc.cli.options import READING_CLASSES, Encodings, Folds, Jobs, Json, Part, Rule, Score, among, completing, takes
 from odtc.errors import ChoiceError
 from odtc.workflow.specification import ModelSpec, SolvingSpec
 
@@ -42,15 +42,7 @@ def sweep(
         list[str],
         typer.Option("-p", metavar="KEY=VALUE,VALUE…", help="Values of a parameter, for models that have it."),
     ] = [],
-    encoding: Annotated[
-        list[str],
-        typer.Option(
-            "--encoding",
-            metavar="NAME[:KEY=VALUE,…]",
-            help="May come several times.",
-            autocompletion=completing("encodings"),
-        ),
-    ] = ["auto"],
+    encoding: Encodings = ["auto"],
     seeds: Annotated[str, typer.Option("--seeds", metavar="N,M", help="Cross-validation is repeated for each.")] = "0",
     folds: Folds = 5,
     score: Score = "accuracy",

@@ -9,6 +9,7 @@ from odtc.cli import console
 from odtc.cli.options import (
     READING_CLASSES,
     DataFile,
+    Encodings,
     Folds,
     Jobs,
     Json,
@@ -27,7 +28,7 @@ EACH_FIT = "Wall seconds of each fit; by default none."
 
 
 @takes(
-    Part(ModelSpec, only=("encoding", "class_weight", "cost", "constraints")),
+    Part(ModelSpec, only=("class_weight", "cost", "constraints")),
     READING_CLASSES,
     Part(
         SolvingSpec,
@@ -54,7 +55,22 @@ def tune(
     min_leaf_rows: Annotated[
         str | None, typer.Option("--min-leaf-rows", metavar="N,M", help="Least numbers of rows in a leaf.")
     ] = None,
+    encoding: Encodings = ["auto"],
+    try_constraint: Annotated[
+        list[str],
+        typer.Option(
+            "--try-constraint", metavar="TEXT", help="To try beside those of --constraint, one at a time, and none."
+        ),
+    ] = [],
     folds: Folds = 5,
+    nested: Annotated[
+        int | None,
+        typer.Option(
+            "--nested",
+            metavar="K",
+            help="Also choose without each of K parts of the data, and score on it: what tuning itself costs.",
+        ),
+    ] = None,
     score: Score = "accuracy",
     rule: Rule = "best",
     jobs: Jobs = 1,
@@ -80,13 +96,16 @@ def tune(
         whole_numbers(depths, "--depths"),
         param_values(p),
         whole_numbers(min_leaf_rows, "--min-leaf-rows") or (None,),
+        tuple(encoding) if len(encoding) > 1 else (None,),
+        ((), *((text,) for text in try_constraint)),
     )
-    spec, seed = spec.with_solving(threads=1), spec.solving.seed
+    spec, seed = spec.with_model(encoding=encoding[0]).with_solving(threads=1), spec.solving.seed
     dataset = read(data, **spec.reading.keywords)
     if words := dropped_text(dataset):
         console.say(words)
     stem = stem_named(o, f"{dataset.name}_tuned")
-    fold = cross_validation.deal_folds(dataset.y, folds, seed)
+    cross_validation.deal_folds(dataset.y, folds, seed)  # too many are said before the work
+    outer = cross_validation.deal_folds(dataset.y, nested, seed, "--nested") if nested is not None else None
     (
         cross_validation.summarise([], [], score),
         cross_validation.best_setting([_any(settings[0])], rule),
@@ -94,11 +113,17 @@ def tune(
     # Finished fits lie there until all are done, so that the same command goes on if this one is killed.
     store = Store(Path(f"{stem}.tune.fits"))
     store.make()
-    with console.counted(len(settings) * folds, "fits") as done:
+    with console.counted(len(settings) * folds * (1 + (nested or 0)), "fits") as done:
         tell = lambda fit: done(f"{settings[fit.setting]}, fold {fit.fold + 1}")
-        found = cross_validation.run(dataset, settings, fold, spec, jobs, tell, store)
-    results = cross_validation.summarise(settings, found, score)
-    chosen = cross_validation.best_setting(results, rule)
+
+        def choose(rows):
+            fold = cross_validation.deal_folds(rows.y, folds, seed)
+            found = cross_validation.run(rows, settings, fold, spec, jobs, tell, store)
+            results = cross_validation.summarise(settings, found, score)
+            return results, cross_validation.best_setting(results, rule)
+
+        results, chosen = choose(dataset)
+        honest = cross_validation.run_nested(dataset, outer, choose, spec, score, store) if nested is not None else None
     sink = FileSink(lambda problem: stem, log=False)
     fitted = run(settings[chosen].of(spec), dataset, sink=sink)
     facts = {
@@ -111,7 +136,7 @@ def tune(
         "rule": rule,
         "best": chosen,
         "results": [result.to_json() for result in results],
-    }
+    } | ({"nested": honest.to_json()} if honest is not None else {})
     store.remove()
     write_text(f"{stem}.tune.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     written = [*(path for path in sink.files if path != sink.tree), f"{stem}.tune.json", *filter(None, [sink.tree])]
@@ -120,8 +145,21 @@ def tune(
         console.print_json(facts | {"fit": fitted.to_json()} | files)
         return
     print_results([result.to_json() for result in results], chosen, score, folds)
+    if honest is not None:
+        print(_told(honest, settings))
     print()
     console.print_tree_result(fitted, fitted.to_json() | files, False)
+
+
+def _told(honest, settings) -> str:
+    """What nested cross-validation says, in words."""
+    times = {place: honest.chosen.count(place) for place in honest.chosen}
+    first = max(times, key=times.get)
+    return (
+        f"nested    {100 * honest.score:.2f} % ± {100 * honest.deviation:.2f} on {len(honest.scores)} parts that took "
+        f"no part in the choice, of which their folds had said {100 * (honest.score + honest.optimism):.2f} %; "
+        f"{len(times)} of {len(settings)} settings were chosen, {settings[first]} {times[first]} times"
+    )
 
 
 def print_results(results: list[dict], chosen: int | None, score: str, folds: int) -> None:
