@@ -26,11 +26,11 @@ from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
 from odtc.verification.coverage import count_uncovered
 from odtc.verification.listed_cases import excluded
-from odtc.verification.multiplier_bound import EXACT, MOST_TESTS, Problem, surviving
+from odtc.verification.multiplier_bound import EXACT, MOST_SUMS, Problem, surviving
 from odtc.verification.stated_constraints import Stated, stated_constraints
 
 SCHEMA = "odtc.certificate.constrained/1"
-MOST_DEPTH = 3
+MOST_DEPTH = 4
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,11 @@ class Read:
     left: np.ndarray  # bool (tests, rows of the data)
 
 
+def small_enough(depth: int, n_tests: int) -> bool:
+    """Whether a certificate can be of this depth over so many tests."""
+    return 1 <= depth <= MOST_DEPTH and n_tests >= 1 and 2.0 ** (depth - 1) * float(n_tests) ** depth <= MOST_SUMS
+
+
 def read_problem(facts: dict, dataset: Dataset) -> Read:
     """The problem that a certificate is of, from its own words and the data.
 
@@ -128,10 +133,10 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         If they contradict each other, or the numbers are too large.
     """
     depth, price, scale, weight_scale = (facts[key] for key in ("depth", "price", "scale", "weight_scale"))
-    if not 1 <= depth <= MOST_DEPTH or not 1 <= len(facts["tests"]) <= MOST_TESTS:
+    if not small_enough(depth, len(facts["tests"])):
         raise CertificateError(
-            f"a certificate under constraints is of depth 1 to {MOST_DEPTH} over up to {MOST_TESTS} tests, got depth "
-            f"{depth} over {len(facts['tests'])}"
+            f"a certificate under constraints is of depth 1 to {MOST_DEPTH}, over so many tests that they can be "
+            f"counted by pairs, got depth {depth} over {len(facts['tests'])} tests"
         )
     if weight_scale < 1 or scale < 1 or scale % weight_scale or not 0 <= price < scale or max(scale, price) >= EXACT:
         raise ValueError("its scales or its price are no numbers that can be")
@@ -154,12 +159,15 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         loss, price = np.zeros_like(loss), 0
     left = np.stack([_left(test, dataset) for test in facts["tests"]])
     names = {name: place for place, name in enumerate(dict.fromkeys(test["feature"] for test in facts["tests"]))}
-    column = np.array([names[test["feature"]] for test in facts["tests"]])
+    column, of = np.array([names[test["feature"]] for test in facts["tests"]]), [t["feature"] for t in facts["tests"]]
     if (np.diff(column) < 0).any():
         raise ValueError("its tests are not in the order of their columns")
     # Rows that cost and use the same are of one kind; of one kind, those that answer all tests alike are one row.
     K, sums = loss.shape[1], len(stated.uses)
-    table = np.concatenate([loss, stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)], axis=1)
+    if np.abs(stated.measures).astype(float).sum() >= EXACT:
+        raise ValueError("what the rows of its leaves count is too large to be added exactly")
+    used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
+    table = np.concatenate([loss, used, stated.measures.T], axis=1)
     kinds, kind = np.unique(table, axis=0, return_inverse=True)
     answers, row = np.unique(np.packbits(left, axis=0).T, axis=0, return_inverse=True)
     members = np.zeros((len(answers), len(kinds)))
@@ -168,17 +176,27 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         X=np.unpackbits(answers, axis=1, count=len(left)).astype(bool),
         members=members,
         cost=kinds[:, :K],
-        uses=kinds[:, K:].reshape(len(kinds), sums, K).transpose(1, 0, 2),
+        uses=kinds[:, K : K + sums * K].reshape(len(kinds), sums, K).transpose(1, 0, 2),
         bound=stated.bound,
         branch_uses=stated.branch_uses,
+        leaf_uses=stated.leaf_uses,
+        measures=kinds[:, K + sums * K :].T,
+        least=stated.least,
         price=price,
         column=column,
-        most_columns=stated.most_columns,
-        least_rows=stated.least_rows,
-        depth=depth,
-        roots=None if stated.first is None else np.array([test["feature"] in stated.first for test in facts["tests"]]),
+        most_columns=stated.places.most_columns,
+        apart=tuple(_places(columns, names) for columns in stated.places.apart),
+        together=tuple(_places(columns, names) for columns in stated.places.together),
+        most_tests=stated.places.most_tests,
+        levels=stated.places.levels(of, depth),
+        below=stated.places.below(of),
     )
     return Read(problem, loss, stated, left)
+
+
+def _places(columns: frozenset[str], names: dict[str, int]) -> frozenset[int]:
+    """The numbers of columns; of those that no test is of, numbers that none has."""
+    return frozenset(names.get(name, -1 - place) for place, name in enumerate(sorted(columns)))
 
 
 def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
@@ -196,8 +214,9 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
             f"{claim / facts['scale']:.10g}"
         )
     for k in range(problem.cost.shape[1]):
-        keeps = all(found.stated.uses[r, :, k].sum() <= bound for r, bound in enumerate(problem.bound))
-        if keeps and found.loss[:, k].sum() < claim and dataset.n_rows >= problem.least_rows:
+        used = found.stated.uses[:, :, k].sum(axis=1) + found.stated.leaf_uses[:, k]
+        enough = (found.stated.measures.sum(axis=1) >= found.stated.least[:, k]).all()
+        if enough and (used <= problem.bound).all() and found.loss[:, k].sum() < claim:
             less = "" if infeasible else " and costs less"
             raise CertificateError(f"a leaf of the class {dataset.classes[k]!r} alone satisfies all{less}")
     n_listed = 0
@@ -207,7 +226,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     terms = claim_of(dataset, problem.depth, len(facts["tests"]), not absent, facts["constraints"])
     expect(facts["of"], terms)
     of_column = np.bincount(problem.column)
-    n_cases = 0 if problem.most_columns == 0 else int(of_column[problem.column_sets].sum())
+    n_cases = 0 if problem.most_columns == 0 else int(sum(of_column[np.unique(one)].sum() for one in problem.column_sets))
     return ConstrainedProof(
         math.inf if infeasible else claim / facts["scale"],
         problem.depth,
@@ -226,7 +245,7 @@ def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
     """The number of cases that were listed; raises CertificateError if a tree is left that could cost less."""
     names = list(dict.fromkeys(test["feature"] for test in facts["tests"]))
     sets = problem.column_sets
-    place = {tuple(columns): at for at, columns in enumerate(sets.tolist())}
+    place = {tuple(sorted(set(columns))): at for at, columns in enumerate(sets.tolist())}
     alive = surviving(problem, scale, facts["passes"], claim)
     for case in facts["cases"]:
         columns = tuple(sorted(names.index(name) for name in case["columns"]))
@@ -242,7 +261,7 @@ def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
         alive[case["root"], place[columns]] = False
     if alive.any():
         root, at = (int(found[0]) for found in np.nonzero(alive))
-        over = ", ".join(names[column] for column in sets[at].tolist())
+        over = ", ".join(names[column] for column in dict.fromkeys(sets[at].tolist()))
         raise CertificateError(
             f"{int(alive.sum())} cases are neither excluded by multipliers nor listed, the first of them the trees "
             f"over {over} with test {root} at the root"
@@ -253,33 +272,36 @@ def _check_cases(facts: dict, problem: Problem, claim: int, scale: int) -> int:
 def tree_cost(tree: dict, dataset: Dataset, found: Read) -> int:
     """The cost of a tree, row by row; raises CertificateError if it does not satisfy the constraints."""
     classes, stated, problem = list(dataset.classes), found.stated, found.problem
-    uses, asked = np.zeros(len(stated.bound), object), set()
+    uses, tests = np.zeros(len(stated.bound), object), {}
 
-    def cost(node: dict, rows: np.ndarray, left: int) -> int:
+    def cost(node: dict, rows: np.ndarray, path: tuple[str, ...]) -> int:
         nonlocal uses
         if "label" in node:
             k = classes.index(node["label"])
-            uses = uses + stated.uses[:, rows, k].sum(axis=1)
-            if len(rows) < stated.least_rows:
-                raise CertificateError(f"a leaf of the tree of the certificate holds {len(rows)} rows")
+            uses = uses + stated.uses[:, rows, k].sum(axis=1) + stated.leaf_uses[:, k]
+            if (stated.measures[:, rows].sum(axis=1) < stated.least[:, k]).any():
+                raise CertificateError(
+                    f"a leaf of the tree of the certificate holds {len(rows)} rows, which do not satisfy its "
+                    "constraints on leaves"
+                )
             return int(found.loss[rows, k].sum())
-        if not left:
+        if len(path) == problem.depth:
             raise CertificateError(f"the tree of the certificate is deeper than {problem.depth}")
-        asked.add(node["split"]["feature"])
+        if wrong := stated.places.violated(path := (*path, node["split"]["feature"])):
+            raise CertificateError(wrong)
         uses = uses + np.array(stated.branch_uses, object)
-        if left == problem.depth and stated.first is not None and node["split"]["feature"] not in stated.first:
-            raise CertificateError(
-                f"the root of the tree of the certificate tests {node['split']['feature']!r}, which its constraints bar"
-            )
-        goes = _left(node["split"], dataset)[rows]
-        sides = ((node["left"], rows[goes]), (node["right"], rows[~goes]))
-        return problem.price + sum(cost(side, here, left - 1) for side, here in sides)
+        goes = _left(node["split"], dataset)
+        tests[goes.tobytes()] = path[-1]
+        if stated.places.together and node["left"].get("label", 0) == node["right"].get("label", 1):
+            raise CertificateError("a node of the tree of the certificate has two leaves of one class")
+        sides = ((node["left"], rows[goes[rows]]), (node["right"], rows[~goes[rows]]))
+        return problem.price + sum(cost(side, here, path) for side, here in sides)
 
-    paid = cost(tree["root"], np.arange(dataset.n_rows), problem.depth)
+    paid = cost(tree["root"], np.arange(dataset.n_rows), ())
     if any(use > bound for use, bound in zip(uses, stated.bound)):
         raise CertificateError("the tree of the certificate does not satisfy its constraints")
-    if stated.most_columns is not None and len(asked) > stated.most_columns:
-        raise CertificateError(f"the tree of the certificate tests {len(asked)} columns")
+    if wrong := stated.places.violated_by_all(set(tests.values()), len(tests)):
+        raise CertificateError(wrong)
     return paid
 
 

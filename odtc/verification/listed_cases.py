@@ -3,12 +3,16 @@
 All subtrees that could be one side of such a tree are listed, and all pairs looked at; of subtrees that use the same of
 every sum only the cheapest is kept, which loses no tree. Weighted costs may be negative, so a side is cut off only by
 what the other side costs at least.
+
+What a tree must satisfy beside sums is told by marks: which tests it asks, if their number is limited; which of the
+columns that go together it tests, where only trees count of which every leaf holds a row and no two leaves below one
+node predict the same class: of other trees a smaller one does the same. Subtrees of other marks are kept apart.
 """
 
 import numpy as np
 
 from odtc.errors import CertificateError
-from odtc.verification.multiplier_bound import Problem, Weighted
+from odtc.verification.multiplier_bound import Counted, Problem, Weighted
 
 MOST_PAIRS = 3_000_000_000
 BLOCK = 4_000_000
@@ -16,7 +20,58 @@ BLOCK = 4_000_000
 
 def excluded(problem: Problem, scale: int, root: int, columns: np.ndarray, multipliers: list[int], claim: int) -> bool:
     """Whether no tree of a case satisfies everything and costs less than the claim."""
-    return not Lists(Weighted(problem, scale, multipliers), root, columns, claim).hold_one()
+    tests = np.flatnonzero(np.isin(problem.column, columns))
+    lists = Lists(Weighted(problem.only(tests), scale, multipliers), Marks(problem, tests), claim)
+    return not lists.hold_one(int(np.searchsorted(tests, root)))
+
+
+class Marks:
+    """What lists remember of subtrees beside cost and uses, float64 0 or 1.
+
+    Parameters
+    ----------
+    problem : Problem
+    tests : int (tests,)
+        Those that the trees may ask.
+    """
+
+    def __init__(self, problem: Problem, tests: np.ndarray):
+        self.most_tests, column = problem.most_tests, problem.column[tests]
+        if self.most_tests is not None and self.most_tests >= 2**problem.depth - 1:
+            self.most_tests = None
+        n_labels = problem.cost.shape[1]
+        self.label = np.eye(n_labels) if problem.together else np.zeros((n_labels, 0))
+        asked = np.eye(len(tests)) if self.most_tests is not None else np.zeros((len(tests), 0))
+        parts, self.together, end = [asked], [], asked.shape[1]
+        for together in problem.together:
+            parts.append((column[:, None] == np.array(sorted(together))).astype(float))
+            self.together.append(slice(end, end + len(together)))
+            end += len(together)
+        self.n_asked, self.test = asked.shape[1], np.concatenate(parts, axis=1)
+        self.size = end + self.label.shape[1]
+
+    def of_leaves(self) -> np.ndarray:
+        """float64 (classes, marks)."""
+        return np.concatenate([np.zeros((len(self.label), self.test.shape[1])), self.label], axis=1)
+
+    def above(self, test: int, zero: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(marks (trees, marks), bool (trees,) whether they count) of a test above two lists of as many subtrees."""
+        end = self.test.shape[1]
+        counts = ~(zero[:, end:] * one[:, end:]).any(axis=1)
+        both = np.maximum(zero, one)
+        both[:, :end] = np.maximum(both[:, :end], self.test[test])
+        both[:, end:] = 0.0
+        if self.most_tests is not None:
+            counts &= both[:, : self.n_asked].sum(axis=1) <= self.most_tests
+        return both, counts
+
+    def satisfied(self, marks: np.ndarray) -> np.ndarray:
+        """bool (trees,): whether whole trees with these marks satisfy what they tell."""
+        fits = np.ones(len(marks), bool)
+        for columns in self.together:
+            mine = marks[:, columns].sum(axis=1)
+            fits &= (mine == 0) | (mine == columns.stop - columns.start)
+        return fits
 
 
 class Lists:
@@ -25,114 +80,98 @@ class Lists:
     Parameters
     ----------
     weighted : Weighted
-    root : int
-    columns : int (k,)
+        Of the problem of the tests of the case alone.
+    marks : Marks
+        Of the same tests.
     claim : int
     """
 
-    def __init__(self, weighted: Weighted, root: int, columns: np.ndarray, claim: int):
-        self.weighted, self.problem, self.root, self.claim = weighted, weighted.problem, root, claim
-        self.tests = np.flatnonzero(np.isin(self.problem.column, columns))
+    def __init__(self, weighted: Weighted, marks: Marks, claim: int):
+        self.weighted, self.problem, self.marks, self.claim = weighted, weighted.problem, marks, claim
+        self.n_sums = 1 + len(self.problem.bound)
 
-    def hold_one(self) -> bool:
-        """Whether a tree of the case keeps everything and costs less than the claim."""
+    def hold_one(self, root: int) -> bool:
+        """Whether a tree with this test at its root satisfies everything and costs less than the claim."""
         problem, weighted = self.problem, self.weighted
-        one = problem.X[:, self.root]
-        rows = [np.flatnonzero(~one), np.flatnonzero(one)]
-        least = [self._least(side, problem.depth - 1) for side in rows]
+        top = Counted(problem, np.arange(len(problem.X)))
+        if not top.may[root]:
+            return False
+        sides = top.sides(root)
+        least = [weighted.subtree(side) for side in sides]
         limit = weighted.limit(self.claim) - weighted.node
         if not least[0] + least[1] <= limit:
             return False
-        lists = [self._trees(rows[t], problem.depth - 1, limit - least[1 - t])[1] for t in (0, 1)]
+        lists = [self._trees(sides[t], limit - least[1 - t])[1] for t in (0, 1)]
         most = np.append(self.claim - 1 - problem.price, np.array(problem.bound) - np.array(problem.branch_uses, int))
-        return _some_pair(lists[0], lists[1], most.astype(float))
+        return self._some_pair(root, lists[0], lists[1], most.astype(float))
 
-    def _least(self, rows: np.ndarray, depth: int) -> float:
-        """The least weighted cost of a subtree on some rows."""
-        count, weighted = self.problem.count(rows), self.weighted
-        alone = weighted.leaf(count)
-        if depth == 1:
-            alone = min(alone, weighted.node + float(weighted.stumps(self._ones(rows), count).min()))
-        elif depth == 2:
-            single, stump = weighted.below(self.problem.pairs(rows, self.tests), count)
-            below = np.minimum(single, weighted.node + stump.min(axis=2))
-            alone = min(alone, weighted.node + float(below.sum(axis=0).min()))
-        return alone
-
-    def _ones(self, rows: np.ndarray) -> np.ndarray:
-        return self.problem.X[np.ix_(rows, self.tests)].T.astype(float) @ self.problem.members[rows]
-
-    def _trees(self, rows: np.ndarray, depth: int, limit: float) -> tuple[np.ndarray, np.ndarray]:
-        """(weighted cost (trees,), cost and uses (trees, 1 + sums)) of the subtrees up to a weighted cost."""
+    def _trees(self, rows: Counted, limit: float) -> tuple[np.ndarray, np.ndarray]:
+        """(weighted cost (trees,), cost, uses and marks (trees, 1 + sums + marks)) of the subtrees up to a weighted
+        cost."""
         found = [self._leaf(rows, limit)]
-        below = None
-        if depth == 2:
-            single, stump = self.weighted.below(self.problem.pairs(rows, self.tests), self.problem.count(rows))
-            below = np.minimum(single, self.weighted.node + stump.min(axis=2))
-        elif depth == 1:
-            stumps = self.weighted.stumps(self._ones(rows), self.problem.count(rows))
-            worth = self.weighted.node + stumps <= limit
-        for place, test in enumerate(self.tests.tolist() if depth else ()):
-            room = limit - self.weighted.node
-            if below is not None and not below[0, place] + below[1, place] <= room:
-                continue
-            if below is None and not worth[place]:
-                continue
-            one = self.problem.X[rows, test]
-            sides = (rows[~one], rows[one])
-            least = [below[t, place] if below is not None else self._least(sides[t], 0) for t in (0, 1)]
-            zero, ones = (self._trees(sides[t], depth - 1, room - least[1 - t]) for t in (0, 1))
-            found.append(self._above(zero, ones, room))
+        room = limit - self.weighted.node
+        each = self.weighted.each(rows) if rows.height else np.zeros((2, 0))
+        for test in np.flatnonzero(each[0] + each[1] <= room).tolist():
+            sides = rows.sides(test)
+            zero, one = (self._trees(sides[t], room - each[1 - t, test]) for t in (0, 1))
+            found.append(self._above(test, zero, one, room))
         weight, vector = (np.concatenate([part[at] for part in found]) for at in (0, 1))
         return _cheapest(weight, vector)
 
-    def _leaf(self, rows: np.ndarray, limit: float) -> tuple[np.ndarray, np.ndarray]:
-        count = self.problem.count(rows)
-        vector = np.vstack([count @ self.problem.cost, np.tensordot(count, self.problem.uses, (0, 1))]).T
-        weight = count @ self.weighted.kind
-        fits = (weight <= limit) & (count.sum() >= self.problem.least_rows)
+    def _leaf(self, rows: Counted, limit: float) -> tuple[np.ndarray, np.ndarray]:
+        count, problem = rows.count, self.problem
+        uses = np.tensordot(count, problem.uses, (0, 1)) + problem.leaf_uses
+        vector = np.concatenate([(count @ problem.cost)[:, None], uses.T, self.marks.of_leaves()], axis=1)
+        weight = self.weighted.leaves(count[None])[0]
+        fits = (weight <= limit) & np.isfinite(weight)
         return weight[fits], vector[fits]
 
-    def _above(self, zero, one, room: float) -> tuple[np.ndarray, np.ndarray]:
+    def _above(self, test: int, zero, one, room: float) -> tuple[np.ndarray, np.ndarray]:
         """The subtrees of a branch node above two lists."""
         order = np.argsort(one[0], kind="stable")
         ends = np.searchsorted(one[0][order], room - zero[0], side="right")
-        if ends.sum() > MOST_PAIRS // 100:
+        if ends.sum() > MOST_PAIRS // (100 * (1 + self.marks.size // 10)):
             raise CertificateError("the lists of subtrees of a case are too long to be checked")
         i = np.repeat(np.arange(len(zero[0])), ends)
         j = order[np.arange(len(i)) - np.repeat(np.cumsum(ends) - ends, ends)]
-        own = np.append(self.problem.price, self.problem.branch_uses).astype(float)
-        return _cheapest(zero[0][i] + one[0][j] + self.weighted.node, zero[1][i] + one[1][j] + own)
+        own, n = np.append(self.problem.price, self.problem.branch_uses).astype(float), self.n_sums
+        marks, counts = self.marks.above(test, zero[1][i, n:], one[1][j, n:])
+        vector = np.concatenate([zero[1][i, :n] + one[1][j, :n] + own, marks], axis=1)
+        return _cheapest((zero[0][i] + one[0][j] + self.weighted.node)[counts], vector[counts])
+
+    def _some_pair(self, root: int, zero: np.ndarray, one: np.ndarray, most: np.ndarray) -> bool:
+        """Whether a tree of an entry of each list has no sum above `most`, and the marks of one that satisfies all."""
+        n = self.n_sums
+        if len(zero) and len(one):
+            zero = zero[(zero[:, :n] <= most - one[:, :n].min(axis=0)).all(axis=1)]
+        if len(zero) and len(one):
+            one = one[(one[:, :n] <= most - zero[:, :n].min(axis=0)).all(axis=1)]
+        if not (len(zero) and len(one)):
+            return False
+        if float(len(zero)) * len(one) > MOST_PAIRS:
+            raise CertificateError("the lists of subtrees of a case are too long to be checked")
+        one = one[np.argsort(one[:, 0], kind="stable")]
+        step = max(1, BLOCK // (len(one) * (1 + self.marks.size)))
+        for first in range(0, len(zero), step):
+            here = zero[first : first + step]
+            end = int(np.searchsorted(one[:, 0], most[0] - here[:, 0].min(), side="right"))
+            fits = here[:, None, 0] + one[None, :end, 0] <= most[0]
+            for r in range(1, n):
+                fits &= here[:, None, r] + one[None, :end, r] <= most[r]
+            if not fits.any():
+                continue
+            i, j = np.nonzero(fits)
+            marks, counts = self.marks.above(root, here[i, n:], one[j, n:])
+            if (counts & self.marks.satisfied(marks)).any():
+                return True
+        return False
 
 
 def _cheapest(weight: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of entries that use the same of every sum the cheapest."""
+    """Of entries that use the same of every sum, and have the same marks, the cheapest."""
     if not len(weight):
         return weight, vector
-    order = np.lexsort(vector.T)  # by uses, then by cost
+    order = np.lexsort(vector.T)  # by all else, then by cost
     use = vector[order][:, 1:]
     first = np.append(True, (np.diff(use, axis=0) != 0).any(axis=1)) if use.shape[1] else np.arange(len(order)) == 0
     return weight[order[first]], vector[order[first]]
-
-
-def _some_pair(zero: np.ndarray, one: np.ndarray, most: np.ndarray) -> bool:
-    """Whether the sum of an entry of each list is nowhere above `most`."""
-    if len(zero) and len(one):
-        zero = zero[(zero <= most - one.min(axis=0)).all(axis=1)]
-    if len(zero) and len(one):
-        one = one[(one <= most - zero.min(axis=0)).all(axis=1)]
-    if not (len(zero) and len(one)):
-        return False
-    if float(len(zero)) * len(one) > MOST_PAIRS:
-        raise CertificateError("the lists of subtrees of a case are too long to be checked")
-    one = one[np.argsort(one[:, 0], kind="stable")]
-    step = max(1, BLOCK // len(one))
-    for first in range(0, len(zero), step):
-        here = zero[first : first + step]
-        end = int(np.searchsorted(one[:, 0], most[0] - here[:, 0].min(), side="right"))
-        fits = here[:, None, 0] + one[None, :end, 0] <= most[0]
-        for r in range(1, len(most)):
-            fits &= here[:, None, r] + one[None, :end, r] <= most[r]
-        if fits.any():
-            return True
-    return False

@@ -6,21 +6,28 @@ most C - 1 and keeps all sums has a weighted cost of at most
     Λ = D (C - 1) + Σ_r m_r bound_r.
 
 A case is a root test with a set of columns that the tree may test. A case whose least weighted cost exceeds Λ holds no
-such tree; of any other case the trees are listed (odtc.verification.listed_cases).
+such tree; of any other case the trees are listed (odtc.verification.listed_cases). Conditions on single leaves, and on
+which test may be asked at which level or below which test, are part of every bound; what speaks of several nodes at
+once (columns together, numbers of tests) is left to the lists.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
+from odtc.base import deadline
 from odtc.errors import CertificateError
 
 EXACT = 2.0**52
 SINGLE = 2**24  # whole numbers up to here are exact in float32
 MOST_SETS = 20_000  # of columns
-MOST_TESTS = 400
+MOST_SUMS = 2e10  # of one pass over all roots: some minutes
+MOST_HELD = 2e8  # numbers of the pairs below all tests, which are kept from one pass to the next
+
+Path = tuple[int, ...]  # the tests from the root to a node
 
 
 @dataclass(frozen=True)
@@ -35,15 +42,25 @@ class Problem:
     cost : int64 (kinds, classes)
     uses : int64 (sums, kinds, classes)
     bound, branch_uses : list of int
+    leaf_uses : int64 (sums, classes)
+        What a leaf that predicts a class uses beside its rows.
+    measures : int64 (conditions, kinds)
+        What one row of a kind counts.
+    least : float64 (conditions, classes)
+        A leaf that predicts a class holds rows that count so much at least; -inf for no condition.
     price : int
         What a branch node costs.
     column : int (tests,)
         The column of the data of each test, from 0.
     most_columns : int or None
-    least_rows : int
-    depth : int
-    roots : bool (tests,) or None
-        The tests that may be at the root; None for all.
+    apart, together : tuple of frozenset of int
+        Columns of which a tree tests at most one; all or none.
+    most_tests : int or None
+        How many different tests a tree may ask.
+    levels : bool (depth, tests)
+        The tests that may be at each level; the root is at level 0.
+    below : bool (tests, tests)
+        below[f, g]: g may be somewhere below f.
     """
 
     X: np.ndarray
@@ -52,37 +69,134 @@ class Problem:
     uses: np.ndarray
     bound: list[int]
     branch_uses: list[int]
+    leaf_uses: np.ndarray
+    measures: np.ndarray
+    least: np.ndarray
     price: int
     column: np.ndarray
     most_columns: int | None
-    least_rows: int
-    depth: int
-    roots: np.ndarray | None = None
+    apart: tuple[frozenset[int], ...]
+    together: tuple[frozenset[int], ...]
+    most_tests: int | None
+    levels: np.ndarray
+    below: np.ndarray
 
     @property
+    def depth(self) -> int:
+        return len(self.levels)
+
+    @property
+    def listed_only(self) -> bool:
+        """Whether a tree must satisfy what no bound knows."""
+        return bool(self.together) or self.most_tests is not None
+
+    @cached_property
     def column_sets(self) -> np.ndarray:
-        """int (sets, k): the columns of each set that a tree may test; one set of all without a limit that matters."""
+        """int (sets, k): the columns of each set that a tree may test, a shorter one with its first column repeated;
+        one set of all columns if no constraint matters."""
         m = int(self.column.max()) + 1
         k = self.most_columns
         if k is None or k >= min(m, 2**self.depth - 1):
-            return np.arange(m)[None, :]
-        if not k or comb(m, k) > MOST_SETS:
+            sets = {frozenset(range(m))}
+        elif not k or comb(m, k) > MOST_SETS:
             raise CertificateError(f"a certificate looks at up to {MOST_SETS:,} sets of columns, got {k} of {m}")
-        return np.array(list(combinations(range(m), k)))
+        else:
+            sets = set(map(frozenset, combinations(range(m), k)))
+        for apart in self.apart:
+            sets = {one for columns in sets for one in _without_all_but_one(columns, apart)}
+            if len(sets) > MOST_SETS:
+                raise CertificateError(f"a certificate looks at up to {MOST_SETS:,} sets of columns, got more")
+        if self.apart:
+            sets = {one for one in sets if not any(one < other for other in sets)} if len(sets) <= 1000 else sets
+        width = max(map(len, sets))
+        return np.array([_padded(sorted(columns), width) for columns in sorted(map(sorted, sets))])
+
+    def may(self, path: Path) -> np.ndarray:
+        """bool (tests,): those that may be at the end of a path."""
+        return np.logical_and.reduce([self.levels[len(path)], *(self.below[test] for test in path)])
+
+    def only(self, tests: np.ndarray) -> "Problem":
+        """The problem of these tests alone, int (tests,) in order, without limits on sets of columns."""
+        return replace(
+            self,
+            X=self.X[:, tests],
+            column=np.unique(self.column[tests], return_inverse=True)[1].reshape(-1),
+            most_columns=None,
+            apart=(),
+            levels=self.levels[:, tests],
+            below=self.below[np.ix_(tests, tests)],
+        )
 
     def count(self, rows: np.ndarray) -> np.ndarray:
         """float64 (kinds,): rows of the data."""
         return self.members[rows].sum(axis=0)
 
-    def pairs(self, rows: np.ndarray, tests: np.ndarray) -> np.ndarray:
+    def pairs(self, rows: np.ndarray) -> np.ndarray:
         """float32 or float64 (kinds, tests, tests): rows of the data that answer 1 to both tests."""
         real = np.float32 if self.members.sum() < SINGLE else np.float64
-        X, members = self.X[np.ix_(rows, tests)].astype(real), self.members[rows].astype(real)
-        found = np.empty((members.shape[1], len(tests), len(tests)), real)
+        X, members = self.X[rows].astype(real), self.members[rows].astype(real)
+        found = np.empty((members.shape[1], X.shape[1], X.shape[1]), real)
         for kind, number in enumerate(members.T):
             here = np.flatnonzero(number)
             found[kind] = (X[here] * number[here, None]).T @ X[here]
         return found
+
+
+def _without_all_but_one(columns: frozenset[int], apart: frozenset[int]) -> list[frozenset[int]]:
+    """The largest sets of these columns that have at most one of those that are apart."""
+    both = columns & apart
+    return [columns - both | {one} for one in both] if len(both) > 1 else [columns]
+
+
+def _padded(columns: list[int], width: int) -> list[int]:
+    return columns + columns[:1] * (width - len(columns))
+
+
+class Counted:
+    """The rows below a path of tests, counted by kind.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : int (rows,)
+    path : tuple of int
+    others : (Counted, Counted) or None
+        The rows above, and those of them that go the other way: what these leave of those are the rows here.
+    """
+
+    def __init__(self, problem: Problem, rows: np.ndarray, path: Path = (), others=None):
+        self.problem, self.rows, self.path, self._others = problem, rows, path, others
+        self.height = problem.depth - len(path)
+        self.count = problem.count(rows)
+        self._known: dict[int, tuple[Counted, Counted]] = {}
+        self._holds = bool(path) and float(problem.X.shape[1]) ** 3 * problem.members.shape[1] < MOST_HELD
+
+    @cached_property
+    def may(self) -> np.ndarray:
+        return self.problem.may(self.path)
+
+    @cached_property
+    def ones(self) -> np.ndarray:
+        """float64 (tests, kinds): rows that answer 1."""
+        return self.problem.X[self.rows].T.astype(float) @ self.problem.members[self.rows]
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """What Problem.pairs counts."""
+        if self._others is not None:
+            return self._others[0].pairs - self._others[1].pairs
+        return self.problem.pairs(self.rows)
+
+    def sides(self, test: int) -> tuple["Counted", "Counted"]:
+        """The rows that answer 0 to a test, and 1."""
+        if test in self._known:
+            return self._known[test]
+        answer, path = self.problem.X[self.rows, test], (*self.path, test)
+        one = Counted(self.problem, self.rows[answer], path)
+        both = Counted(self.problem, self.rows[~answer], path, (self, one) if self.height > 2 else None), one
+        if self._holds:
+            self._known[test] = both
+        return both
 
 
 class Weighted:
@@ -105,12 +219,14 @@ class Weighted:
         for m, use in zip(multipliers, problem.uses):
             most = [a + m * int(b) for a, b in zip(most, np.abs(use).max(axis=1))]
         node = scale * problem.price + sum(m * use for m, use in zip(multipliers, problem.branch_uses))
+        leaf = [sum(m * int(use) for m, use in zip(multipliers, line)) for line in problem.leaf_uses.T]
         budget = sum(m * bound for m, bound in zip(multipliers, problem.bound))
         row = sum(n * one for n, one in zip(number, most))
-        if row + node * 2**problem.depth + abs(budget) >= EXACT:
+        if row + (node + max(map(abs, leaf))) * 2**problem.depth + abs(budget) >= EXACT:
             raise ValueError("its multipliers are too large to be added exactly")
         m = np.array(multipliers, float).reshape(-1, 1, 1)
         self.kind = scale * problem.cost.astype(float) + (m * problem.uses).sum(axis=0)  # (kinds, classes)
+        self.beside = np.array(leaf, float)  # (classes,): what a leaf costs beside its rows
         self.node, self.budget = float(node), int(budget)
         self.starts = np.unique(problem.column, return_index=True)[1]
 
@@ -118,89 +234,99 @@ class Weighted:
         """Λ."""
         return float(self.scale * (claim - 1) + self.budget)
 
+    def leaves(self, counts: np.ndarray) -> np.ndarray:
+        """float64 (leaves, classes): what leaves with these counts by kind, (leaves, kinds), cost with each label;
+        infinite if they may not predict it."""
+        value = counts @ self.kind + self.beside
+        if len(self.problem.measures):
+            held = counts @ self.problem.measures.T
+            value[(held[:, :, None] < self.problem.least).any(axis=1)] = np.inf
+        return value
+
     def leaf(self, count: np.ndarray) -> float:
         """The best leaf of rows counted by kind."""
-        return np.inf if count.sum() < self.problem.least_rows else float((count @ self.kind).min())
+        return float(self.leaves(count[None])[0].min())
 
-    def stumps(self, ones: np.ndarray, count: np.ndarray) -> np.ndarray:
-        """float64 (tests,): the two best leaves below each test; `ones` (tests, kinds) counts rows that answer 1."""
-        found = np.zeros(len(ones))
-        for part in (ones, count - ones):
-            found += np.where(part.sum(axis=1) < self.problem.least_rows, np.inf, (part @ self.kind).min(axis=1))
-        return found
-
-    def below(self, pairs: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def below(self, rows: Counted) -> tuple[np.ndarray, np.ndarray]:
         """(single float64 (2, tests), stump float64 (2, tests, tests)): the best leaf where a test is answered 0 or 1,
-        and the two best leaves below it where another is asked there; of `Problem.pairs` and counts by kind."""
+        and the two best leaves below it where another is asked there."""
+        deadline.check()
+        pairs, count, problem = rows.pairs, rows.count, self.problem
         single = leaves = None
-        for weight in self.kind.T:
+        held = [_quarters(np.tensordot(one, pairs, 1), float(one @ count)) for one in problem.measures.astype(float)]
+        for label, weight in enumerate(self.kind.T):
             one, four = _quarters(np.tensordot(weight, pairs, 1), float(weight @ count))
+            one += self.beside[label]
+            four += self.beside[label]
+            for (alone, quarter), least in zip(held, problem.least[:, label]):
+                if least > -np.inf:
+                    one[alone < least] = np.inf
+                    four[quarter < least] = np.inf
             single = one if single is None else np.minimum(single, one)
             leaves = four if leaves is None else np.minimum(leaves, four)
-        if self.problem.least_rows > 0:
-            one, four = _quarters(pairs.sum(axis=0, dtype=float), float(count.sum()))
-            single[one < self.problem.least_rows] = np.inf
-            leaves[four < self.problem.least_rows] = np.inf
-        return single, leaves.sum(axis=1)
+        stump = leaves.sum(axis=1)
+        under = problem.below & problem.levels[len(rows.path) + 1]
+        for test in rows.path:
+            under = under & problem.below[test]
+        if not under.all():
+            stump[:, ~under] = np.inf
+        single[:, ~rows.may], stump[:, ~rows.may] = np.inf, np.inf
+        return single, stump
 
-    def sides(self, counts: "Counted", sets: np.ndarray) -> np.ndarray:
-        """float64 (sets,): the least weighted cost of a subtree below the root, for each set of columns."""
-        alone, depth = self.leaf(counts.count), self.problem.depth - 1
-        if depth == 0:
-            return np.full(len(sets), alone)
-        if depth == 1:
-            each = np.minimum.reduceat(self.stumps(counts.ones, counts.count), self.starts)
-            return np.minimum(alone, self.node + each[sets].min(axis=1))
-        single, stump = self.below(counts.pairs, counts.count)
-        each = np.minimum(single[:, :, None], self.node + np.minimum.reduceat(stump, self.starts, axis=2))
-        found = np.full(len(sets), alone)
-        for column in range(len(self.starts)):
-            here, mine = (sets == column).any(axis=1), np.flatnonzero(self.problem.column == column)
-            if here.any():
-                best = each[:, mine][:, :, sets[here]].min(axis=3).sum(axis=0).min(axis=0)
-                found[here] = np.minimum(found[here], self.node + best)
+    def each(self, rows: Counted) -> np.ndarray:
+        """float64 (2, tests): the least weighted cost of a subtree where a test is answered 0 or 1."""
+        if rows.height == 1:
+            found = np.stack([self.leaves(part).min(axis=1) for part in (rows.count - rows.ones, rows.ones)])
+        elif rows.height == 2:
+            single, stump = self.below(rows)
+            found = np.minimum(single, self.node + stump.min(axis=2))
+        else:
+            found = np.full((2, len(rows.may)), np.inf)
+            for test in np.flatnonzero(rows.may).tolist():
+                found[:, test] = [self.subtree(side) for side in rows.sides(test)]
+        found[:, ~rows.may] = np.inf
         return found
 
+    def subtree(self, rows: Counted) -> float:
+        """The least weighted cost of a subtree, whatever columns it tests."""
+        alone = self.leaf(rows.count)
+        return min(alone, self.node + float(self.each(rows).sum(axis=0).min())) if rows.height else alone
 
-class Counted:
-    """The rows of one side of a root, counted by kind."""
-
-    def __init__(self, problem: Problem, rows: np.ndarray, whole: np.ndarray | None = None, other=None):
-        self.count = problem.count(rows)
-        self.pairs = self.ones = None
-        if problem.depth == 2:
-            self.ones = problem.X[rows].T.astype(float) @ problem.members[rows]
-        elif problem.depth == 3:  # of the two sides one is what the other leaves of all rows
-            every = np.arange(len(problem.column))
-            self.pairs = problem.pairs(rows, every) if other is None else whole - other.pairs
-
-
-def both_sides(problem: Problem, root: int, whole: np.ndarray | None) -> tuple[Counted, Counted]:
-    """The rows that answer 0, and 1; `whole` are the pairs of all rows, if trees are of depth 3."""
-    one = Counted(problem, np.flatnonzero(problem.X[:, root]))
-    return Counted(problem, np.flatnonzero(~problem.X[:, root]), whole, one), one
-
-
-def pairs_of_all(problem: Problem) -> np.ndarray | None:
-    """The pairs of all rows, if trees are of depth 3."""
-    if problem.depth < 3:
-        return None
-    return problem.pairs(np.arange(len(problem.X)), np.arange(len(problem.column)))
+    def subtrees(self, rows: Counted, sets: np.ndarray) -> np.ndarray:
+        """float64 (sets,): the least weighted cost of a subtree over each set of columns."""
+        found = np.full(len(sets), self.leaf(rows.count))
+        if rows.height == 1:
+            each = np.minimum.reduceat(self.each(rows).sum(axis=0), self.starts)
+            return np.minimum(found, self.node + each[sets].min(axis=1))
+        if rows.height == 2:
+            single, stump = self.below(rows)
+            each = np.minimum(single[:, :, None], self.node + np.minimum.reduceat(stump, self.starts, axis=2))
+        for column in range(len(self.starts) if rows.height else 0):
+            here, mine = (sets == column).any(axis=1), np.flatnonzero((self.problem.column == column) & rows.may)
+            if not (here.any() and len(mine)):
+                continue
+            if rows.height == 2:
+                best = each[:, mine][:, :, sets[here]].min(axis=3).sum(axis=0).min(axis=0)
+            else:
+                best = np.minimum.reduce(
+                    [sum(self.subtrees(side, sets[here]) for side in rows.sides(test)) for test in mine.tolist()]
+                )
+            found[here] = np.minimum(found[here], self.node + best)
+        return found
 
 
 def surviving(problem: Problem, scale: int, passes: list[list[int]], claim: int) -> np.ndarray:
     """bool (roots, sets of columns): the cases that the multipliers of no pass exclude."""
-    sets, whole = problem.column_sets, pairs_of_all(problem)
-    alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2)
-    if problem.roots is not None:
-        alive &= problem.roots[:, None]
+    sets, top = problem.column_sets, Counted(problem, np.arange(len(problem.X)))
+    alive = (sets[None, :, :] == problem.column[:, None, None]).any(axis=2) & top.may[:, None]
     tried = [Weighted(problem, scale, multipliers) for multipliers in passes]
     for root in np.flatnonzero(alive.any(axis=1)).tolist():
-        sides = both_sides(problem, root, whole)
+        deadline.check()
+        sides = top.sides(root)
         for weighted in tried:
             here = np.flatnonzero(alive[root])
             if len(here):
-                value = weighted.node + sum(weighted.sides(side, sets[here]) for side in sides)
+                value = weighted.node + sum(weighted.subtrees(side, sets[here]) for side in sides)
                 alive[root, here] = value <= weighted.limit(claim)
     return alive
 

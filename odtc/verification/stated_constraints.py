@@ -2,9 +2,9 @@
 
 Nothing of the compiler's constraints is used. A text "NAME[ARGUMENTS] OP NUMBER" becomes
 
-    sums       Σ over rows of what they use by their prediction, and of what branch nodes use  ≤  a whole bound
-    columns    the number of columns of the data that a tree may test, and those that its root may
-    leaf rows  the number of rows that every leaf holds
+    sums       Σ over rows of what they use by their prediction, and of what nodes use  ≤  a whole bound
+    leaves     in a leaf that predicts a class, a sum over its rows of what they count is large enough
+    places     which columns of the data a tree may test, where, and with which others (stated_places)
 
 Weights are whole (the certificate's scale), and numbers are the decimals that stand in the text: a share of at least ρ
 of the weight W is a sum of at least ⌈ρ W⌉. A kind that is not read here is refused, so that a proof never leaves out a
@@ -15,7 +15,7 @@ import csv
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
+from odtc.verification.stated_places import Places, count_of, with_place
 
 WORDS = re.compile(r"(?P<name>\w+)(\[(?P<args>.*)\])?( (?P<op><=|>=) (?P<bound>\S+))?", re.DOTALL)
 EXACT = 2**52
@@ -39,19 +40,22 @@ class Stated:
     bound : list of int
     branch_uses : list of int
         What a branch node uses of each sum.
-    most_columns : int or None
-    least_rows : int
-        Rows of the data in every leaf; 0 for no such constraint.
-    first : frozenset of str or None
-        The columns that the root may test; None for all.
+    leaf_uses : int64 (sums, classes)
+        What a leaf that predicts a class uses of each sum beside its rows.
+    measures : int64 (conditions, rows)
+        What a row of the data counts.
+    least : float64 (conditions, classes)
+        The rows of a leaf that predicts a class count so much at least; -inf for no condition.
+    places : Places
     """
 
     uses: np.ndarray
     bound: list[int]
     branch_uses: list[int]
-    most_columns: int | None
-    least_rows: int
-    first: frozenset[str] | None = None
+    leaf_uses: np.ndarray
+    measures: np.ndarray
+    least: np.ndarray
+    places: Places
 
 
 @dataclass(frozen=True)
@@ -198,6 +202,37 @@ def _gaps(*among: bool | None) -> Callable:
     return read
 
 
+def _leaf_rows(rows: _Rows, given: _Text):
+    return [(np.ones(len(rows.weight), np.int64), np.full(rows.right.shape[1], float(count_of(given))))]
+
+
+def _leaf_class_rows(rows: _Rows, given: _Text):
+    """Rows of the data, whatever they weigh."""
+    k, inside = rows.of_class(_one(given))
+    return [(inside.astype(np.int64), _for_class(rows, k, count_of(replace(given, args=[]))))]
+
+
+def _leaf_precision(rows: _Rows, given: _Text):
+    """In each leaf that predicts the class: Σ w (q [of the class] - p) ≥ 0 for a share of at least p / q."""
+    p, q = given.bound.numerator, given.bound.denominator
+    _expect_exact((abs(p) + q) * int(rows.weight.sum()), given)
+    found = []
+    for name in [_one(given)] if given.args else rows.dataset.classes:
+        k, inside = rows.of_class(name)
+        found.append((rows.weight * (q * inside.astype(np.int64) - p), _for_class(rows, k, 0)))
+    return found
+
+
+def _for_class(rows: _Rows, k: int, least: int) -> np.ndarray:
+    return np.where(np.arange(rows.right.shape[1]) == k, float(least), -np.inf)
+
+
+def _one(given: _Text) -> str:
+    if len(given.args) != 1:
+        raise CertificateError(f"the certificate states {given.text!r}, which names one class")
+    return given.args[0]
+
+
 def _expect_exact(size: int, given: _Text) -> None:
     if size >= EXACT:
         raise CertificateError(f"the numbers of {given.text!r} are too large to be added exactly")
@@ -210,7 +245,7 @@ def _keyed(given: _Text, *keys: str) -> list[str]:
     return [found[key] for key in keys]
 
 
-SUMS: dict[tuple[str, str], Callable] = {
+SUMS: dict[tuple[str, str | None], Callable] = {
     ("accuracy", ">="): _accuracy,
     ("recall", ">="): _recall,
     ("false_negative_rate", "<="): _false_negatives,
@@ -225,9 +260,24 @@ SUMS: dict[tuple[str, str], Callable] = {
     ("predictive_equality", "<="): _gaps(False),
     ("equalised_odds", "<="): _gaps(True, False),
 }
-COUNTS = {("features", "<="), ("leaf_rows", ">="), ("branch_nodes", "<="), ("leaves", "<=")}
-ROOTS = {("forbid_root", None), ("require_root", None)}
-KNOWN = SUMS.keys() | COUNTS | ROOTS
+LEAVES: dict[tuple[str, str | None], Callable] = {
+    ("leaf_rows", ">="): _leaf_rows,
+    ("leaf_class_rows", ">="): _leaf_class_rows,
+    ("leaf_precision", ">="): _leaf_precision,
+}
+COUNTS = {("branch_nodes", "<="), ("leaves", "<="), ("class_leaves", "<=")}
+PLACES = {
+    ("features", "<="),
+    ("tests", "<="),
+    ("forbid_root", None),
+    ("require_root", None),
+    ("not_below", None),
+    ("never_together", None),
+    ("together", None),
+    ("deepest", "<="),
+    ("shallowest", ">="),
+}
+KNOWN = SUMS.keys() | LEAVES.keys() | COUNTS | PLACES
 
 
 def readable(text: str) -> bool:
@@ -255,24 +305,38 @@ def stated_constraints(texts: list[str], dataset: Dataset, weight: np.ndarray, p
     CertificateError
         For a text that is not read here, or speaks of what the data has not.
     """
-    rows, lines, branch = _Rows(dataset, weight, paid, unit), [], []
-    most_columns, least_rows, first = None, 0, None
+    rows, lines, held = _Rows(dataset, weight, paid, unit), [], []
+    names, K = [feature.name for feature in dataset.features], len(dataset.classes)
+    none, places = np.zeros(K, np.int64), Places({})
     for given in map(_parsed, texts):
-        if (given.name, given.op) in SUMS:
-            found = SUMS[given.name, given.op](rows, given)
-            lines += found
-            branch += [0] * len(found)
-        elif (given.name, None) in ROOTS:
-            first = _roots(rows, given) & (_roots(rows, given) if first is None else first)
-        elif given.name == "features":
-            most_columns = min(_count(given), _count(given) if most_columns is None else most_columns)
-        elif given.name == "leaf_rows":
-            least_rows = max(least_rows, _count(given))
+        key = given.name, given.op
+        if key in SUMS:
+            lines += [(line, bound, 0, none) for line, bound in SUMS[key](rows, given)]
+        elif key in LEAVES:
+            held += LEAVES[key](rows, given)
+        elif key in PLACES:
+            places = with_place(places, given, names)
         else:
-            lines.append((np.zeros(rows.right.shape, np.int64), _count(given) - (given.name == "leaves")))
-            branch.append(1)
-    uses = np.array([line for line, _ in lines], np.int64).reshape(len(lines), *rows.right.shape)
-    return Stated(uses, [int(bound) for _, bound in lines], branch, most_columns, least_rows, first)
+            lines.append((np.zeros(rows.right.shape, np.int64), *_nodes(rows, given)))
+    if places.settled:
+        held.append((np.ones(len(weight), np.int64), np.ones(K)))
+    return Stated(
+        uses=np.array([line for line, *_ in lines], np.int64).reshape(len(lines), *rows.right.shape),
+        bound=[int(bound) for _, bound, _, _ in lines],
+        branch_uses=[branch for _, _, branch, _ in lines],
+        leaf_uses=np.array([leaf for *_, leaf in lines], np.int64).reshape(len(lines), K),
+        measures=np.array([measure for measure, _ in held], np.int64).reshape(len(held), len(weight)),
+        least=np.array([least for _, least in held], float).reshape(len(held), K),
+        places=places,
+    )
+
+
+def _nodes(rows: _Rows, given: _Text) -> tuple[int, int, np.ndarray]:
+    """(bound, what a branch node uses, what leaves use by their class) of a number of nodes."""
+    if given.name == "class_leaves":
+        k = rows.of_class(_one(given))[0]
+        return count_of(replace(given, args=[])), 0, np.eye(len(rows.dataset.classes), dtype=np.int64)[k]
+    return count_of(given) - (given.name == "leaves"), 1, np.zeros(len(rows.dataset.classes), np.int64)
 
 
 def _parsed(text: str) -> _Text:
@@ -286,17 +350,3 @@ def _parsed(text: str) -> _Text:
         )
     args = next(csv.reader([found["args"]], skipinitialspace=True), []) if found["args"] else []
     return _Text(found["name"], [arg.strip() for arg in args], found["op"], Fraction(found["bound"] or 0), text)
-
-
-def _roots(rows: _Rows, given: _Text) -> frozenset[str]:
-    """The columns that the root of a tree may test."""
-    names, named = {feature.name for feature in rows.dataset.features}, set(given.args)
-    if not named or not named <= names:
-        raise CertificateError(f"the certificate states {given.text!r}, which names what is no column of the data")
-    return frozenset(named if given.name == "require_root" else names - named)
-
-
-def _count(given: _Text) -> int:
-    if given.bound.denominator != 1 or given.bound < 0 or given.args:
-        raise CertificateError(f"the certificate states {given.text!r}, which counts no whole number")
-    return int(given.bound)

@@ -58,6 +58,7 @@ CHECKER = {
         "threshold_columns",
         "constrained_certificate",
         "stated_constraints",
+        "stated_places",
         "multiplier_bound",
         "listed_cases",
     )

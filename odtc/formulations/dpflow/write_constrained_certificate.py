@@ -8,22 +8,23 @@ from math import lcm
 import numpy as np
 
 from odtc.algorithms.constrained.constrained_problem import ConstrainedProblem, TooLarge, fixed_point
-from odtc.algorithms.constrained.constrained_search import ConstrainedSearch
+from odtc.algorithms.constrained.constrained_search import ConstrainedSearch, Found
 from odtc.base import deadline
 from odtc.data.splits import Oblique
 from odtc.errors import CertificateError, ChoiceError
 from odtc.formulations.dpflow.write_certificate import head
+from odtc.problem.constraints.search_terms import accepting
 from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.claim import claim_of
-from odtc.verification.constrained_certificate import MOST_DEPTH, SCHEMA, Read, read_problem, tree_cost
+from odtc.verification.constrained_certificate import SCHEMA, Read, read_problem, small_enough, tree_cost
 from odtc.verification.coverage import count_uncovered
 from odtc.verification.listed_cases import excluded
-from odtc.verification.multiplier_bound import MOST_TESTS, surviving
-from odtc.verification.multiplier_bound import Problem as CheckedProblem
+from odtc.verification.multiplier_bound import surviving
 from odtc.verification.stated_constraints import readable
 
+LISTED_ONLY = ("together", "tests")  # kinds that a search asks of every tree
 LEAST = 3
 FEW = 1000  # a pass at multipliers that exclude fewer than one of so many cases costs more than to list these cases
 
@@ -50,24 +51,29 @@ def certify_constrained(problem: Problem) -> tuple[dict, HeapTree | None]:
     except CertificateError as refused:
         raise ChoiceError(str(refused)) from None
     ones_left = encoded.ones_left[order]
-    arrays = _arrays(read, ones_left)
-    try:
-        search = ConstrainedSearch(arrays)
-        found = search.run()
-    except TooLarge as refused:
-        raise ChoiceError(f"no certificate can be made: {refused}") from None
+    arrays = _arrays(read, ones_left, _accepting(problem, order))
+    search, found = _searched(arrays)
     if found.infeasible:
         return _infeasible(problem, facts), None
-    if not found.proved:
-        raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
     test = np.where(found.test >= 0, order[np.maximum(found.test, 0)], -1).astype(np.int32)
     heap = settle(test, encoded, found.label)
     facts["tree"], facts["claim"] = heap.to_tree(encoded).to_json(), int(found.cost)
-    evidence = {(root, subset): tuple(map(int, m)) for root, subset, m in search.evidence()}
-    cases = _cases(facts, read, arrays, evidence, search.scale, int(found.cost))
+    cases = _cases(facts, read, arrays, _by_case(search, arrays), search.scale, int(found.cost))
     facts |= {"multiplier_scale": int(search.scale)} | cases
     facts["of"] = _terms(problem, facts)
     return facts, heap
+
+
+def _searched(arrays: ConstrainedProblem) -> tuple[ConstrainedSearch, Found]:
+    """A search that has come to its end."""
+    try:
+        search = ConstrainedSearch(arrays, lambda: bool(deadline.check()))
+        found = search.run()
+    except TooLarge as refused:
+        raise ChoiceError(f"no certificate can be made: {refused}") from None
+    if not found.proved:
+        raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
+    return search, found
 
 
 def _infeasible(problem: Problem, facts: dict) -> dict:
@@ -75,35 +81,57 @@ def _infeasible(problem: Problem, facts: dict) -> dict:
     facts |= {"tree": None, "claim": None}
     order = np.argsort([test.features[0] for test in problem.encoded.tests], kind="stable")
     read = read_problem(facts, problem.encoded.dataset)
-    arrays = _arrays(read, problem.encoded.ones_left[order])
-    search = ConstrainedSearch(arrays)
-    if not search.run().infeasible:
-        raise ChoiceError("the search ended without a proof; take fewer tests (--encoding auto:bins=8)")
-    evidence = {(root, subset): tuple(map(int, m)) for root, subset, m in search.evidence()}
-    facts |= {"multiplier_scale": int(search.scale)} | _cases(facts, read, arrays, evidence, search.scale, 1)
+    arrays = _arrays(read, problem.encoded.ones_left[order], _accepting(problem, order))
+    search, found = _searched(arrays)
+    if not found.infeasible:
+        raise ChoiceError("the constraints can be satisfied")
+    facts |= {"multiplier_scale": int(search.scale)}
+    facts |= _cases(facts, read, arrays, _by_case(search, arrays), search.scale, 1)
     facts["of"] = _terms(problem, facts)
     return facts
 
 
+def _by_case(search: ConstrainedSearch, arrays: ConstrainedProblem, order: np.ndarray | None = None, factor=1) -> dict:
+    """{(root, set of columns): multipliers} for the tests and sets of `arrays`, from what the search has found of its
+    own cases, whose tests are in another `order` then; those of a case of the same tests, or of more, or of any."""
+    order = np.arange(arrays.X.shape[1]) if order is None else order
+    mine = search.original
+    tests = mine.subsets[:, mine.column][:, order]  # of each subset of the search
+    place = np.argsort(order)
+    known: dict[int, list[tuple[int, np.ndarray]]] = {}
+    for root, subset, m in search.evidence():
+        known.setdefault(int(place[root]), []).append((subset, np.rint(m * factor)))
+    largest = fixed_point(arrays)[1]
+    found = {}
+    for subset, wanted in enumerate(arrays.subsets[:, arrays.column]):
+        apart = (tests != wanted).sum(axis=1) + len(wanted) * (wanted & ~tests).any(axis=1)
+        for root in np.flatnonzero(wanted & arrays.allowed[0]).tolist():
+            near = min(known.get(root, ()), key=lambda case: apart[case[0]], default=None)
+            m = np.zeros(len(arrays.bound)) if near is None else near[1]
+            found[root, subset] = tuple(map(int, np.clip(m, 0, largest)))
+    return found
+
+
 def certify_found(
-    problem: Problem, search: ConstrainedSearch, heap: HeapTree, unit: float
+    problem: Problem, search: ConstrainedSearch, heap: HeapTree | None, unit: float
 ) -> Callable[[], dict] | None:
-    """Makes the certificate of a search that has ended, from its own multipliers; None if there can be none.
+    """Makes the certificate of a search that has ended, from its own multipliers; None if there can be none. That no
+    tree satisfies the constraints is proved by multipliers of another search.
 
     Parameters
     ----------
     problem : Problem
     search : ConstrainedSearch
         Over the tests of the problem's encoding.
-    heap : HeapTree
-        The best tree, proved.
+    heap : HeapTree or None
+        The best tree, proved; None if it is proved that there is none.
     unit : float
         What one unit of cost of the search is of the objective.
     """
     encoded = problem.encoded
     texts = [str(given) for given in problem.constraints]
     single = not any(isinstance(test, Oblique) for test in encoded.tests)
-    small = 1 <= problem.topology.depth <= MOST_DEPTH and 0 < encoded.n_tests <= MOST_TESTS
+    small = small_enough(problem.topology.depth, encoded.n_tests)
     if encoded.dataset is None or not (single and small and all(map(readable, texts))):
         return None
 
@@ -111,23 +139,27 @@ def certify_found(
         order = np.argsort([test.features[0] for test in encoded.tests], kind="stable")
         facts = _head(problem, order) | {"claim": 0}
         try:
+            if heap is None:
+                return _infeasible(problem, facts)
             read = read_problem(facts, encoded.dataset)
             arrays = _arrays(read, encoded.ones_left[order])
-            scale, largest = fixed_point(arrays)
+            scale = fixed_point(arrays)[0]
         except (CertificateError, TooLarge) as refused:
             raise ChoiceError(str(refused)) from None
         mine = search.original
-        if len(mine.bound) != len(arrays.bound) or len(mine.subsets) != len(arrays.subsets):
+        if len(mine.bound) != len(arrays.bound):
             raise ChoiceError("the certificate has other sums than the search")
         # A multiplier is a price of what is used in units of cost; both have other units here.
-        used, stated = (np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) for one in (mine, arrays))
+        used, stated = (
+            np.abs(one.uses).sum(axis=(1, 2)) + np.abs(one.branch_uses) + np.abs(one.leaf_uses).sum(axis=1)
+            for one in (mine, arrays)
+        )
         factor = used / np.maximum(stated, 1) * facts["scale"] * unit * scale / search.scale
-        known = {(int(np.flatnonzero(order == root)[0]), subset): m for root, subset, m in search.evidence()}
-        evidence = {case: tuple(map(int, np.clip(np.rint(m * factor), 0, largest))) for case, m in known.items()}
         facts["tree"] = heap.to_tree(encoded).to_json()
         facts["claim"] = round(problem.module.objective(problem, heap) * facts["scale"])
         try:  # a number that is satisfied within rounding only is none to a checker of exact decimals
             tree_cost(facts["tree"], encoded.dataset, read)
+            evidence = _by_case(search, arrays, order, factor)
             facts |= {"multiplier_scale": int(scale)} | _cases(facts, read, arrays, evidence, scale, facts["claim"])
         except CertificateError as refused:
             raise ChoiceError(str(refused)) from None
@@ -167,13 +199,23 @@ def _head(problem: Problem, order: np.ndarray) -> dict:
     }
 
 
-def _arrays(read: Read, ones_left: np.ndarray) -> ConstrainedProblem:
+def _accepting(problem: Problem, order: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool] | None:
+    """Whether a tree, with tests in this order, satisfies what sums and sets do not tell; None if they tell all."""
+    checked = [given for given in problem.constraints if given.name in LISTED_ONLY]
+    accepts = accepting(problem, checked)
+
+    def mine(test: np.ndarray, label: np.ndarray) -> bool:
+        return accepts(np.where(test >= 0, order[np.maximum(test, 0)], -1).astype(np.int32), label)
+
+    return mine if checked else None
+
+
+def _arrays(read: Read, ones_left: np.ndarray, accepts=None) -> ConstrainedProblem:
     """The problem of the checker as the search takes it."""
-    mine, K = read.problem, read.problem.cost.shape[1]
+    mine = read.problem
     sets = mine.column_sets if mine.most_columns != 0 else np.zeros((1, 0), int)
     subsets = np.zeros((len(sets), int(mine.column.max()) + 1), bool)
     np.put_along_axis(subsets, sets, True, axis=1)
-    held = mine.least_rows > 0
     row, kind = np.nonzero(mine.members)  # a row of the search is of one kind
     copies = mine.members[row, kind].astype(np.int64)
     return ConstrainedProblem(
@@ -184,21 +226,15 @@ def _arrays(read: Read, ones_left: np.ndarray) -> ConstrainedProblem:
         bound=np.array(mine.bound, np.int64),
         branch_cost=mine.price,
         branch_uses=np.array(mine.branch_uses, np.int64),
-        measures=copies[None, :] if held else None,
-        least=np.full((1, K), float(mine.least_rows)) if held else None,
+        leaf_uses=mine.leaf_uses,
+        measures=mine.measures[:, kind] * copies,
+        least=mine.least,
         column=mine.column,
         subsets=subsets,
-        allowed=_allowed(mine),
+        allowed=mine.levels,
+        below=None if mine.below.all() else mine.below,
+        accepts=accepts,
     )
-
-
-def _allowed(mine: CheckedProblem) -> np.ndarray | None:
-    """bool (depth, tests): which tests may be asked at each level; None for all."""
-    if mine.roots is None:
-        return None
-    allowed = np.ones((mine.depth, len(mine.roots)), bool)
-    allowed[0] = mine.roots
-    return allowed
 
 
 def _cases(facts: dict, read: Read, arrays: ConstrainedProblem, evidence: dict, scale: int, claim: int) -> dict:

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def cheapest_feasible(problem, accepts_tests=None):
+def cheapest_feasible(problem, accepts_tests=None, settled=False):
     """The least cost of a tree that keeps everything, None if none does.
 
     Parameters
@@ -11,13 +11,15 @@ def cheapest_feasible(problem, accepts_tests=None):
     problem : ConstrainedProblem
     accepts_tests : Callable[[frozenset], bool]
         The rest that it must keep, told of the tests that are asked.
+    settled : bool
+        Whether trees with two leaves of one label below a node are left out.
     """
     n, T = problem.X.shape
     K, R = problem.n_labels, problem.n_constraints
     known = {}
 
     def best(rows, path):
-        """{(uses, tests asked): least cost} of the subtrees below a path of tests."""
+        """{(uses, tests asked, label of a leaf): least cost} of the subtrees below a path of tests."""
         key = (rows.tobytes(), path)
         if key in known:
             return known[key]
@@ -25,7 +27,7 @@ def cheapest_feasible(problem, accepts_tests=None):
         for k in range(K):
             if (problem.measures[:, rows].sum(axis=1) >= problem.least[:, k]).all():
                 uses = tuple((problem.uses[:, rows, k].sum(axis=1) + problem.leaf_uses[:, k]).tolist())
-                state = uses, frozenset()
+                state = uses, frozenset(), k
                 found[state] = min(found.get(state, 10**12), int(problem.cost[rows, k].sum()))
         for test in range(T) if len(path) < problem.depth else ():
             if not problem.allowed[len(path), test] or (
@@ -37,20 +39,22 @@ def cheapest_feasible(problem, accepts_tests=None):
             if not (ones.any() and zeros.any()):
                 continue
             right = best(ones, (*path, test)).items()
-            for (uses, asked), cost in best(zeros, (*path, test)).items():
-                for (others, more), price in right:
+            for (uses, asked, label), cost in best(zeros, (*path, test)).items():
+                for (others, more, other), price in right:
+                    if settled and label == other is not None:
+                        continue
                     total = (
                         tuple(int(a) + int(b) + int(c) for a, b, c in zip(uses, others, problem.branch_uses))
                         if R
                         else ()
                     )
-                    state = total, asked | more | {test}
+                    state = total, asked | more | {test}, None
                     found[state] = min(found.get(state, 10**12), cost + price + problem.branch_cost)
         known[key] = found
         return found
 
     fits = []
-    for (uses, asked), cost in best(np.ones(n, bool), ()).items():
+    for (uses, asked, _), cost in best(np.ones(n, bool), ()).items():
         columns = {int(problem.column[test]) for test in asked}
         within = any(all(subset[c] for c in columns) for subset in problem.subsets)
         if (

@@ -1,0 +1,129 @@
+"""Where tests may stand, as a certificate states it: columns by levels, below others, apart, together, and how many.
+
+A certificate's constraints on the columns that a tree tests are read from their words alone, without the compiler. A
+column that stands at the levels a, …, b only has a span (a, b); the root is at level 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from odtc.errors import CertificateError
+
+
+class Text(Protocol):
+    """A constraint in its parts."""
+
+    name: str
+    args: list[str]
+    bound: Fraction
+    text: str
+
+
+@dataclass(frozen=True)
+class Places:
+    """What all constraints say of places.
+
+    Attributes
+    ----------
+    span : dict of str to (int, float)
+        The first and the last level at which a column may be tested; others may be at any level.
+    never_below : tuple of (str, str)
+        No node that tests the first is below one that tests the second.
+    apart, together : tuple of frozenset of str
+        Columns of which a tree tests at most one; all or none.
+    most_columns, most_tests : int or None
+        How many a tree may test.
+    """
+
+    span: dict[str, tuple[int, float]]
+    never_below: tuple[tuple[str, str], ...] = ()
+    apart: tuple[frozenset[str], ...] = ()
+    together: tuple[frozenset[str], ...] = ()
+    most_columns: int | None = None
+    most_tests: int | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nodes that part no rows count, so that every leaf has to hold one."""
+        return bool(self.together) or any(first > 1 for first, _ in self.span.values())
+
+    def levels(self, columns: Sequence[str], depth: int) -> np.ndarray:
+        """bool (depth, tests): where tests of these columns, one a test, may stand."""
+        first, last = np.array([self.span.get(name, (0, inf)) for name in columns], float).T
+        level = np.arange(depth)[:, None]
+        return (first <= level) & (level <= last)
+
+    def below(self, columns: Sequence[str]) -> np.ndarray:
+        """bool (tests, tests): [f, g] whether g may stand somewhere below f."""
+        names, may = np.array(columns), np.ones((len(columns), len(columns)), bool)
+        for low, high in self.never_below:
+            may &= ~((names == high)[:, None] & (names == low)[None, :])
+        return may
+
+    def violated(self, path: Sequence[str]) -> str:
+        """In words, what a node violates with these columns from the root to it; "" for nothing."""
+        first, last = self.span.get(path[-1], (0, inf))
+        if not first <= len(path) - 1 <= last:
+            node = "the root" if len(path) == 1 else f"a node of depth {len(path) - 1}"
+            return f"{node} of the tree of the certificate tests {path[-1]!r}, which its constraints bar"
+        above = next((high for low, high in self.never_below if low == path[-1] and high in path[:-1]), None)
+        return "" if above is None else f"the tree of the certificate tests {path[-1]!r} below {above!r}"
+
+    def violated_by_all(self, columns: set[str], n_tests: int) -> str:
+        """In words, what a tree violates that tests these columns, by so many different tests; "" for nothing."""
+        if self.most_columns is not None and len(columns) > self.most_columns:
+            return f"the tree of the certificate tests {len(columns)} columns"
+        if self.most_tests is not None and n_tests > self.most_tests:
+            return f"the tree of the certificate asks {n_tests} different tests"
+        if any(len(columns & apart) > 1 for apart in self.apart):
+            return "the tree of the certificate tests columns that are never to be together"
+        if any(columns & both and not both <= columns for both in self.together):
+            return "the tree of the certificate tests some of columns that are to be together, not all"
+        return ""
+
+
+def _least(one: int | None, other: int) -> int:
+    return other if one is None else min(one, other)
+
+
+def with_place(places: Places, given: Text, names: Sequence[str]) -> Places:
+    """What is said with one more constraint, on columns of the data with these names."""
+    named = list(dict.fromkeys(given.args))
+    if given.name in ("features", "tests"):
+        limit = "most_columns" if given.name == "features" else "most_tests"
+        return replace(places, **{limit: _least(getattr(places, limit), count_of(given))})
+    if not named or not set(named) <= set(names):
+        raise CertificateError(f"the certificate states {given.text!r}, which names what is no column of the data")
+    if given.name == "not_below":
+        if len(given.args) != 2:
+            raise CertificateError(f"the certificate states {given.text!r}, which names two columns")
+        return replace(places, never_below=(*places.never_below, (given.args[0], given.args[1])))
+    if given.name in ("never_together", "together"):
+        if len(named) < 2:
+            raise CertificateError(f"the certificate states {given.text!r}, which names two columns or more")
+        which = "apart" if given.name == "never_together" else "together"
+        return replace(places, **{which: (*getattr(places, which), frozenset(named))})
+    if given.name in ("deepest", "shallowest"):
+        if len(given.args) != 1 or given.bound.denominator != 1 or given.bound < 0:
+            raise CertificateError(f"the certificate states {given.text!r}, which is no depth of one column")
+        own = (0, float(given.bound)) if given.name == "deepest" else (int(given.bound), inf)
+    else:
+        own = (1, inf)
+        named = [name for name in names if name not in named] if given.name == "require_root" else named
+    span = dict(places.span)
+    for name in named:
+        first, last = span.get(name, (0, inf))
+        span[name] = (max(first, own[0]), min(last, own[1]))
+    return replace(places, span=span)
+
+
+def count_of(given: Text) -> int:
+    """The whole number of a constraint without arguments."""
+    if given.bound.denominator != 1 or given.bound < 0 or given.args:
+        raise CertificateError(f"the certificate states {given.text!r}, which counts no whole number")
+    return int(given.bound)
