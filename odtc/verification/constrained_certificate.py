@@ -226,7 +226,8 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
     terms = claim_of(dataset, problem.depth, len(facts["tests"]), not absent, facts["constraints"])
     expect(facts["of"], terms)
     of_column = np.bincount(problem.column)
-    n_cases = 0 if problem.most_columns == 0 else int(sum(of_column[np.unique(one)].sum() for one in problem.column_sets))
+    sets = [] if problem.most_columns == 0 else problem.column_sets.tolist()
+    n_cases = sum(int(of_column[sorted(set(columns))].sum()) for columns in sets)
     return ConstrainedProof(
         math.inf if infeasible else claim / facts["scale"],
         problem.depth,

@@ -188,7 +188,9 @@ def no_solution(outcome: Unsolved) -> NoSolutionError:
     problem, dataset = outcome.problem, outcome.problem.encoded.dataset
     selected = dataset is not None and dataset.selected is not None
     constraints = tuple(map(str, problem.constraints))
-    error = NoSolutionError(no_solution_text(outcome.solution, True, constraints, selected))
+    text = no_solution_text(outcome.solution, True, constraints, selected)
+    checked = "; the proof was checked on the data in whole numbers" if outcome.certified else ""
+    error = NoSolutionError(text + checked)
     error.outcome = outcome
     return error
 

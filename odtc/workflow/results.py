@@ -294,15 +294,18 @@ class Fit:
 
 @dataclass(frozen=True)
 class Unsolved:
-    """A run that ended without a tree: its problem, its model if there was one, and how the solver ended."""
+    """A run that ended without a tree: its problem, its model if there was one, how the solver ended, and whether the
+    certificate that there is no tree was checked and accepted (None if there is none)."""
 
     problem: Problem
     model: Model | None
     solution: Solution
+    certified: bool | None = None
 
     def to_json(self) -> dict:
         """Under the keys of `odtc fit --json`."""
-        return ModelFacts.of_model(self.problem, self.model).to_json() | SolveFacts.of(self.solution).to_json()
+        told = {} if self.certified is None else {"certified": self.certified}
+        return ModelFacts.of_model(self.problem, self.model).to_json() | SolveFacts.of(self.solution).to_json() | told
 
 
 def tree_cost(problem: Problem, heap: HeapTree) -> float | None:

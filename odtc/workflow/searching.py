@@ -68,17 +68,18 @@ def searched(
     elif time_limit is None or seconds < time_limit:
         ended = Termination.UNKNOWN  # lists of subtrees were too long
     certified = Certified(None)
-    if ended == Termination.OPTIMAL:
+    if ended in (Termination.OPTIMAL, Termination.INFEASIBLE):
         with deadline.within(deadline.limit_left(began, time_limit)):
-            certified = certify_run(problem, found.certificate, paid, seconds)
+            least = np.inf if ended == Termination.INFEASIBLE else paid
+            certified = certify_run(problem, found.certificate, least, seconds)
         seconds = time.monotonic() - began
         if certified.accepted is False:
             ended, bound = certified.ended, None
     solution = Solution(None, ended, paid, bound, seconds, COMPILER, message=certified.why)
-    if found.infeasible:
+    if ended == Termination.INFEASIBLE:
         solution = explained(problem, solution, time_limit)
     if found.infeasible or heap is None:
-        raise no_solution(Unsolved(problem, None, solution))
+        raise no_solution(Unsolved(problem, None, solution, certified.accepted))
     if found.phases and certified.accepted is None and ended != Termination.OPTIMAL:
         more = FEWER if ended == Termination.UNKNOWN else MORE_TIME  # it has ended before the limit
         solution = replace(solution, message=f"{found.phases}; {more}")

@@ -77,7 +77,7 @@ def posed(seed: int, depth: int, constraints, **words):
     ("depth", "words", "constraints"),
     [(2, words, texts) for texts in SETS for words in ({}, {"params": {"lambda": 0.2}})]
     + [(1, {}, texts) for texts in SETS[:4]]
-    + [(3, {}, texts) for texts in SETS[:2]],
+    + [(3, {}, texts) for texts in (*SETS[:2], SETS[-2])],
 )
 def test_the_claim_is_the_optimum_of_trying_every_tree(depth, words, constraints):
     problem = posed(hash_of(constraints), depth, constraints, **words)
@@ -97,6 +97,16 @@ def test_the_claim_is_the_optimum_of_trying_every_tree(depth, words, constraints
 
 def hash_of(constraints) -> int:
     return sum(map(ord, "".join(constraints)))
+
+
+@pytest.mark.parametrize(
+    "constraints", [SETS[0], ("together[f0,f1]",), ("shallowest[f0] >= 2",), ("class_leaves[no] <= 1", "leaf_precision >= 0.7")]
+)
+def test_a_certificate_of_depth_4(constraints):
+    data = small(hash_of(constraints), values=2)
+    facts, heap = certify_constrained(pipeline.pose(data, "dpflow", 4, encoding="auto", constraints=constraints))
+    assert check_constrained(json.loads(json.dumps(facts)), data).infeasible == (heap is None)
+    assert facts["claim"] == cheapest_by_trying(facts, data)
 
 
 def test_a_thousand_corruptions_are_refused_or_still_true():
@@ -127,9 +137,7 @@ def cheapest_by_trying(facts: dict, dataset: Dataset) -> int | None:
 
     def accepts(tests: frozenset) -> bool:
         columns = {int(column[test]) for test in tests}
-        return (most is None or len(tests) <= most) and all(
-            not columns & both or both <= columns for both in together
-        )
+        return (most is None or len(tests) <= most) and all(not columns & both or both <= columns for both in together)
 
     arrays = _arrays(read, np.ones(len(facts["tests"]), bool))
     return cheapest_feasible(arrays, accepts, settled=bool(together))
@@ -175,7 +183,8 @@ def test_a_fit_checks_the_certificate_of_its_own_search(constraints):
     except NoSolutionError:
         return
     assert facts["termination"] == "optimal" and facts["certified"] is True
-    assert "certified" not in odtc.fit(data, "dpflow", 1, encoding="auto", constraints=("monotone[f0,positive=yes]",)).facts
+    none = odtc.fit(data, "dpflow", 1, encoding="auto", constraints=("monotone[f0,positive=yes]",))
+    assert "certified" not in none.facts
 
 
 def test_a_number_that_is_satisfied_within_rounding_leaves_a_fit_proved():
@@ -225,6 +234,13 @@ def test_that_no_tree_satisfies_them_is_certified(constraints):
     facts["constraints"] = facts["of"]["constraints"] = [constraints[0].replace("0.9", "0.0").replace("0.25", "99")]
     with pytest.raises(CertificateError, match="satisfies"):
         check_constrained(facts, problem.encoded.dataset)
+
+
+@pytest.mark.parametrize("constraints", [*UNSATISFIED, ("leaf_precision >= 1.0", "leaf_rows >= 4")], ids=" and ".join)
+def test_a_fit_checks_the_certificate_that_no_tree_satisfies_them(constraints):
+    with pytest.raises(NoSolutionError, match="^proved: .* checked on the data in whole numbers$") as told:
+        odtc.fit(small(hash_of(constraints)), "dpflow", 2, encoding="auto", constraints=constraints)
+    assert told.value.outcome.to_json()["certified"] is True
 
 
 def test_command_line_of_what_no_tree_satisfies(tmp_path):

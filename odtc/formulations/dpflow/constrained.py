@@ -202,7 +202,7 @@ def search(
     found = engine.run()
     heap = None if found.test is None else posed.tree(found.test, found.label)
     make = None
-    if heap is not None and found.proved and isinstance(engine, ConstrainedSearch):
+    if (heap is not None or found.infeasible) and found.proved and isinstance(engine, ConstrainedSearch):
         from odtc.formulations.dpflow.write_constrained_certificate import certify_found
 
         make = certify_found(problem, engine, heap, posed.unit)

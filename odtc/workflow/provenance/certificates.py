@@ -65,7 +65,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
     ----------
     problem : Problem
     make : callable or None, makes the certificate; None if the search has none
-    paid : float, the objective of the tree that it has to prove
+    paid : float, the objective of the tree that it has to prove; infinite if it has to prove that there is none
     searched : float, the seconds that the search took
 
     Returns
@@ -91,7 +91,7 @@ def certify_run(problem: Problem, make: Callable[[], dict] | None, paid: float, 
         )
     except KeyboardInterrupt:
         return Certified(None, why=f"the proof is that of the search; an interruption ended the check, {CERTIFY}")
-    if not proof.optimal or not is_proved(paid, proof.objective):
+    if not proof.optimal or not (paid == proof.objective or is_proved(paid, proof.objective)):
         why = f"the certificate of the search bounds all trees by {proof.bound:.10g}, the tree costs {paid:.10g}"
         return Certified(False, Termination.UNKNOWN, why)
     return Certified(True)
