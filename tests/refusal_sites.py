@@ -115,7 +115,7 @@ def _function(module, names: tuple[str, ...]) -> FunctionType:
     for name in names:
         found = inspect.getattr_static(found, name)
     while not isinstance(found, FunctionType):
-        found = getattr(found, "fget", None) or found.__wrapped__
+        found = getattr(found, "fget", None) or getattr(found, "func", None) or found.__wrapped__
     return found
 
 

@@ -56,11 +56,11 @@ CHECKER = {
         "pair_kernel",
         "compiled_pairs",
         "threshold_columns",
-        "constrained_certificate",
-        "stated_constraints",
-        "stated_places",
-        "multiplier_bound",
-        "listed_cases",
+        "constrained/constrained_certificate",
+        "constrained/stated_constraints",
+        "constrained/stated_places",
+        "constrained/multiplier_bound",
+        "constrained/listed_cases",
     )
 }
 CHECKER_MAY = {"base", "data", "errors", "trees", "verification"}

@@ -13,7 +13,7 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError, ChoiceError, NoSolutionError
 from odtc.formulations.dpflow.write_constrained_certificate import _arrays, certify_constrained
 from odtc.testing.optima import least_of_every_tree
-from odtc.verification.constrained_certificate import check_constrained, read_problem
+from odtc.verification.constrained.constrained_certificate import check_constrained, read_problem
 from odtc.workflow import pipeline
 from tests.command_line import MONKS, refused
 from tests.command_line import odtc as odtc_run
@@ -100,7 +100,8 @@ def hash_of(constraints) -> int:
 
 
 @pytest.mark.parametrize(
-    "constraints", [SETS[0], ("together[f0,f1]",), ("shallowest[f0] >= 2",), ("class_leaves[no] <= 1", "leaf_precision >= 0.7")]
+    "constraints",
+    [SETS[0], ("together[f0,f1]",), ("shallowest[f0] >= 2",), ("class_leaves[no] <= 1", "leaf_precision >= 0.7")],
 )
 def test_a_certificate_of_depth_4(constraints):
     data = small(hash_of(constraints), values=2)

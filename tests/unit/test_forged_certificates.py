@@ -18,10 +18,11 @@ from odtc.data.dataset import Dataset, Feature
 from odtc.errors import CertificateError
 from odtc.formulations.dpflow.write_certificate import certify
 from odtc.formulations.dpflow.write_constrained_certificate import certify_constrained
-from odtc.verification import constrained_certificate, listed_cases, multiplier_bound, pair_kernel
+from odtc.verification import pair_kernel
 from odtc.verification.certificate import check, left_of, read_certificate
 from odtc.verification.compiled_pairs import PairCheck
-from odtc.verification.constrained_certificate import check_constrained
+from odtc.verification.constrained import constrained_certificate, listed_cases, multiplier_bound
+from odtc.verification.constrained.constrained_certificate import check_constrained
 from odtc.workflow import pipeline
 from tests.refusal_sites import came_from, sites, switched_off
 from tests.threshold_problems import certificate as of_thresholds
@@ -29,7 +30,8 @@ from tests.threshold_problems import interrupted
 
 CHECKERS = (
     *("certificate", "claim", "lower_bound", "interval_bound", "pair_bound", "compiled_pairs", "threshold_columns"),
-    *("node_cuts", "coverage", "constrained_certificate", "stated_constraints", "multiplier_bound", "listed_cases"),
+    *("node_cuts", "coverage", "constrained.constrained_certificate", "constrained.stated_constraints"),
+    *("constrained.stated_places", "constrained.multiplier_bound", "constrained.listed_cases"),
 )
 RULES = {key: site for name in CHECKERS for key, site in sites(f"odtc.verification.{name}", checks=False).items()}
 # Rules that say in words what the next line would stop at: nothing is taken without them, and why.
@@ -202,6 +204,13 @@ def a_column_tested():
     return alone("p", labels=EASY, tree=tree, claim=0)
 
 
+def two_leaves_of_one_class():
+    """A column that goes with the one that tells all is tested where it changes nothing."""
+    below = {"split": B, "left": {"label": "p"}, "right": {"label": "p"}}
+    tree = {"root": {"split": A, "left": {"label": "n"}, "right": below}}
+    return constrained("together[a,b]", labels=EASY, tree=tree, claim=0)
+
+
 def with_a_missing_column():
     """A column that is the same in all rows, and a cut of it."""
     facts = true("thresholds", EASY, 3)
@@ -226,14 +235,20 @@ def joined(_):
     """Two lists of one subtree each, below a branch node."""
     facts = true("constraints", HARD, 2, 0.0, ("features <= 2",))
     problem = constrained_certificate.read_problem(facts, rows(HARD)).problem
-    lists = listed_cases.Lists(multiplier_bound.Weighted(problem, 1, []), 0, np.arange(3), 9)
-    return lists._above((np.zeros(1), np.zeros((1, 1))), (np.zeros(1), np.zeros((1, 1))), 9.0)
+    one = np.zeros(1), np.zeros((1, 1))
+    return lists_of(problem)._above(0, one, one, 9.0)
+
+
+def lists_of(problem) -> listed_cases.Lists:
+    marks = listed_cases.Marks(problem, np.arange(3))
+    return listed_cases.Lists(multiplier_bound.Weighted(problem, 1, [0] * len(problem.bound)), marks, 9)
 
 
 def paired(_):
     """Two lists of subtrees, of which a pair keeps both sums."""
-    one = np.array([[0.0, 2], [2, 0]])
-    return listed_cases._some_pair(one, one, np.array([2.0, 2.0]))
+    facts = true("constraints", HARD, 2, 0.0, ("features <= 2", "accuracy >= 0.5"))
+    lists, one = lists_of(constrained_certificate.read_problem(facts, rows(HARD)).problem), np.array([[0.0, 2], [2, 0]])
+    return lists._some_pair(0, one, one, np.array([2.0, 2.0]))
 
 
 def unsatisfied_with_a_tree():
@@ -323,7 +338,7 @@ FORGERIES = {
         columns=[{"kind": "threshold", "feature": "z"}]
     ),
     "threshold_columns.cut: it evaluates a test that separates": with_a_missing_column,
-    "constrained_certificate.read_problem: a certificate under constraints is of": lambda: alone("p", depth=4),
+    "constrained_certificate.read_problem: a certificate under constraints is of": lambda: alone("p", depth=5),
     "constrained_certificate.read_problem: its scales or its price are": lambda: alone(
         "p", weight_scale=2, scale=3, claim=10
     ),
@@ -350,13 +365,14 @@ FORGERIES = {
     ),
     "constrained_certificate._check_cases: a tree over": dearer_tree,
     "constrained_certificate.tree_cost: the tree of the certificate does": lambda: alone("p", "recall[n] >= 0.1"),
-    "constrained_certificate.tree_cost: the tree of the certificate tests": a_column_tested,
+    "constrained_certificate.tree_cost: wrong (again)": a_column_tested,
+    "constrained_certificate.tree_cost: a node of the tree of": two_leaves_of_one_class,
     "constrained_certificate.tree_cost: the tree of the certificate is": lambda: constrained(
         "features <= 2",
         depth=1,
         tree={"root": below_a_leaf(true("constraints", HARD, 1, 0.0, ("features <= 2",))["tree"]["root"])},
     ),
-    "constrained_certificate.tree_cost: the root of the tree of": barred_root,
+    "constrained_certificate.tree_cost: wrong": barred_root,
     "constrained_certificate.tree_cost: a leaf of the tree of": lambda: alone("p", "leaf_rows >= 13"),
     "constrained_certificate._loss: its losses are no square table": lambda: alone("p", loss=[[0, 1, 1], [1, 0, 1]]),
     "constrained_certificate._loss: its losses are no square table (again)": lambda: alone(
@@ -374,10 +390,17 @@ FORGERIES = {
     "stated_constraints._keyed: the certificate states": lambda: alone("p", "group_accuracy[group=side,more=c] >= 0"),
     "stated_constraints._parsed: the certificate states": lambda: alone("p", "recall[p] >= +0.1"),
     "stated_constraints._parsed: a certificate can hold the constraints": lambda: alone("p", "nodes <= 1"),
-    "stated_constraints._roots: the certificate states": lambda: alone("p", "forbid_root[z]"),
-    "stated_constraints._count: the certificate states": lambda: alone("p", "leaf_rows >= 1.5"),
+    "stated_constraints._one: the certificate states": lambda: alone("p", "leaf_class_rows[p,n] >= 1"),
+    "stated_places.with_place: the certificate states": lambda: alone("p", "forbid_root[z]"),
+    "stated_places.with_place: the certificate states (again)": lambda: alone("p", "not_below[a,b,c]"),
+    "stated_places.with_place: the certificate states (again) (again)": lambda: alone("p", "together[a]"),
+    "stated_places.with_place: the certificate states (again) (again) (again)": lambda: alone("p", "deepest[a] <= 0.5"),
+    "stated_places.count_of: the certificate states": lambda: alone("p", "leaf_rows >= 1.5"),
     "multiplier_bound.column_sets: a certificate looks at up to": lambda: patched(
         multiplier_bound, "MOST_SETS", 0, constrained("features <= 2")
+    ),
+    "multiplier_bound.column_sets: a certificate looks at up to (again)": lambda: patched(
+        multiplier_bound, "MOST_SETS", 0, constrained("never_together[a,b]")
     ),
     "multiplier_bound.__init__: its multipliers are not one number": lambda: added(
         "recall[p] >= 0.6", "features <= 2", key="passes", value=[-1]

@@ -147,7 +147,8 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
 
 def _checks() -> dict:
     """The check of each schema."""
-    from odtc.verification import certificate, constrained_certificate, regression
+    from odtc.verification import certificate, regression
+    from odtc.verification.constrained import constrained_certificate
 
     return {
         regression.SCHEMA: regression.check_regression,

@@ -18,11 +18,11 @@ from odtc.problem.constraints.search_units import whole
 from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree, settle
 from odtc.verification.claim import claim_of
-from odtc.verification.constrained_certificate import SCHEMA, Read, read_problem, small_enough, tree_cost
+from odtc.verification.constrained.constrained_certificate import SCHEMA, Read, read_problem, small_enough, tree_cost
+from odtc.verification.constrained.listed_cases import excluded
+from odtc.verification.constrained.multiplier_bound import surviving
+from odtc.verification.constrained.stated_constraints import readable
 from odtc.verification.coverage import count_uncovered
-from odtc.verification.listed_cases import excluded
-from odtc.verification.multiplier_bound import surviving
-from odtc.verification.stated_constraints import readable
 
 LISTED_ONLY = ("together", "tests")  # kinds that a search asks of every tree
 LEAST = 3

@@ -14,8 +14,8 @@ from odtc.errors import CertificateError, ChoiceError, TimeLimitReached
 from odtc.model.solution import Termination, is_proved
 from odtc.problem.problem import Problem
 from odtc.verification.certificate import check
-from odtc.verification.constrained_certificate import SCHEMA as CONSTRAINED
-from odtc.verification.constrained_certificate import check_constrained
+from odtc.verification.constrained.constrained_certificate import SCHEMA as CONSTRAINED
+from odtc.verification.constrained.constrained_certificate import check_constrained
 
 LEAST = 2.0  # seconds that the check has, however soon the search had ended
 CERTIFY = "`odtc certify` writes it and `odtc verify --certificate` checks it"

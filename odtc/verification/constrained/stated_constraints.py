@@ -23,7 +23,7 @@ import numpy as np
 
 from odtc.data.dataset import Dataset
 from odtc.errors import CertificateError
-from odtc.verification.stated_places import Places, count_of, with_place
+from odtc.verification.constrained.stated_places import Places, count_of, with_place
 
 WORDS = re.compile(r"(?P<name>\w+)(\[(?P<args>.*)\])?( (?P<op><=|>=) (?P<bound>\S+))?", re.DOTALL)
 EXACT = 2**52

@@ -1,4 +1,4 @@
-"""All trees of one case that could cost less than a claim, listed at multipliers (odtc.verification.multiplier_bound).
+"""All trees of one case that could cost less than a claim, listed at multipliers (multiplier_bound, its neighbour).
 
 All subtrees that could be one side of such a tree are listed, and all pairs looked at; of subtrees that use the same of
 every sum only the cheapest is kept, which loses no tree. Weighted costs may be negative, so a side is cut off only by
@@ -12,7 +12,7 @@ node predict the same class: of other trees a smaller one does the same. Subtree
 import numpy as np
 
 from odtc.errors import CertificateError
-from odtc.verification.multiplier_bound import Counted, Problem, Weighted
+from odtc.verification.constrained.multiplier_bound import Counted, Problem, Weighted
 
 MOST_PAIRS = 3_000_000_000
 BLOCK = 4_000_000

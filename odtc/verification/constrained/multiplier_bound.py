@@ -6,7 +6,7 @@ most C - 1 and keeps all sums has a weighted cost of at most
     Λ = D (C - 1) + Σ_r m_r bound_r.
 
 A case is a root test with a set of columns that the tree may test. A case whose least weighted cost exceeds Λ holds no
-such tree; of any other case the trees are listed (odtc.verification.listed_cases). Conditions on single leaves, and on
+such tree; of any other case the trees are listed (listed_cases). Conditions on single leaves, and on
 which test may be asked at which level or below which test, are part of every bound; what speaks of several nodes at
 once (columns together, numbers of tests) is left to the lists.
 """
@@ -96,11 +96,10 @@ class Problem:
         one set of all columns if no constraint matters."""
         m = int(self.column.max()) + 1
         k = self.most_columns
-        if k is None or k >= min(m, 2**self.depth - 1):
-            sets = {frozenset(range(m))}
-        elif not k or comb(m, k) > MOST_SETS:
-            raise CertificateError(f"a certificate looks at up to {MOST_SETS:,} sets of columns, got {k} of {m}")
-        else:
+        sets = {frozenset(range(m))}
+        if k is not None and k < min(m, 2**self.depth - 1):
+            if not k or comb(m, k) > MOST_SETS:
+                raise CertificateError(f"a certificate looks at up to {MOST_SETS:,} sets of columns, got {k} of {m}")
             sets = set(map(frozenset, combinations(range(m), k)))
         for apart in self.apart:
             sets = {one for columns in sets for one in _without_all_but_one(columns, apart)}

@@ -7,11 +7,11 @@
 
 Numbers are those of odtc.verification.certificate; a multiplier is m / M. A claim of null, with the tree null, says
 that no tree satisfies the constraints: it is proved as "no tree costs less than 1" where every tree costs 0. The
-check needs the data file and nothing of the compiler. It reads the constraints anew
-(odtc.verification.stated_constraints), counts the tree's cost and what it satisfies row by row, and then that no tree
+check needs the data file and nothing of the compiler. It reads the constraints anew (stated_constraints, beside this
+module), counts the tree's cost and what it satisfies row by row, and then that no tree
 that satisfies them costs less: at the multipliers of each pass it bounds every case, which is a root test with a set
 of columns; each case that no pass excludes must stand under "cases", and its trees are bounded, and listed if need
-be, at its own multipliers (odtc.verification.multiplier_bound, listed_cases).
+be, at its own multipliers (multiplier_bound, listed_cases).
 """
 
 import math
@@ -24,10 +24,10 @@ from odtc.data.dataset import NUMERIC, Dataset
 from odtc.errors import CertificateError
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
+from odtc.verification.constrained.listed_cases import excluded
+from odtc.verification.constrained.multiplier_bound import EXACT, MOST_SUMS, Problem, surviving
+from odtc.verification.constrained.stated_constraints import Stated, stated_constraints
 from odtc.verification.coverage import count_uncovered
-from odtc.verification.listed_cases import excluded
-from odtc.verification.multiplier_bound import EXACT, MOST_SUMS, Problem, surviving
-from odtc.verification.stated_constraints import Stated, stated_constraints
 
 SCHEMA = "odtc.certificate.constrained/1"
 MOST_DEPTH = 4
@@ -164,8 +164,6 @@ def read_problem(facts: dict, dataset: Dataset) -> Read:
         raise ValueError("its tests are not in the order of their columns")
     # Rows that cost and use the same are of one kind; of one kind, those that answer all tests alike are one row.
     K, sums = loss.shape[1], len(stated.uses)
-    if np.abs(stated.measures).astype(float).sum() >= EXACT:
-        raise ValueError("what the rows of its leaves count is too large to be added exactly")
     used = stated.uses.transpose(1, 0, 2).reshape(len(loss), sums * K)
     table = np.concatenate([loss, used, stated.measures.T], axis=1)
     kinds, kind = np.unique(table, axis=0, return_inverse=True)
@@ -213,7 +211,7 @@ def _check(facts: dict, dataset: Dataset) -> ConstrainedProof:
             f"the tree of the certificate costs {cost / facts['scale']:.10g} on the data, the certificate claims "
             f"{claim / facts['scale']:.10g}"
         )
-    for k in range(problem.cost.shape[1]):
+    for k in range(len(dataset.classes)):
         used = found.stated.uses[:, :, k].sum(axis=1) + found.stated.leaf_uses[:, k]
         enough = (found.stated.measures.sum(axis=1) >= found.stated.least[:, k]).all()
         if enough and (used <= problem.bound).all() and found.loss[:, k].sum() < claim:

@@ -1,0 +1,1 @@
+"""The check of a certificate under constraints: its own reader of constraints, bounds by multipliers, and lists."""
