@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from odtc.base.byte_stream import ByteStream
+from odtc.base.text import show_number
 from odtc.fileformats.model_files import (
     finite_sides,
     gather,
@@ -21,7 +22,7 @@ from odtc.fileformats.model_files import (
     text_table,
 )
 from odtc.model.blocks import Block, NamedBlock
-from odtc.model.milp import Model
+from odtc.model.milp import CountedModel, Model
 
 # At columns 5, 15 and 40, where GLPK and lp_solve insist on it in the fixed form.
 MARKER = b"    MARKER    'MARKER'                 '%s'\n"
@@ -83,6 +84,21 @@ def write(
     for begin, end in _pieces(model.columns):
         _write_bounds(model, stream, column_names, begin, end)
     stream.write(b"ENDATA\n")
+
+
+def size(model: CountedModel) -> int:
+    """About the bytes of the file of a model that is only counted: cards times their widths. Numbers of a block are
+    taken as wide as the widest of those looked at; a cost that was not worked out counts as an entry of each column."""
+    wide = max((block.width for block in model.columns), default=1)
+    tall = max((block.width for block in model.rows), default=1)
+    entry = len("    ") + wide + 2 + tall + 2 + 1
+    total = model.n_rows * (tall + 5) + model.sides * (len("    RHS       ") + tall + 5)
+    total += model.bounds * (len(" UP BND       ") + wide + 4) + model.costs * (entry + 2)
+    widths: dict[str, int] = {}
+    for term in model.terms:
+        texts = [len(show_number(value)) for value in term.coefs[:99].tolist()]
+        widths[term.columns.name] = max(2, *texts, widths.get(term.columns.name, 2))
+    return total + sum(term.nnz * (entry + widths[term.columns.name]) for term in model.terms)
 
 
 def _write_columns(

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from odtc.model.milp import Model
     from odtc.model.solution import Solution
     from odtc.problem.constraints.constraint import Constraint
+    from odtc.problem.counts import Counts
     from odtc.problem.estimates import Estimate, Sizes
     from odtc.problem.problem import Problem
     from odtc.trees.heap_tree import HeapTree
@@ -289,6 +290,16 @@ class Estimates(Protocol):
         ...
 
 
+class Counted(Protocol):
+    """A formulation whose `build` searches first, so that its blocks are not known before (odtc.problem.counts)."""
+
+    @abstractmethod
+    def counts(self, problem: Problem) -> Counts | None:
+        """The Counts of its model, at most, or without numbers if only the search can tell; None if `build` does not
+        search here, so that its blocks can be counted."""
+        ...
+
+
 class Ranking(Protocol):
     """The trees of a problem in the order of their objectives. (No names of a module: what NearOptimal makes.)"""
 
@@ -384,7 +395,7 @@ FORMULATIONS = Registry(
     Contract(
         always=(Formulation,),
         one_of=(Compiled, Learner),
-        may=(Iterative, Pricing, SearchesItself, Estimates, NearOptimal, CountsNearOptimal, Certifies),
+        may=(Iterative, Pricing, SearchesItself, Estimates, Counted, NearOptimal, CountsNearOptimal, Certifies),
     ),
     "odtc.formulations",
     choices=("auto",),

@@ -14,6 +14,7 @@ from odtc.heuristics.heuristic import grow
 from odtc.model.milp import Model
 from odtc.model.own_parts import completed
 from odtc.problem.constraints import constraint
+from odtc.problem.counts import require_room
 from odtc.problem.cuts import cut
 from odtc.problem.cuts.separation import separate_rows
 from odtc.problem.formulation import Compiled, Pricing, SearchesItself
@@ -37,6 +38,7 @@ def compile_model(problem: Problem, cuts: str | tuple[str, ...] | None = None, r
         )
     problem, _ = problem.module.limited(problem)
     names = choose_cuts(cuts) if isinstance(cuts, str) else cuts
+    require_room(problem, names)
     built = constraint.built(problem)
     names = cut.choose(problem, built, names)
     model = cut.add(problem, built, names)

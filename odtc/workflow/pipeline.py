@@ -86,11 +86,11 @@ def build(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **
     ------
     DataError, ChoiceError, ModelError
     """
-    data, model, depth = _labelled(data, y, model, depth, keywords)
+    data, model, depth = labelled(data, y, model, depth, keywords)
     return compile_model(pose(data, model, depth, **keywords), cuts)
 
 
-def _labelled(data, y, model, depth, keywords: dict) -> tuple:
+def labelled(data, y, model, depth, keywords: dict) -> tuple:
     """(data, model, depth), whether labels or the model come second; labels are put into the data."""
     if isinstance(y, str):
         return data, y, depth if isinstance(model, str) else model
@@ -147,7 +147,7 @@ def fit(
         If the solver found no tree.
     DataError, ChoiceError, ModelError, SolverError
     """
-    data, model, depth = _labelled(data, y, model, depth, keywords)
+    data, model, depth = labelled(data, y, model, depth, keywords)
     confidence = keywords.pop("confidence", None)
     reporter = CallbackReporter(progress, keywords.pop("log", None))
     spec = RunSpec.from_keywords(model, depth, {**keywords, "start": start_from})

@@ -33,7 +33,7 @@ def pose(data: Dataset | str | Path, model: str = "flowoct", depth: int = 2, *, 
     return pose_run(spec.with_solving(time_limit=time_limit), data)
 
 
-def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
+def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True) -> Problem:
     """The Problem that a specification poses.
 
     The model "auto" is chosen by the size of the data (odtc.formulations.auto). Searches for hyperplanes to ask, and
@@ -44,6 +44,8 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
     spec : RunSpec
     data : Dataset or path
         A path is read as `spec.reading` says.
+    prepared : bool
+        Whether searches that the formulation needs are made, too.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path) -> Problem:
     if problem.module.prices_answers(problem):
         expect_classes(encoded.task, f"--model {problem.formulation} with these parameters")
     with _part_of_limit(spec, began):
-        return problem.module.prepared(problem)
+        return problem.module.prepared(problem) if prepared else problem
 
 
 def _part_of_limit(spec: RunSpec, began: float):

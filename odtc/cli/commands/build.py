@@ -20,6 +20,9 @@ def build(
     ] = "mps",
     gzip: Annotated[bool, typer.Option("--gzip", help="Compress the model file.")] = False,
     dialect: DialectName = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say how large the model of each formulation would be.")
+    ] = False,
     pricing: Pricing = None,
     o: Stem = None,
     as_json: Json = False,
@@ -31,6 +34,12 @@ def build(
     from odtc.workflow.run_facts import ModelFacts
 
     FORMATS.get(format)
+    if estimate:
+        from odtc.evaluation.size_table import sizes_of
+
+        table = sizes_of(spec, data)
+        console.print_json(table.to_json()) if as_json else print(table.to_text())
+        return
     if dialect not in (None, "all"):
         reads = find_solver(dialect).DIALECT.reads
         if format not in reads:

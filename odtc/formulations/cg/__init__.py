@@ -28,7 +28,7 @@ from odtc.errors import SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.initial_columns import Held, columns_of, paths_of, prepared, searched_tree, tail_of
+from odtc.formulations.cg.initial_columns import Held, columns_of, is_small, paths_of, prepared, searched_tree, tail_of
 from odtc.formulations.cg.over_all_tests import OverAllTests, Stopped
 from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
@@ -39,6 +39,7 @@ from odtc.model.milp import Model
 from odtc.model.solution import Round, Solution, Termination
 from odtc.problem.constraints.constraint import complete
 from odtc.problem.constraints.kind import Subject
+from odtc.problem.counts import Counts
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem
 from odtc.problem.roles import Role
@@ -135,6 +136,13 @@ def build(problem: Problem) -> Model:
         m.add(cover[group], x[at])
     m.constant(-problem.params.reward)
     return m.finish()
+
+
+def counts(problem: Problem) -> Counts | None:
+    """None if all paths are columns; others come from a search."""
+    if problem.params.columns == "all" or (problem.params.columns == "auto" and is_small(problem)):
+        return None
+    return Counts(words="its columns are those of the paths that a search finds")
 
 
 def start(problem: Problem, heap: HeapTree) -> dict[str, np.ndarray]:

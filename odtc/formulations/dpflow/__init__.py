@@ -24,7 +24,7 @@ import numpy as np
 from odtc.base import deadline
 from odtc.errors import ChoiceError
 from odtc.formulations.dpflow import constrained, search_before_model, threshold_search
-from odtc.formulations.dpflow.auto_estimate import estimate  # noqa: F401
+from odtc.formulations.dpflow.auto_estimate import counts, estimate  # noqa: F401
 from odtc.formulations.dpflow.forms import form, moments, states
 from odtc.formulations.dpflow.near_optimal_set import DpflowNearOptimalTrees
 from odtc.formulations.dpflow.ranked_trees import DpflowRanking, expect_ranking  # noqa: F401

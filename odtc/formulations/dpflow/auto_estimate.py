@@ -17,12 +17,16 @@ from odtc.formulations.dpflow import (
     resources,
     size_estimate,
 )
-from odtc.formulations.dpflow.forms import states
+from odtc.formulations.dpflow.forms import form, intervals, states
+from odtc.formulations.dpflow.program import folded_levels
 from odtc.problem.constraints.kind import CONSTRAINTS
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.counts import Counts
 from odtc.problem.estimates import Estimate, Sizes, rough
+from odtc.problem.problem import Problem
 
 MOST_CELLS = 3_000_000_000  # sums of the search over intervals: about half a minute
+CELLS_A_SECOND = 100_000_000  # of them, about
 MOST_POINTS = 12_000_000  # subtrees that the compiler holds, nearly all of which it leaves out
 
 
@@ -62,6 +66,21 @@ def estimate(sizes: Sizes) -> Estimate:
         words = f"writes what its search under constraints leaves, with about {rough(sums)} sums a pass {over}"
         return Estimate(True, words, sums)
     return Estimate(False, f"could have {size}, more than fit: {_less('let it')}")
+
+
+def counts(problem: Problem) -> Counts:
+    """Of the linear program over states: a column for each arc and each stop, in the row of its state and, of an arc
+    above the last level, in those of the two states below. What the search leaves out is not known before."""
+    n_tests, depth = problem.encoded.n_tests, problem.topology.depth
+    if form(problem) is intervals:
+        sums = interval_model.work(Scales.of(problem.encoded), depth)
+        return Counts(seconds=sums / CELLS_A_SECOND, words="only its search over intervals of thresholds can tell")
+    if form(problem) is not states:
+        return Counts(words="only the search that comes first can tell")
+    levels = depth - folded_levels(problem, depth)
+    columns, rows = size_estimate.most_columns(n_tests, levels), size_estimate.most_states(n_tests, levels)
+    above = size_estimate.most_columns(n_tests, levels - 1) - size_estimate.most_states(n_tests, levels - 1)
+    return Counts.at_most(columns + 1, rows, columns + 2 * above, size_estimate.seconds(n_tests, depth))
 
 
 def columns_of(sizes: Sizes) -> int:

@@ -21,6 +21,11 @@ def most_columns(n_tests: int, levels: int) -> int:
     return sum(2**j * comb(n_tests, j) * (n_tests - j + 1) for j in range(levels))
 
 
+def most_states(n_tests: int, levels: int) -> int:
+    """The rows of the same linear program: its states."""
+    return sum(2**j * comb(n_tests, j) for j in range(levels))
+
+
 def most_points(n_tests: int, depth: int) -> int:
     """The same if sums over the tree are bounded: beside the arcs, above the last level every test of every state
     with two labels, whose order matters."""

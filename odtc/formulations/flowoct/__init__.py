@@ -41,11 +41,13 @@ from odtc.problem.branch_penalty import branch_price, prices  # noqa: F401
 from odtc.problem.constraints.constraint import early, knows
 from odtc.problem.constraints.kind import Subject
 from odtc.problem.constraints.on_predictions import Knows
+from odtc.problem.counts import counts_of
 from odtc.problem.estimates import Estimate, Sizes
 from odtc.problem.parameters import parameter
 from odtc.problem.problem import Problem, price_of_errors
 from odtc.problem.roles import Role, node_axis
 from odtc.trees.boxes import Boxes
+from odtc.trees.complete_tree import CompleteTree
 from odtc.trees.heap_tree import HeapTree
 
 NAME = "flowoct"
@@ -329,8 +331,13 @@ def decode(problem: Problem, point: dict[str, np.ndarray]) -> HeapTree:
 
 
 def estimate(sizes: Sizes) -> Estimate:
-    """It takes every constraint, and has rows and columns for each row of the data and each test."""
-    return Estimate(True, "grows with the rows")
+    """It takes every constraint, and has rows and columns for each row of the data and each test; they are counted if
+    a model is wanted."""
+    words = "grows with the rows"
+    if sizes.encoded is None or sizes.fitting:
+        return Estimate(True, words)
+    size = counts_of(Problem(sizes.encoded, CompleteTree(sizes.depth), NAME, Params()))
+    return Estimate(True, f"{words} ({size.columns:,} columns, {size.rows:,} rows)")
 
 
 def subjects(params) -> tuple[Subject, ...]:

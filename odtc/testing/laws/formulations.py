@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from odtc.errors import ChoiceError
+from odtc.fileformats import mps_writer
 from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import read_point, write_point
 from odtc.model.points import name_list
 from odtc.problem.constraints.constraint import broken, built, complete
 from odtc.problem.constraints.kind import CONSTRAINTS, Subject
+from odtc.problem.counts import counts_of
 from odtc.problem.cuts import cut
 from odtc.problem.formulation import Compiled
 from odtc.problem.parameters import parameter_key
@@ -81,6 +83,33 @@ def start(member, form, trial: Trial) -> None:
     trial.expect(np.isclose(stated, cost), f"expected objective = {cost!r}, counted row by row, got {stated!r}")
     back = member.decode(problem, model.split(x))
     expect_tree(trial, problem, back, heap)
+
+
+def counts(member, form, trial: Trial) -> None:
+    problem = trial.draw(problems(form, depths=(1, 2, 3)))
+    note_problem(trial, problem)
+    said, model = counts_of(problem, None, mps_writer.size), pipeline.compile_model(problem)
+    if said.columns is None:
+        trial.expect(said.words, "expected words where there are no numbers, got none")
+        return
+    sizes, came = (said.columns, said.rows, said.nonzeros), (model.n_cols, model.n_rows, model.nnz)
+    holds = sizes == came if said.exact else all(most >= size for most, size in zip(sizes, came))
+    trial.expect(holds, f"expected {'' if said.exact else 'at most '}{sizes} columns, rows, nonzeros, got {came}")
+    if said.file is not None:
+        size = _Length()
+        FORMATS.get("mps").write(model, size, False)
+        trial.expect(
+            abs(said.file - size.bytes) <= 0.3 * size.bytes + 300, f"expected {said.file} bytes, got {size.bytes}"
+        )
+
+
+class _Length:
+    """A stream that counts what is written."""
+
+    bytes = 0
+
+    def write(self, data) -> None:
+        self.bytes += memoryview(data).nbytes
 
 
 def cost_of(problem, heap) -> float:
@@ -275,6 +304,7 @@ OF_MODELS = (
         forms,
         30,
     ),
+    Law("counts", "What is counted before is what is built; bounds hold.", counts, forms, 12),
     Law("files", "A file read back is the model, and the same bytes each time; names are safe.", files, forms, 4),
     Law("manifest", "Manifest and solution file alone decode to the tree.", manifest, forms, 10),
     Law("cuts", "Each cut family that fits holds for every tree, once arranged.", cuts, forms, 15),

@@ -1,0 +1,177 @@
+"""How large the model of every formulation would be on some data, before anything is built: `odtc build --estimate`."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from odtc.base.memory import available
+from odtc.data.dataset import Dataset
+from odtc.errors import ChoiceError, DataError, ModelError
+from odtc.fileformats import mps_writer
+from odtc.problem.constraints import constraint
+from odtc.problem.counts import Counts, counts_of
+from odtc.problem.formulation import FORMULATIONS, Compiled
+from odtc.problem.parameters import parse_params
+from odtc.problem.problem import Problem
+from odtc.workflow.compiling import choose_cuts
+from odtc.workflow.pipeline import labelled
+from odtc.workflow.posing import default_params, pose_run
+from odtc.workflow.specification import RunSpec
+
+HEAD = ("model", "columns", "rows", "nonzeros", "MPS file", "memory", "CPU s", "")
+
+
+@dataclass(frozen=True)
+class SizeTable:
+    """The sizes of the models of one problem.
+
+    Attributes
+    ----------
+    counts : dict of str to odtc.problem.counts.Counts
+        Of each formulation; `words` says why one has none.
+    auto : str
+        The formulation that `--model auto` takes, "" if none is chosen by size.
+    why : str
+        Why.
+    free : int or None
+        Bytes of memory that are free; None if the system does not say.
+    data : str
+        The rows and tests, in words.
+    """
+
+    counts: dict[str, Counts]
+    auto: str
+    why: str
+    free: int | None
+    data: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The table as JSON; numbers that are not known are null.
+
+        Returns
+        -------
+        dict
+        """
+        models = {name: asdict(counts) for name, counts in self.counts.items()}
+        return {"data": self.data, "auto": self.auto, "why": self.why, "free_memory": self.free, "models": models}
+
+    def to_text(self) -> str:
+        """The table in lines, with what to do about models that memory cannot hold.
+
+        Returns
+        -------
+        str
+        """
+        cells = [HEAD, *(self._cells(name, counts) for name, counts in self.counts.items())]
+        widths = [max(len(row[at]) for row in cells) for at in range(len(HEAD) - 1)]
+        lines = [self.data]
+        for name, *numbers, words in cells:
+            right = "  ".join(cell.rjust(width) for cell, width in zip(numbers, widths[1:]))
+            lines.append(f"{name.ljust(widths[0])}  {right}  {words}".rstrip())
+        if self.auto:
+            lines.append(f"* --model auto: {self.why}")
+        lines.append(
+            "exact, but for ≤ (at most) and ~ (about); memory beside the data, to build and write; a solver takes more"
+        )
+        over = [name for name, counts in self.counts.items() if self._too_large(counts)]
+        if over and self.free is not None:
+            lines.append(
+                f"{', '.join(over)}: more than the {_bytes(self.free)} of memory that are free; use a smaller --depth, "
+                "fewer tests (for instance --encoding auto:bins=8), or fewer rows (--select balanced)"
+            )
+        return "\n".join(lines)
+
+    def _cells(self, name: str, counts: Counts) -> tuple[str, ...]:
+        most = "" if counts.exact else "≤ "
+        numbers = (counts.columns, counts.rows, counts.nonzeros)
+        sizes = [f"{most}{_whole(number)}" if number is not None else "" for number in numbers]
+        about = ["" if size is None else f"~ {_bytes(size)}" for size in (counts.file, counts.memory)]
+        seconds = "" if counts.seconds is None else f"~ {_seconds(counts.seconds)}"
+        words = "; ".join(filter(None, ["does not fit" if self._too_large(counts) else "", counts.words]))
+        return (f"{name}{'*' * (name == self.auto)}", *sizes, *about, seconds, words)
+
+    def _too_large(self, counts: Counts) -> bool:
+        return counts.exact and None not in (counts.memory, self.free) and counts.memory > self.free
+
+
+def estimate(data, y=None, model: str = "flowoct", depth: int = 2, *, cuts=None, **keywords) -> SizeTable:
+    """How large the model of every formulation would be, before anything is built.
+
+    Parameters
+    ----------
+    data, y, model, depth, cuts, **keywords
+        As of `odtc.build`; parameters and `cuts` are those of `model`, the others have their defaults.
+
+    Returns
+    -------
+    SizeTable
+
+    Raises
+    ------
+    DataError, ChoiceError
+    """
+    data, model, depth = labelled(data, y, model, depth, keywords)
+    spec = RunSpec.from_keywords(model, depth, keywords, fitting=False)
+    return sizes_of(replace(spec, model=replace(spec.model, cuts=cuts)), data)
+
+
+def sizes_of(spec: RunSpec, data: Dataset | str | Path) -> SizeTable:
+    """The table of a specification; the other formulations have their default parameters.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    data : Dataset or path
+
+    Returns
+    -------
+    SizeTable
+
+    Raises
+    ------
+    DataError, ChoiceError
+        For what is wrong with the data or with the specification.
+    """
+    from odtc.formulations.auto import choose
+
+    cuts = choose_cuts(spec.model.cuts)
+    problem = pose_run(replace(spec, fitting=False), data, prepared=False)
+    choice = problem.choice
+    if choice is None and not problem.module.MOMENTS:
+        kinds = tuple(given.name for given in problem.constraints)
+        choice = choose(problem.encoded.n_tests, problem.topology.depth, kinds, problem.encoded)
+    counts = {name: _of(problem, name, spec, cuts) for name in FORMULATIONS.names()}
+    encoded, dataset = problem.encoded, problem.encoded.dataset
+    rows = "" if dataset is None or dataset.n_rows == encoded.n_rows else f" of {dataset.n_rows:,}"
+    words = f"{encoded.n_rows:,} different rows{rows}, {encoded.n_tests:,} tests, depth {problem.topology.depth}"
+    return SizeTable(counts, choice.formulation if choice else "", choice.why if choice else "", available(), words)
+
+
+def _of(problem: Problem, name: str, spec: RunSpec, cuts: Any) -> Counts:
+    module = FORMULATIONS.get(name)
+    if not module.can(Compiled):
+        return Counts(words="no model: it learns its tree itself")
+    try:
+        if name != problem.formulation:
+            cuts, params = None, parse_params(name, default_params(name, fitting=False))
+            bare = replace(problem, module=module, params=params, constraints=(), choice=None)
+            problem = constraint.posed(bare, spec.model.constraints)
+        return counts_of(problem, cuts, mps_writer.size)
+    except (ChoiceError, DataError, ModelError) as refused:
+        return Counts(words=str(refused))
+
+
+def _whole(number: int) -> str:
+    return f"{number:,}" if number < 1e12 else f"{number:.2g}"
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.1f}" if seconds < 1e6 else f"{seconds:.2g}"

@@ -1,0 +1,172 @@
+"""How large a model is before it is built: columns, rows, nonzeros, memory and CPU seconds.
+
+A formulation's blocks and terms are its formulas of these numbers (odtc.model.builder.counting): they are counted
+exactly, with cut families and constraints, and nothing is laid out. A formulation whose `build` searches first
+(`Counted`) says what its model has at most, or that only the search can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from odtc.base.memory import SMALLER, available
+from odtc.errors import ChoiceError, ModelError
+from odtc.model.builder import counting
+from odtc.model.milp import CountedModel, Model
+
+if TYPE_CHECKING:
+    from odtc.problem.problem import Problem
+
+# Measured with benchmarks.scale on models of 0.2 to 22 million nonzeros (benchmarks/SCALE.md).
+COLUMN_BYTES, ROW_BYTES = 45, 45  # while a model is built and written: its vectors, copies and names
+TERM_BYTES = 10  # of a label or a coefficient that a term holds
+PIECE_BYTES, PIECE_ENTRY = 30 * 2**20, 60  # of one piece of the file while it is made, at most; of an entry of it
+ENTRY_SECONDS, LABEL_SECONDS = 1.3e-7, 3e-7  # to write a nonzero; to lay out and write a column or a row
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How large a model is, or is at most.
+
+    Attributes
+    ----------
+    columns, rows, nonzeros : int or None
+        None if only the search that comes first can tell.
+    exact : bool
+        Whether these are the numbers of the model; else it has at most so many.
+    memory : int or None
+        About the bytes that are held while it is built and written, beside the data and the libraries.
+    seconds : float or None
+        About the CPU seconds that it takes to build and write it, with the search that comes first; None if unknown.
+    words : str
+        What else is to be known: "its columns come from a search".
+    file : int or None
+        About the bytes of its file; None if it is not counted exactly.
+    """
+
+    columns: int | None = None
+    rows: int | None = None
+    nonzeros: int | None = None
+    exact: bool = False
+    memory: int | None = None
+    seconds: float | None = None
+    words: str = ""
+    file: int | None = None
+
+    @classmethod
+    def at_most(cls, columns: int, rows: int, nonzeros: int, search: float = 0.0, words: str = "") -> Counts:
+        """Of a formulation that knows bounds; `search` is the CPU seconds before the model."""
+        seconds = search + LABEL_SECONDS * (columns + rows) + ENTRY_SECONDS * nonzeros
+        memory = COLUMN_BYTES * columns + ROW_BYTES * rows + 3 * TERM_BYTES * nonzeros + _piece(nonzeros)
+        return cls(columns, rows, nonzeros, False, memory, seconds, words)
+
+    @classmethod
+    def of_model(cls, model: Model, words: str = "") -> Counts:
+        """Of a model that is counted, or built."""
+        held = sum(term.size for term in model.terms)
+        memory = COLUMN_BYTES * model.n_cols + ROW_BYTES * model.n_rows + TERM_BYTES * held + _piece(model.nnz)
+        seconds = LABEL_SECONDS * (model.n_cols + model.n_rows) + ENTRY_SECONDS * model.nnz
+        return cls(model.n_cols, model.n_rows, model.nnz, True, memory, seconds, words)
+
+
+def _piece(nonzeros: int) -> int:
+    return min(PIECE_BYTES, PIECE_ENTRY * nonzeros)
+
+
+def counted(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> CountedModel:
+    """The model of a problem, only counted, with its constraints and the static rows of cut families.
+
+    Raises
+    ------
+    ChoiceError
+        If a constraint or a family does not fit.
+    """
+    from odtc.problem.constraints import constraint
+    from odtc.problem.cuts import cut
+
+    with counting():
+        model = constraint.built(problem)
+        model = cut.add(problem, model, cut.choose(problem, model, cuts))
+    if not isinstance(model, CountedModel):
+        raise ModelError(f"{problem.formulation} builds its model without a ModelBuilder, so it cannot be counted")
+    return model
+
+
+def counts_of(
+    problem: Problem,
+    cuts: str | tuple[str, ...] | None = None,
+    measure: Callable[[CountedModel], int] | None = None,
+) -> Counts:
+    """How large the model of a problem is, or is at most.
+
+    Parameters
+    ----------
+    problem : Problem
+    cuts : str, tuple of str or None
+        Cut families, as of odtc.problem.cuts.cut.choose.
+    measure : function or None
+        The bytes of the file of a counted model; None leaves `Counts.file` out.
+
+    Returns
+    -------
+    Counts
+
+    Raises
+    ------
+    ChoiceError
+        If the formulation learns without a model; as of `counted`.
+    """
+    from odtc.problem.formulation import Compiled, Counted, Iterative
+
+    module = problem.module
+    if not module.can(Compiled):
+        raise ChoiceError(f"{problem.formulation} learns its tree without a model")
+    if module.can(Counted) and (found := module.counts(problem)) is not None:
+        return found
+    grows = module.can(Iterative) and module.loops(problem)
+    model = counted(problem, cuts)
+    found = Counts.of_model(model, "`odtc fit` adds rows or columns to it" if grows else "")
+    return replace(found, file=measure(model) if measure else None)
+
+
+def require_room(problem: Problem, cuts: str | tuple[str, ...] | None = None) -> None:
+    """Refuses a model before it is built that memory cannot hold, and says what would fit.
+
+    Raises
+    ------
+    ModelError
+    """
+    room = available()
+    if room is None or _surely_small(problem):
+        return
+    known = counts_of(problem, cuts)
+    if not known.exact or known.memory is None or known.memory <= room:
+        return
+    raise ModelError(
+        f"the model of {problem.formulation} has {known.columns:,} columns, {known.rows:,} rows and "
+        f"{known.nonzeros:,} nonzeros, and would take about {known.memory / 2**30:,.1f} GiB of memory, "
+        f"{max(room, 0) / 2**30:,.1f} GiB are free; {_advice(problem, cuts, room)}"
+    )
+
+
+def _surely_small(problem: Problem) -> bool:
+    """Whether the answers of the rows, for every node, are few: no formulation then has a large model."""
+    encoded = problem.encoded
+    return encoded.n_rows * max(1, encoded.n_tests) << problem.topology.depth <= 10**7
+
+
+def _advice(problem: Problem, cuts: str | tuple[str, ...] | None, room: int) -> str:
+    """The greatest depth whose model fits, counted as the refused one was."""
+    from odtc.trees.complete_tree import CompleteTree
+
+    for depth in range(problem.topology.depth - 1, 0, -1):
+        less = counts_of(replace(problem, topology=CompleteTree(depth)), cuts)
+        if less.memory is not None and less.memory <= room:
+            return f"--depth {depth} takes about {less.memory / 2**30:,.1f} GiB; {_others()}"
+    return f"{SMALLER}; {_others()}"
+
+
+def _others() -> str:
+    return "`odtc build --estimate` shows what every other --model takes"
