@@ -129,6 +129,10 @@ class Model:
     edited: Any = field(default=None, repr=False, compare=False)
     # The model before rows and columns of a user's own were added (`add_rows`, `add_columns`); None without any.
     base: Any = field(default=None, repr=False, compare=False)
+    # Why it is not what its formulation builds today, but what a manifest records; "" if it is.
+    recorded: str = field(default="", repr=False, compare=False)
+    # Whether nothing is known of it but its columns.
+    rowless: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for array in (self.c, self.row_lower, self.row_upper, self.col_lower, self.col_upper, self.integrality):

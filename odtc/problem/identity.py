@@ -28,7 +28,9 @@ OFTEN = 1024  # tests between two looks at the clock
 BLOCK = 2**24  # answers that are packed between two looks at the clock
 
 
-def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odtc.__version__) -> str:
+def identity_of(
+    problem: Problem, cuts: tuple[str, ...] = (), version: str = odtc.__version__, own: str | None = None
+) -> str:
     """The identity of the model of a problem with the rows of these cut families.
 
     Parameters
@@ -39,6 +41,8 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
         Names of cut families, as in `Model.cuts`.
     version : str
         Version of the package that compiles; that of the formulation itself counts, if it states one (VERSION).
+    own : str or None
+        The version of the formulation that counts, if it is not that of today; "" if it stated none.
 
     Returns
     -------
@@ -55,7 +59,7 @@ def identity_of(problem: Problem, cuts: tuple[str, ...] = (), version: str = odt
     facts = {
         "schema": SCHEMA,
         "formulation": problem.formulation,
-        "version": module.VERSION or version,
+        "version": (module.VERSION if own is None else own) or version,
         "depth": int(problem.topology.depth),
         "params": _set_params(problem.params),
         "constraints": [str(given) for given in problem.constraints],

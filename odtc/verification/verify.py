@@ -56,6 +56,8 @@ def verify_point(
     """The checks of a solution and its tree against the model; `known` as of `verify`."""
     solved = model.edited or model
     module, objective = problem.module, model.objective(solution.x[: model.n_cols])
+    if model.recorded:
+        return _against_recorded(problem, model, solution, heap)
     checks = check_point(solved, solution.x) + check_claim(solved, solution.x, solution.claimed)
     # The tree as a point of the model: whole numbers, so no tolerance is needed for its rows.
     # With rows that only an optimum keeps it is the tree that keeps them, at no greater cost.
@@ -98,6 +100,21 @@ def verify_point(
     if solution.overall is not None:
         contradiction, others = against_known(problem, None, solution.overall, known)
         checks.append(_against_bound("bound of all trees", solution.overall, paid, contradiction, others))
+    return checks
+
+
+def _against_recorded(problem: Problem, model: Model, solution: Solution, heap: HeapTree) -> list[Check]:
+    """The checks of a point of a model that its formulation does not build any more: against what is known of it."""
+    solved, paid = model.edited or model, problem.module.objective(problem, heap)
+    checks = [] if model.rowless else check_point(solved, solution.x)
+    checks += [] if model.rowless else check_claim(solved, solution.x, solution.claimed)
+    checks.append(Check("formulation", True, model.recorded))
+    if not model.rowless:
+        objective = model.objective(solution.x[: model.n_cols])
+        same = paid <= objective or is_close(paid, objective)
+        checks.append(Check("tree objective", same, f"the tree costs {paid:.10g}, the point {objective:.10g}"))
+    if solution.bound is not None:
+        checks.append(_against_bound("bound", solution.bound, paid, False, ""))
     return checks
 
 

@@ -20,16 +20,16 @@ from odtc.fileformats.model_files import FORMATS, read_model, write_model
 from odtc.fileformats.solution_files import RawPoint, read_point, write_point
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
-from odtc.problem.constraints import constraint
-from odtc.problem.cuts import cut
 from odtc.problem.identity import identified, short
 from odtc.solvers.log_parser import LogFacts
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
 from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Tree, read_tree
+from odtc.workflow.decoding import tree_of
 from odtc.workflow.manifest import SUFFIX, Manifest, find_manifest, read_manifest, reselected, write_manifest
 from odtc.workflow.provenance.claims import point_of, settled_claim
+from odtc.workflow.provenance.recorded import described
 from odtc.workflow.run_facts import ProblemFacts
 from odtc.workflow.run_record import read_run, rename_run, write_run
 
@@ -392,11 +392,11 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
     named, content = (record.model, record.content) if record is not None else (raw.model, raw.content)
     manifest.expect_model(named, f"the solution {str(path)!r}")
     problem = manifest.problem
-    model = manifest.with_separated(cut.add(problem, constraint.built(problem), manifest.cuts))
-    manifest.expect(model)
-    model = replace(model, identity=manifest.identity, content=manifest.content)
+    model = replace(described(manifest, Path(path)), identity=manifest.identity, content=manifest.content)
     x = point_of(manifest, model, raw, content, Path(path))
     objective = model.objective(x[: model.n_cols]) if x is not None else None
+    if x is not None and model.rowless:  # its costs are not known: what the tree costs is
+        objective = problem.module.objective(problem, tree_of(model, x))
     if record is not None:
         solution = replace(record, x=x, objective=objective)
     else:
@@ -408,6 +408,8 @@ def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solut
         solution = Solution(
             x, termination, objective, bound, solver=raw.format, nodes=said.nodes, claimed=raw.objective, message=doubt
         )
+    if model.recorded and not model.rowless:
+        solution = replace(solution, message="; ".join(filter(None, [model.recorded, solution.message])))
     model, solution = settled_claim(manifest, model, replace(solution, model=named, content=content), Path(path))
     return model, solution, manifest
 
@@ -427,7 +429,7 @@ def known_trees(model: Model, solution_path, manifest: Manifest) -> list[tuple[s
                 raw = read_point(path)
                 if raw.model != manifest.identity or (x := manifest.point(raw)) is None:
                     continue
-                heap = problem.module.decode(problem, model.split(x))
+                heap = tree_of(model, x)
             found.append((path.name, heap))
         except OdtcError:
             continue

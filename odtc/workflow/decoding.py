@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from odtc.base import deadline
 from odtc.data.dataset import Dataset
-from odtc.errors import ChoiceError, NoSolutionError, SolutionError
+from odtc.errors import ChoiceError, ManifestError, NoSolutionError, OdtcError, SolutionError
 from odtc.model.feasibility import Check, is_close
 from odtc.model.milp import Model
 from odtc.model.solution import Solution, Termination, is_proved
@@ -91,7 +93,7 @@ def decode(
         raise no_solution(Unsolved(problem, model, solution))
     if not solution.scope and solution.overall is None:
         solution = replace(solution, scope=problem.module.scope(problem))
-    heap = problem.module.decode(problem, model.split(solution.x))
+    heap = tree_of(model, solution.x)
     smaller = simplified(problem, heap) if simplify else heap
     dataset = _read_anew(problem, dataset)
     known = [*known, *greedy(problem)] if solution.bound is not None else []
@@ -104,6 +106,36 @@ def decode(
         ended = replace(solution, termination=Termination.OPTIMAL, objective=paid, bound=paid)
         solution = replace(ended, scope="", overall=None, scope_objective=None)
     return _decoded(problem, heap, smaller, checks, raise_bound_to_floor(problem, solution), dataset, simplify)
+
+
+def tree_of(model: Model, x: np.ndarray) -> HeapTree:
+    """The tree of a point of a model.
+
+    Parameters
+    ----------
+    model : Model
+        One of `odtc.build`, or as its manifest records it.
+    x : float64 (columns,)
+
+    Returns
+    -------
+    HeapTree
+
+    Raises
+    ------
+    ManifestError
+        If the formulation has changed since, and reads other columns.
+    """
+    problem = model.problem
+    try:
+        return problem.module.decode(problem, model.split(x))
+    except Exception as fault:
+        if not model.recorded or isinstance(fault, OdtcError):
+            raise
+        raise ManifestError(
+            f"the model was {model.recorded.partition(':')[0]}, which reads other columns than the manifest records "
+            f"({type(fault).__name__}: {fault}); decode it with the version that built it"
+        ) from None
 
 
 def _read_anew(problem: Problem, dataset: Dataset | None) -> Dataset | None:

@@ -95,6 +95,7 @@ SHAPE = {
     "model": {
         "formulation": TEXT,
         "asked?": TEXT,
+        "version?": TEXT,
         "depth": WHOLE,
         "params": {},
         "constraints?": [TEXT],
@@ -283,6 +284,7 @@ def describe(problem: Problem, model, folder: Path | None = None) -> dict:
             "name": model.name,
             "formulation": problem.formulation,
             **({"asked": problem.choice.asked} if problem.choice is not None else {}),
+            **({"version": problem.module.VERSION} if problem.module.VERSION else {}),
             "depth": int(problem.topology.depth),
             "params": params_to_json(problem.params),
             "constraints": [str(given) for given in problem.constraints],
@@ -361,7 +363,7 @@ def read_manifest(path) -> Manifest:
         _expect_sizes(facts)
         manifest = Manifest(facts, _problem(facts), blocks_from_json(facts["model"]["columns"]), path)
         if manifest.identity and facts.get("odtc") == odtc.__version__:
-            if identity_of(manifest.problem, manifest.cuts) != manifest.identity:
+            if identity_of(manifest.problem, manifest.cuts, own=facts["model"].get("version", "")) != manifest.identity:
                 raise ValueError("its identity is not that of what it holds, so it was changed after it was written")
         return manifest
     except OdtcError as problem:

@@ -48,16 +48,18 @@ def settled_claim(manifest: Manifest, model: Model, solution: Solution, path: Pa
             f"the file does not say {told}, so what it claims{_claimed(solution)} is not taken for proved; "
             "`odtc solve` on the model file writes one that does",
         )
+    if model.rowless:
+        return model, _unproved(solution, f"{model.recorded}, so nothing is proved")
     if solution.content in ("", manifest.content):
         return model, solution
-    solved = _file_of(manifest, solution.content, path)
+    solved = file_of(manifest, solution.content, path)
     if solved is None:
         return model, _unproved(
             solution,
             "the model file that was solved is not the one that was built, and it is not at hand, so nothing is proved",
         )
     try:
-        solved = _under_columns(manifest, model, solved)
+        solved = under_columns(manifest, model, solved)
     except OdtcError as problem:
         return model, _unproved(
             solution, f"the model file was edited since it was built, so nothing is proved: {problem}"
@@ -96,10 +98,10 @@ def point_of(manifest: Manifest, model: Model, raw: RawPoint, content: str, path
     try:
         return manifest.point(raw)
     except SolutionError:
-        solved = _file_of(manifest, content, path) if content else None
+        solved = file_of(manifest, content, path) if content else None
         if solved is None or raw.names is None or solved.n_cols <= model.n_cols:
             raise
-        longer = _under_columns(manifest, model, solved)
+        longer = under_columns(manifest, model, solved)
         if longer is None or (raw.n_columns is not None and raw.n_columns != longer.n_cols):
             raise
         return align(longer.columns, raw.names, raw.values)
@@ -121,7 +123,7 @@ def _unproved(solution: Solution, why: str) -> Solution:
     return replace(solution, termination=end, bound=None, message=message)
 
 
-def _file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
+def file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
     """The model file of this content beside the solution or the manifest; None if there is none."""
     stems = dict.fromkeys([stem_of(path), str(manifest.path).removesuffix(SUFFIX)])
     for place in (Path(stem + ending) for stem in stems for ending in ENDINGS):
@@ -133,7 +135,7 @@ def _file_of(manifest: Manifest, content: str, path: Path) -> Model | None:
     return None
 
 
-def _under_columns(manifest: Manifest, model: Model, other: Model) -> Model | None:
+def under_columns(manifest: Manifest, model: Model, other: Model) -> Model | None:
     """Another model under the columns of this one, in their order; None if it is the same model.
 
     Columns that this one has not come last. Raises SolutionError if it lacks some.

@@ -1,0 +1,91 @@
+"""A formulation that changed since the build: the tree comes from what the manifest records, and that is said."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CHECKOUT, MONKS, odtc
+
+SOURCE = (CHECKOUT / "examples" / "plug-ins" / "cut_based.py").read_text()
+BUILT = SOURCE.replace('KIND = "formulation"\n', 'KIND = "formulation"\nVERSION = "1.5"\n')
+# Another model: fewer rows, other costs, and a version of its own.
+CHANGED = BUILT.replace('VERSION = "1.5"', 'VERSION = "2.0"').replace(
+    'once = m.rows("once", row, upper=1)', "if False: once"
+)
+CHANGED = CHANGED.replace("    m.add(once[i[:, None]], s[i[:, None], T])\n", "")
+
+
+def plug_in(folder: Path, text: str, monkeypatch) -> None:
+    """The formulation with this text, in a file of its own, is the one that odtc knows."""
+    folder.mkdir()
+    (folder / "cut_based.py").write_text(text)
+    monkeypatch.setenv("ODTC_PLUGINS", str(folder / "cut_based.py"))
+
+
+@pytest.fixture
+def solved(tmp_path, monkeypatch):
+    plug_in(tmp_path / "then", BUILT, monkeypatch)
+    words = ("--model", "cut_based", "--depth", 1, "--encoding", "onehot", "-o", "m")
+    for said in (
+        odtc("build", MONKS / "monks-1.csv", *words, folder=tmp_path),
+        odtc("solve", "m.mps", "--solver", "highs", folder=tmp_path),
+    ):
+        assert said.code == 0, said.err
+    before = odtc("decode", "m.sol", "--json", folder=tmp_path).facts
+    assert before["termination"] == "optimal"
+    return tmp_path, before
+
+
+def test_the_model_file_has_the_rows(solved, monkeypatch):
+    folder, before = solved
+    plug_in(folder / "now", CHANGED, monkeypatch)
+    said = odtc("decode", "m.sol", "--json", folder=folder)
+    assert said.code == 0, said.err
+    after = said.facts
+    assert after["termination"] == "optimal" and after["train_correct"] == before["train_correct"]
+    checks = odtc("verify", "m.sol", "--json", folder=folder).facts["checks"]
+    told = next(check["text"] for check in checks if check["check"] == "formulation")
+    assert "built by cut_based 1.5 of cut_based.py (sha256" in told and "here is cut_based 2.0 of cut_based.py" in told
+    assert "rows are those of the model file" in told and "odtc 0" not in told
+    shown = odtc("decode", "m.sol", folder=folder)
+    assert "built by cut_based 1.5" in shown.out + shown.err
+    assert {"bounds", "rows"} <= {check["check"] for check in checks}
+
+
+def test_without_the_model_file_nothing_is_proved(solved, monkeypatch):
+    folder, before = solved
+    plug_in(folder / "now", CHANGED, monkeypatch)
+    (folder / "m.mps").unlink()
+    said = odtc("decode", "m.sol", "--json", folder=folder)
+    assert said.code == 0, said.err
+    assert said.facts["termination"] == "unknown" and said.facts["train_correct"] == before["train_correct"]
+    assert "the rows are not known" in odtc("verify", "m.sol", folder=folder).out
+    # A point that is none of the model is still no better tree: the tree is counted on the rows of the data.
+    assert said.facts["objective"] == before["objective"]
+
+
+def test_a_file_that_only_looks_changed_is_the_model(solved, monkeypatch):
+    folder, before = solved
+    plug_in(folder / "now", BUILT + "\n# a remark\n", monkeypatch)
+    after = odtc("verify", "m.sol", "--json", folder=folder).facts
+    assert "formulation" not in {check["check"] for check in after["checks"]}
+    assert after["verified"] and odtc("decode", "m.sol", "--json", folder=folder).facts["termination"] == "optimal"
+
+
+def test_other_columns_are_a_sentence(solved, monkeypatch):
+    folder, _ = solved
+    plug_in(folder / "now", CHANGED.replace('"b"', '"branch"').replace('"w"', '"label"'), monkeypatch)
+    said = odtc("decode", "m.sol", folder=folder)
+    assert said.code == 1 and "Traceback" not in said.err
+    assert "reads other columns than the manifest records" in said.err and "cut_based 1.5" in said.err
+
+
+def test_the_same_file_with_a_manifest_of_another_model_is_refused(solved):
+    """Nothing changed but the manifest: that is no change of the formulation."""
+    folder, _ = solved
+    path = folder / "m.odt.json"
+    text = path.read_text()
+    rows = text.split('"n_rows": ')[-1].split(",")[0]
+    path.write_text(text.replace(f'"n_rows": {rows},\n  "nnz"', f'"n_rows": {int(rows) + 1},\n  "nnz"'))
+    said = odtc("decode", "m.sol", folder=folder)
+    assert said.code == 1 and "cut_based 1.5 of cut_based.py" in said.err, said.err
