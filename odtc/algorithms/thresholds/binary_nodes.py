@@ -12,6 +12,8 @@ side is counted: row by row by the compiled kernels (binary_pairs), by matrix pr
 entries have are taken as 0 in P, as the formulas are the same if 0 and 1 of a test are exchanged.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from odtc.algorithms.thresholds.compiled import Kernels
@@ -148,9 +150,12 @@ class BinaryNodes:
         at = int(pure.argmax())
         return (at, 1) if pure[at] >= 0 else (-1, 0)
 
-    def pair(self, node: BinaryNode, limit: int) -> tuple[int, int, int]:
+    def pair(
+        self, node: BinaryNode, limit: int, found: Callable[[int, int, int], None] | None = None
+    ) -> tuple[int, int, int]:
         """(cost, column, cut) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
-        and `limit` if no tree costs less."""
+        and `limit` if no tree costs less. `found` is for nodes of which some trees are looked at before the others
+        (odtc.algorithms.thresholds.ordered_nodes)."""
         best = (node.leaf, -1, 0) if node.leaf < limit else (limit, -2, 0)
         if not node.n or not self.columns:
             return best

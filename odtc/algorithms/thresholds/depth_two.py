@@ -345,7 +345,7 @@ def separable(entry, lab, own, place, starts, blocks, columns, backward):
     return blocks - far if backward else far
 
 
-def depth_two(order, label, gain, most, count, stride, price, least, need, local):
+def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """The best tree of depth 2 on a node, if it costs less than `need`.
 
     Parameters
@@ -355,6 +355,8 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     stride, price, least : int, as in RankedRows
     need : int, only a tree of less cost is wanted
     local : int32 (all entries,), room
+    told : int64 (4,): cost, column and cut of the best tree so far are written to places 1 to 3; if another thread
+        writes a number other than 0 to place 0, the search ends without a proof
 
     Returns
     -------
@@ -432,6 +434,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     best, best_column, best_cut, scans = need, -2, 0, 0
     if leaf < best:
         best, best_column = leaf, -1
+    told[1], told[2], told[3] = best, best_column, best_cut
     by_entry = np.zeros(m + 1, np.bool_)
     lines = m if stride > 1 else 0
     line, line_lab, line_gain = (
@@ -483,7 +486,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     starts[0] = cut_weight[0] = cut_rows[0] = 0
     entry, now = np.empty(n, np.int32), np.zeros(m + 1, np.int64)
     for j in np.argsort(stump):
-        if m == 0 or price >= best:
+        if m == 0 or price >= best or told[0] != 0:
             break
         f, b, w, c = column[j], 0, 0, 0
         for i in range(n):
@@ -528,7 +531,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
         looked = looked and price == 0 and least <= 1
         stack[0] = (a, z, 0, 1)
         top = 1
-        while top > 0:
+        while top > 0 and told[0] == 0:
             top -= 1
             a, z, lo, hi = stack[top]
             part = cut_weight[at_cut[hi]] - cut_weight[at_cut[lo]]
@@ -633,6 +636,7 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
                     most_right = min(most_right, high[new, g])
                 if kept + kept_right < target:
                     best, best_column, best_cut = price + kept + kept_right, f, c
+                    told[1], told[2], told[3] = best, best_column, best_cut
             low_mins[new], high_mins[new], at_cut[new], at_weight[new] = most_left, most_right, c, w
             users[new] = 2
             one = max(low_mins[lo] + most_right, most_left + high_mins[lo] - (w - at_weight[lo]))

@@ -67,15 +67,16 @@ def gini_test(order, label, gain, stride):
     return column, cut
 
 
-def depth_two(order, label, gain, most, count, stride, price, least, need, local):
+def depth_two(order, label, gain, most, count, stride, price, least, need, local, told):
     """(cost, column, cut, scans) of the best tree of depth 2 on a node, if it costs less than `need`."""
-    node = _Node(order, label, gain, most, count, stride, price, least)
+    node = _Node(order, label, gain, most, count, stride, price, least, told)
     best, test = (need, (-2, 0)) if node.leaf >= need else (node.leaf, (-1, 0))
+    told[1:] = best, *test
     if not len(node.column):
         return best, *test, 0
     stump = node.scan(np.zeros(0, np.int64), np.arange(len(node.column)))[1]
     for j in np.argsort(stump, kind="stable").tolist():
-        if price >= best:
+        if price >= best or told[0]:
             break
         best, test = _best_over(node, j, stump, best, test)
     return int(best), *test, node.scans
@@ -93,7 +94,7 @@ def _best_over(node, j, stump, best, test):
         z -= 1
     # (first and last cut left; of both ends the weight and the bounds of both sides by column)
     stack = [(a, z, (0, zero, stump), (int(weight[blocks]), stump, zero))]
-    while stack:
+    while stack and not node.told[0]:
         a, z, (wl, l0, r0), (wh, l1, r1) = stack.pop()
         target = best - price
         A, B, C, D = int(l0.min()), int(l1.min()), int(r1.min()), int(r0.min())
@@ -111,6 +112,7 @@ def _best_over(node, j, stump, best, test):
             l[wanted], r[wanted], kept, kept_right = node.scan(entry[: starts[c]], wanted)
             if kept + kept_right < target:
                 best, test = price + kept + kept_right, (int(node.column[j]), c)
+                node.told[1:] = best, *test
         new = (w, l, r)
         one = max(A + int(r.min()), int(l.min()) + D - (w - wl))
         two = max(int(l.min()) + C, B + int(r.min()) - (wh - w))
@@ -122,12 +124,12 @@ def _best_over(node, j, stump, best, test):
 class _Node:
     """The columns of a node that part its entries, and their stumps on a side of a test."""
 
-    def __init__(self, order, label, gain, most, count, stride, price, least):
+    def __init__(self, order, label, gain, most, count, stride, price, least, told):
         parting = (order[:, :-1] & 1).any(axis=1) if order.shape[1] else np.zeros(len(order), bool)
         self.column = np.flatnonzero(parting)
         self.order = order[parting]
         self.label, self.gain, self.most, self.count = label, gain, most, count
-        self.stride, self.price, self.least, self.scans = stride, price, least, 0
+        self.stride, self.price, self.least, self.scans, self.told = stride, price, least, 0, told
         self.leaf, _, self.weight, self.rows = (
             totals(order[0], label, gain, most, count, stride) if len(order) else (0, 0, 0, 0)
         )

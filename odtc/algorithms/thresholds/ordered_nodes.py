@@ -1,12 +1,18 @@
 """Nodes of a search over thresholds: the entries that a path of tests leaves, in the order of each column."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from odtc.algorithms.thresholds.compiled import Kernels
 from odtc.algorithms.thresholds.ranks import RankedRows
+from odtc.base import deadline
 
 NEVER = 1 << 59  # more than any cost
 CELLS = 2**16  # of a table of columns and entries that numpy works on at once
+LARGE = 2**17  # columns times entries, from which a tree of depth 2 is sought by a thread of its own
+LOOK = 0.05  # seconds between two looks at the end of the time meanwhile
 
 
 class Node:
@@ -97,12 +103,54 @@ class OrderedNodes:
         """Whether a kernel finds the best tree of this height: none does of more than 2."""
         return False
 
-    def pair(self, node: Node, limit: int) -> tuple[int, int, int]:
-        """(cost, column, cut) of the best tree of depth 2 if it costs less than `limit`: column -1 if it is a leaf, -2
-        and `limit` if no tree costs less."""
+    def pair(self, node: Node, limit: int, found: Callable[[int, int, int], None]) -> tuple[int, int, int]:
+        """The best tree of depth 2 on a node, if it costs less than `limit`.
+
+        On a large node it is sought by a thread, while this one looks at the end of the time, listens to Ctrl-C, and
+        takes compiled kernels once they pay: then the search begins again, as it finds the same tree with these.
+
+        Parameters
+        ----------
+        node : Node
+        limit : int
+        found : called with what was found so far, as it is returned, if the time or Ctrl-C ends the search
+
+        Returns
+        -------
+        (cost, column, cut) : column -1 if the tree is a leaf, -2 and `limit` if no tree costs less
+
+        Raises
+        ------
+        TimeLimitReached
+            If the time ends before the proof.
+        """
+        told = np.zeros(4, np.int64)
+        if node.order.size < LARGE:
+            return self._pair(node.order, limit, told)
+        while True:
+            kernels, none = self.chosen.now, node.order[:1, :0].copy()
+            self._pair(none, limit, told.copy())  # numba compiles or loads here, where Ctrl-C ends it
+            with ThreadPoolExecutor(1) as pool:
+                seeking = pool.submit(self._pair, node.order, limit, told)
+                try:
+                    while kernels is self.chosen.now:
+                        try:
+                            return seeking.result(timeout=LOOK)
+                        except TimeoutError:
+                            deadline.check()
+                            self.chosen.renew()
+                except BaseException:
+                    told[0] = 1
+                    found(*seeking.result())
+                    raise
+                told[0] = 1
+                found(*seeking.result())
+            told[:] = 0
+
+    def _pair(self, order, limit, told):
         ranked = self.ranked
         cost, column, cut, _ = self.chosen.now.depth_two(
-            node.order,
+            order,
             ranked.label,
             ranked.gain,
             ranked.most,
@@ -112,6 +160,7 @@ class OrderedNodes:
             ranked.least,
             limit,
             self.local,
+            told,
         )
         return int(cost), int(column), int(cut)
 

@@ -271,12 +271,15 @@ class RankSearch:
         known.lower = known.upper
 
     def _pair(self, node, need, known):
-        cost, column, cut = self.nodes.pair(node, min(need, known.upper))
+        def found(cost, column, cut):
+            if column >= 0:
+                known.improve(cost, self.nodes.test(node, column, cut))
+
+        cost, column, cut = self.nodes.pair(node, min(need, known.upper), found)
         self.evaluated += 1
         self.effort += min(1.0, need / max(1, node.leaf))  # what is far from a leaf's cost is refuted by few scans
         self.chosen.renew()
-        if column >= 0:
-            known.improve(cost, self.nodes.test(node, column, cut))
+        found(cost, column, cut)
         known.lower = max(known.lower, cost)
 
     # Deeper trees.

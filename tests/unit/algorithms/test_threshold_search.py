@@ -1,15 +1,17 @@
 """The search over ranks against trying every tree: kernels compiled and in numpy, interruptions, ties, costs."""
 
+import _thread
 import contextlib
 import functools
 import importlib.util
 import re
+import time
 import types
 
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import binary_triples, compiled, depth_two, side_by_side
+from odtc.algorithms.thresholds import binary_triples, compiled, depth_two, ordered_nodes, side_by_side
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
@@ -156,7 +158,15 @@ def test_both_kernels_give_the_same_values():
             continue
         data = (ranked.label, ranked.gain, ranked.most, ranked.count, ranked.stride)
         for need in (1 << 50, int(ranked.most.sum()) // 3):
-            given = (ranked.order, *data, ranked.price, ranked.least, need, np.zeros(ranked.n, np.int32))
+            given = (
+                ranked.order,
+                *data,
+                ranked.price,
+                ranked.least,
+                need,
+                np.zeros(ranked.n, np.int32),
+                np.zeros(4, np.int64),
+            )
             both = [kernels.depth_two(*given)[0] for kernels in (compiled.plain(), compiled.compiled())]
             assert both[0] == both[1]
         for name, arguments in (("profile", data[2:4]), ("gini_test", (*data[:2], data[4]))):
@@ -186,7 +196,7 @@ def test_the_kernel_of_depth_two_where_little_is_lost(seed):
     node, wanted = nodes.root(), round((best - ranked.floor) / ranked.unit)
     for need in (1, 2, 3, 5, NONE, wanted, wanted + 1):
         cost, column, cut, _ = depth_two.depth_two(
-            node.order, *given, ranked.stride, ranked.price, ranked.least, need, nodes.local
+            node.order, *given, ranked.stride, ranked.price, ranked.least, need, nodes.local, np.zeros(4, np.int64)
         )
         assert (cost, column == -2) == (min(need, wanted), need <= wanted)
         if column >= 0:
@@ -231,7 +241,7 @@ def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
             same, line = ordered.part(roots[1], column, 1, right)
             assert key == same and sorted(part) == sorted(line >> 1)
             nodes.append((two.child(roots[0], key, part), ordered.child(roots[1], same, line)))
-            assert [two.pair(nodes[-1][0], never)[0], ordered.pair(nodes[-1][1], never)[0]].count(never) != 1
+            assert [two.pair(nodes[-1][0], never)[0], ordered.pair(nodes[-1][1], never, None)[0]].count(never) != 1
     for one, other in nodes:
         assert (one.key, one.leaf, one.weight, one.rows, one.n) == (
             other.key,
@@ -240,7 +250,7 @@ def test_nodes_of_two_answers_are_as_those_of_thresholds(seed, mode):
             other.rows,
             other.n,
         )
-        assert two.pair(one, never)[0] == ordered.pair(other, never)[0]
+        assert two.pair(one, never)[0] == ordered.pair(other, never, None)[0]
         assert min(one.leaf, two.stump(one)[1]) == min(one.leaf, ordered.stump(other)[1])
         parting = two.cuts(one)[0] > 1
         assert (parting == (ordered.cuts(other)[0] > 1)).all()
@@ -442,3 +452,57 @@ def test_an_interruption_between_threads_leaves_a_tree_and_a_bound(number, round
         assert cost_of(search.tree(3), dense(rank, ranked.columns), loss, np.ones(40, int), 0.0, 1) <= ranked.cost(
             known.upper
         )
+
+
+def large_node(seed, monkeypatch):
+    """A search whose nodes all count as large, and the cost of the best tree of depth 2."""
+    random = np.random.default_rng(seed)
+    rank, y = random.integers(0, 12, (60, 4)), random.integers(0, 2 + seed % 2, 60)
+    ranked = rank_rows(rank, (1.0 - np.eye(2 + seed % 2))[y])
+    best = RankSearch(ranked).solve(2).upper
+    monkeypatch.setattr(ordered_nodes, "LARGE", 0)
+    monkeypatch.setattr(ordered_nodes, "LOOK", 0.001)
+    return RankSearch(ranked), best
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_large_node_has_the_same_tree(seed, mode, monkeypatch):
+    search, best = large_node(seed, monkeypatch)
+    assert (search.solve(2).upper, search.known(2).exact) == (best, True)
+
+
+def kernel_that_waits(real):
+    """A kernel that has the best tree at once and no proof until it is told to end."""
+
+    def depth_two(order, *given):
+        *given, limit, local, told = given
+        found = real(order, *given, limit, local, np.zeros(4, np.int64))
+        while order.size and not told[0]:
+            time.sleep(0.001)
+        return found
+
+    return depth_two
+
+
+@pytest.mark.parametrize("end", ["limit", "Ctrl-C"])
+def test_a_large_node_hands_in_its_tree_at_the_end_of_the_time(end, monkeypatch):
+    monkeypatch.setenv(compiled.VARIABLE, "never")
+    search, best = large_node(1, monkeypatch)
+    plain = vars(search.chosen.now)
+    search.chosen.now = types.SimpleNamespace(**plain | {"depth_two": kernel_that_waits(plain["depth_two"])})
+    if end == "Ctrl-C":
+        monkeypatch.setattr(search.chosen, "renew", lambda: _thread.interrupt_main())
+    with deadline.within(0.1), pytest.raises(KeyboardInterrupt if end == "Ctrl-C" else TimeLimitReached):
+        search.solve(2)
+    known = search.known(2)
+    assert known.upper == best and known.lower < best and search.tree(2) is not None
+
+
+def test_a_large_node_takes_compiled_kernels_as_soon_as_they_pay(monkeypatch):
+    """One tree of depth 2 of 60,000 rows took a minute in numpy, as kernels were looked for after it alone."""
+    monkeypatch.setenv(compiled.VARIABLE, "never")
+    search, best = large_node(1, monkeypatch)
+    plain = search.chosen.now
+    search.chosen.now = types.SimpleNamespace(**vars(plain) | {"depth_two": kernel_that_waits(plain.depth_two)})
+    monkeypatch.setattr(search.chosen, "renew", lambda: setattr(search.chosen, "now", plain))
+    assert search.solve(2).upper == best and search.known(2).exact
