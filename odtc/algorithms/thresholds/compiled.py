@@ -2,7 +2,8 @@
 
 numba keeps what it has compiled on disk: beside the module; in the user's cache directory if the installation is
 read-only; and nowhere, so that each process compiles anew, if that cannot be written either. Files are replaced whole,
-so that processes side by side do no harm. Without numba a search goes on in numpy, with the same answers.
+so that processes side by side do no harm. Where none are on disk, a process apart
+compiles them (compile_apart) while the search goes on in numpy. Without numba it stays in numpy, with the same answers.
 The environment variable ODTC_COMPILED settles the choice: "never" or "always".
 """
 
@@ -14,7 +15,7 @@ from functools import cache
 from types import SimpleNamespace
 
 from odtc.algorithms.near_optimal import pair_counts, pair_counts_numpy
-from odtc.algorithms.thresholds import binary_pairs, binary_triples, depth_two, depth_two_numpy
+from odtc.algorithms.thresholds import binary_pairs, binary_triples, compile_apart, depth_two, depth_two_numpy
 from odtc.base import deadline
 
 NAMES = ("take_side", "profile", "totals", "gini_test", "depth_two")  # called from Python
@@ -23,8 +24,10 @@ COUNTING = ("pair_counts", "add_products")  # of trees near the best (odtc.algor
 TALL = ("height_three", "height_four")  # which nothing in numpy replaces: the search goes test by test without them
 VARIABLE = "ODTC_COMPILED"
 LOADING = 0.6  # CPU seconds in numpy, after which kernels are loaded that are on disk
+APART = 2.0  # CPU seconds in numpy, after which a process apart begins to compile them
 COMPILING = 6.0  # CPU seconds in numpy, after which they are compiled
 COMPILED_IN = {"best_pair": 2.0, "depth_two": 11.0, "height_three": 5.0, "height_four": 8.0}  # CPU seconds, about
+AGAIN = 0.5  # seconds until a kernel is looked for again on disk
 REPAID = 2.3  # times that must be left: for the search as long as for compiling, and somewhat more
 
 
@@ -47,7 +50,12 @@ class Kernels:
         """Takes compiled kernels if the search has gone on for so long that they pay."""
         if self.settled or (spent := time.process_time() - self.began) < LOADING:
             return
-        if on_disk(self.first) or (spent > COMPILING and _time_to_compile(self.first)):
+        ready = on_disk(self.first)
+        if not ready and spent > APART and _lasts(self.first):
+            compile_apart.begin(self.first)
+        if not ready:
+            ready = spent > COMPILING and _time_to_compile(self.first)
+        if ready and not compile_apart.goes_on():
             self.now, self.settled = compiled(), True
 
     def expect(self, seconds: float) -> None:
@@ -79,9 +87,17 @@ def _time_to_compile(name: str) -> bool:
     return left is None or left > REPAID * COMPILED_IN[name]
 
 
-@cache
 def on_disk(name: str = "depth_two") -> bool:
-    """Whether this version of a kernel was compiled before, so that loading it takes a moment."""
+    """Whether this version of a kernel was compiled before, so that loading it takes a moment; it is looked for again
+    after a while, as another process may have compiled it."""
+    found, until = _looked.get(name, (False, 0.0))
+    if not found and time.monotonic() >= until:
+        found = _is_on_disk(name)
+        _looked[name] = found, time.monotonic() + AGAIN
+    return found
+
+
+def _is_on_disk(name: str) -> bool:
     try:
         return bool(_dispatchers()[name]._cache._cache_file._load_index())
     except (ImportError, OSError, AttributeError):  # numba shows this in no other way; not knowing costs a few seconds
@@ -95,6 +111,7 @@ def plain() -> SimpleNamespace:
     return SimpleNamespace(compiled=False, **{name: getattr(depth_two_numpy, name) for name in NAMES}, **counting)
 
 
+_looked: dict[str, tuple[bool, float]] = {}  # whether a kernel is on disk, and when to look again
 _loaded: list[bool] = []  # whether the compiled kernels were loaded in this process, so that they cost nothing more
 _tall: set[str] = set()  # those of TALL that were
 
@@ -135,6 +152,11 @@ def _dispatchers() -> dict:
             own.__module__, own.__qualname__, own.__doc__ = function.__module__, function.__qualname__, function.__doc__
             among[name] = _cached(numba.njit(nogil=True)(own))
     return among
+
+
+def _lasts(name: str) -> bool:
+    """Whether what is compiled stays on disk."""
+    return hasattr(_dispatchers()[name]._cache, "_cache_file")
 
 
 def _cached(function):

@@ -485,9 +485,15 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
     starts, cut_weight, cut_rows = np.empty(n + 1, np.int32), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     starts[0] = cut_weight[0] = cut_rows[0] = 0
     entry, now = np.empty(n, np.int32), np.zeros(m + 1, np.int64)
-    for j in np.argsort(stump):
-        if m == 0 or price >= best or told[0] != 0:
+    left_out = np.zeros(m, np.bool_)
+    for _ in range(m):
+        if price >= best or told[0] != 0:
             break
+        j = -1  # the column of the least stump that is left; numba takes seconds to compile a sort
+        for g in range(m):
+            if not left_out[g] and (j < 0 or stump[g] < stump[j]):
+                j = g
+        left_out[j] = True
         f, b, w, c = column[j], 0, 0, 0
         for i in range(n):
             e = order[f, i]
@@ -573,8 +579,10 @@ def depth_two(order, label, gain, most, count, stride, price, least, need, local
             if most_left + most_right < target:
                 if stride > 1:
                     move_cut(sums, whole, first[m], stride, stride, place[m], entry, lab, own, starts, now[m], c)
-                    side[entry[starts[now[m]] : starts[c]]] = 1
-                    side[entry[starts[c] : starts[now[m]]]] = 0
+                    for i in range(starts[now[m]], starts[c]):
+                        side[entry[i]] = 1
+                    for i in range(starts[c], starts[now[m]]):
+                        side[entry[i]] = 0
                     now[m] = c
                 of_left = sums[first[m] : first[m + 1]]
                 kept, kept_right = NEVER, NEVER

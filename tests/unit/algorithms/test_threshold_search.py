@@ -4,19 +4,29 @@ import _thread
 import contextlib
 import functools
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 import time
 import types
 
 import numpy as np
 import pytest
 
-from odtc.algorithms.thresholds import binary_triples, compiled, depth_two, ordered_nodes, side_by_side
+from odtc.algorithms.thresholds import (
+    binary_triples,
+    compile_apart,
+    compiled,
+    depth_two,
+    ordered_nodes,
+    side_by_side,
+)
 from odtc.algorithms.thresholds.binary_nodes import BinaryNodes
 from odtc.algorithms.thresholds.ordered_nodes import OrderedNodes
 from odtc.algorithms.thresholds.rank_search import NONE, RankSearch
 from odtc.algorithms.thresholds.ranks import merge_rows, rank_columns, rank_rows
-from odtc.base import deadline, threads
+from odtc.base import deadline, system, threads
 from odtc.errors import TimeLimitReached
 from odtc.problem.branch_penalty import objective
 from tests.threshold_problems import draw, interrupted
@@ -506,3 +516,31 @@ def test_a_large_node_takes_compiled_kernels_as_soon_as_they_pay(monkeypatch):
     search.chosen.now = types.SimpleNamespace(**vars(plain) | {"depth_two": kernel_that_waits(plain.depth_two)})
     monkeypatch.setattr(search.chosen, "renew", lambda: setattr(search.chosen, "now", plain))
     assert search.solve(2).upper == best and search.known(2).exact
+
+
+def test_kernels_are_compiled_by_one_process_apart_that_ends_with_this_one(tmp_path, monkeypatch):
+    if "always" not in MODES:
+        pytest.skip("numba is not installed")
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(compile_apart, "_process", None)
+    monkeypatch.setattr(compile_apart.system, "cores", lambda: 1)
+    compile_apart.begin("depth_two")
+    assert compile_apart._process is None  # no processor is to spare
+    monkeypatch.setattr(compile_apart.system, "cores", lambda: 2)
+    monkeypatch.setattr(compile_apart.atexit, "register", lambda function: None)
+    compile_apart.begin("depth_two")
+    first = compile_apart._process
+    lock = tmp_path / compile_apart.LOCK.format(os.getuid())
+    while not lock.exists():
+        time.sleep(0.01)
+    with open(lock) as held:
+        while system.hold(held.fileno()):  # the process holds it as soon as it has opened it
+            fcntl.flock(held, fcntl.LOCK_UN)
+            time.sleep(0.01)
+    assert compile_apart.goes_on()
+    second = subprocess.run([sys.executable, "-m", compile_apart.__name__, "depth_two"], stdin=subprocess.DEVNULL)
+    assert second.returncode == 0 and compile_apart.goes_on()  # it left the work to the first
+    compile_apart.end()
+    assert first.poll() is not None and not compile_apart.goes_on()

@@ -1,0 +1,86 @@
+"""The kernels, compiled by a process apart while the search goes on in numpy: `python -m` this module does it.
+
+numba needs ten seconds and more for them, once on a machine. A search with a short limit would never wait for that; a
+second processor, if there is one, has them on disk before the limit, or for the next command. One process compiles at a
+time, and it ends with the process that has started it: its input ends then.
+"""
+
+import atexit
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from odtc.base import system
+
+LOCK = "odtc-compiling-{}"  # in the folder for temporary files, by user; held by the process that compiles
+ENDED = 5.0  # seconds that the process has to end in
+
+_process: subprocess.Popen | None = None
+
+
+def begin(name: str) -> None:
+    """Starts a process that compiles the kernels around this one, if this machine has a processor to spare and this
+    process has started none; that process ends at once if another one compiles."""
+    global _process
+    if _process is not None or system.cores() < 2 or system.WINDOWS:
+        return
+    command = [sys.executable, "-m", __name__, name]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        _process = subprocess.Popen(command, **streams, **system.own_group())
+    except OSError:  # no more processes are granted: the search does without
+        return
+    atexit.register(end)
+
+
+def goes_on() -> bool:
+    """Whether the process that `begin` has started compiles still."""
+    return _process is not None and _process.poll() is None
+
+
+def end() -> None:
+    """Ends that process."""
+    if _process is not None:
+        _process.stdin.close()
+        if _process.poll() is None:
+            system.end_group(_process)
+        _process.wait(ENDED)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its input ends."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def _compile(name: str) -> None:
+    """Calls the kernels on little data, which compiles them for the types that searches have."""
+    import numpy as np
+
+    from odtc.algorithms.thresholds import compiled
+    from odtc.algorithms.thresholds.rank_search import RankSearch
+    from odtc.algorithms.thresholds.ranks import rank_rows
+
+    os.environ[compiled.VARIABLE] = "always"
+    random = np.random.default_rng(0)
+    rank = random.integers(0, 9 if name == "depth_two" else 2, (200, 8))
+    search = RankSearch(rank_rows(rank, np.eye(2)[random.integers(0, 2, 200)]))
+    search.dive(4)
+    search.solve(3)
+
+
+def main() -> None:
+    """Compiles the kernels around the one that is named, unless another process does."""
+    with open(Path(tempfile.gettempdir()) / LOCK.format(os.getuid()), "wb") as held:
+        if system.hold(held.fileno()):
+            threading.Thread(target=_end_with_parent, daemon=True).start()
+            _compile(sys.argv[1])
+            sys.stdout.flush()
+            os._exit(0)  # a thread that waits for input would keep the interpreter
+
+
+if __name__ == "__main__":
+    main()
