@@ -9,13 +9,11 @@ import atexit
 import os
 import subprocess
 import sys
-import tempfile
 import threading
-from pathlib import Path
 
 from odtc.base import system
 
-LOCK = "odtc-compiling-{}"  # in the folder for temporary files, by user; held by the process that compiles
+LOCK = "compiling.lock"  # beside what is compiled; held by the process that compiles
 ENDED = 5.0  # seconds that the process has to end in
 
 _process: subprocess.Popen | None = None
@@ -60,7 +58,7 @@ def _compile(name: str) -> None:
     """Calls the kernels on little data, which compiles them for the types that searches have."""
     import numpy as np
 
-    from odtc.algorithms.thresholds import compiled
+    from odtc.algorithms.thresholds import compiled  # it uses this module
     from odtc.algorithms.thresholds.rank_search import RankSearch
     from odtc.algorithms.thresholds.ranks import rank_rows
 
@@ -74,7 +72,9 @@ def _compile(name: str) -> None:
 
 def main() -> None:
     """Compiles the kernels around the one that is named, unless another process does."""
-    with open(Path(tempfile.gettempdir()) / LOCK.format(os.getuid()), "wb") as held:
+    from odtc.algorithms.thresholds import compiled  # it uses this module
+
+    with open(compiled.place(sys.argv[1]) / LOCK, "wb") as held:
         if system.hold(held.fileno()):
             threading.Thread(target=_end_with_parent, daemon=True).start()
             _compile(sys.argv[1])

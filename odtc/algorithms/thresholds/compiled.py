@@ -12,6 +12,7 @@ import os
 import time
 import types
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 from odtc.algorithms.near_optimal import pair_counts, pair_counts_numpy
@@ -51,7 +52,7 @@ class Kernels:
         if self.settled or (spent := time.process_time() - self.began) < LOADING:
             return
         ready = on_disk(self.first)
-        if not ready and spent > APART and _lasts(self.first):
+        if not ready and spent > APART and place(self.first):
             compile_apart.begin(self.first)
         if not ready:
             ready = spent > COMPILING and _time_to_compile(self.first)
@@ -154,9 +155,10 @@ def _dispatchers() -> dict:
     return among
 
 
-def _lasts(name: str) -> bool:
-    """Whether what is compiled stays on disk."""
-    return hasattr(_dispatchers()[name]._cache, "_cache_file")
+def place(name: str) -> Path | None:
+    """The folder in which a kernel stays that is compiled; None if no folder can be written."""
+    cache = _dispatchers()[name]._cache
+    return Path(cache.cache_path) if hasattr(cache, "_cache_file") else None
 
 
 def _cached(function):
