@@ -17,6 +17,7 @@ from odtc.data.encoding import Encoded
 from odtc.data.ranked_answers import RankedAnswers
 from odtc.data.splits import Oblique, Threshold
 
+MOST_NESTED = 10**9  # rows times tests times tests, for which nested tests are looked for
 MOST = 10**6  # units: a solver that knows whole numbers to 1e-6 can tell as many apart
 
 
@@ -57,6 +58,35 @@ class Scales:
         ranks = [_sum(encoded.X, np.array(tests)) for tests in members.values()]
         rank = np.stack(ranks, axis=1) if ranks else np.zeros((encoded.n_rows, 0), np.int64)
         return cls(scale, place, np.bincount(scale), rank)
+
+    def nested(self) -> "Scales":
+        """The same tests, of which those with one cut whose ones lie within one another are a scale together: what
+        holds of thresholds of a column holds of any tests whose ones are nested."""
+        single = np.flatnonzero(self.size == 1)
+        n, ones = len(self.rank), self.rank[:, single] > 0
+        if len(single) < 2 or len(single) ** 2 * n > MOST_NESTED:
+            return self
+        packed, count = np.packbits(ones.T, axis=1), ones.sum(axis=0)
+        chains: list[list[int]] = []  # from the most ones to the fewest
+        for j in np.argsort(-count, kind="stable").tolist():
+            last = np.array([chain[-1] for chain in chains], np.int64)
+            above = np.flatnonzero(~(packed[j] & ~packed[last]).any(axis=1)) if len(last) else last
+            if len(above):
+                chains[above[count[last[above]].argmin()]].append(j)
+            else:
+                chains.append([j])
+        if len(chains) == len(single):
+            return self
+        test_of = self._order[np.cumsum(self.size) - self.size]  # the first test of each scale
+        kept = np.flatnonzero(self.size > 1)
+        scale, place = np.empty_like(self.scale), self.place.copy()
+        for number, old in enumerate(kept.tolist()):
+            scale[self.scale == old] = number
+        for number, chain in enumerate(chains, len(kept)):
+            tests = test_of[single[chain]]
+            scale[tests], place[tests] = number, np.arange(len(chain))
+        ranks = [ones[:, chain].sum(axis=1) for chain in chains]
+        return Scales(scale, place, np.bincount(scale), np.column_stack([self.rank[:, kept], *ranks]))
 
 
 def _sum(X: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -282,3 +282,22 @@ def test_rows_to_test_on_may_have_no_event(tmp_path):
     facts = json.loads(said(tmp_path, "fit", "s.csv", *WORDS, "--depth", "1", "--test", "t.csv", "-o", "m", "--json"))
     told = facts["judged"]["test"]
     assert told["events"] == 0 and told["concordance"] is None and told["log_likelihood"] < 0
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=12)
+def test_nested_tests_are_the_cuts_of_one_scale(seed):
+    from types import SimpleNamespace
+
+    from odtc.data.threshold_scales import Scales
+
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 5, (12, 2))
+    X = np.column_stack([x[:, j] > cut for j in range(2) for cut in rng.permutation(4)] + [rng.random(12) > 0.5])
+    tests = [SimpleNamespace() for _ in range(9)]
+    scales = Scales.of(SimpleNamespace(X=X, tests=tests, ones_left=np.zeros(9, bool), n_tests=9, n_rows=12))
+    nested = scales.nested()
+    assert scales.n == 9 and nested.n <= 3
+    for j in range(9):
+        assert ((nested.rank[:, nested.scale[j]] > nested.place[j]) == X[:, j]).all()
+        assert nested.test(nested.scale[j], nested.place[j]) == j

@@ -67,21 +67,21 @@ def search(
     -------
     Searched
     """
-    return _searched(problem, known, tell)[0]
+    return _searched(problem, known, tell, Scales.of(problem.encoded).nested())[0]
 
 
 def certificate(problem: Problem) -> dict:
     """The certificate of the best tree (odtc.verification.regression)."""
     from odtc.formulations.dpflow.forms.moments_certificate import certify_regression
 
-    found, engine, scales = _searched(problem, None, None)
+    found, engine, scales = _searched(problem, None, None, Scales.of(problem.encoded))
     return certify_regression(problem, engine, scales, found.heap)
 
 
-def _searched(problem: Problem, known: HeapTree | None, tell) -> tuple[Searched, MomentSearch, Scales]:
-    """What the search finds, and the search."""
+def _searched(problem: Problem, known: HeapTree | None, tell, scales: Scales) -> tuple[Searched, MomentSearch, Scales]:
+    """What the search over the cuts of these scales finds, and the search."""
     encoded, share = problem.encoded, 1 - problem.params.lambda_
-    scales, told = Scales.of(encoded), [time.monotonic()]
+    told = [time.monotonic()]
     depth, phase = problem.topology.depth, f"depth {problem.topology.depth}"
 
     def report(lower: float, upper: float) -> None:
