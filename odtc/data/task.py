@@ -10,7 +10,7 @@ sums and nothing else:
     regression       n, Σ w, Σ w y, and around the mean         squared error around the leaf's mean
                      of all rows Σ w (y - m), Σ w (y - m)²
     survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
-                     D = Σ w δ, time at risk Σ w t
+                     D = Σ w δ, time Σ t
 
 One member is one module of odtc.data.tasks, with what the protocol below declares.
 """

@@ -301,3 +301,98 @@ def test_nested_tests_are_the_cuts_of_one_scale(seed):
     for j in range(9):
         assert ((nested.rank[:, nested.scale[j]] > nested.place[j]) == X[:, j]).all()
         assert nested.test(nested.scale[j], nested.place[j]) == j
+
+
+def certified(folder, depth: int, lam: str = "0"):
+    """(the certificate of a survival tree on a small table, its data)."""
+    from odtc.workflow.posing import pose_run
+    from odtc.workflow.specification import ModelSpec, RunSpec
+
+    path, *_ = file_of(folder, 23, 22)
+    data = read(path, task="survival", time="t", event="d", weights="w")
+    problem = pose_run(RunSpec(model=ModelSpec("dpflow", depth, params={"lambda": lam})), data)
+    return problem.module.certificate(problem), data
+
+
+@pytest.mark.parametrize(("depth", "lam"), [(1, "0"), (2, "0.1"), (3, "0"), (3, "0.1")])
+def test_the_certificate_of_a_survival_tree_proves_it_between_two_ends(tmp_path, depth, lam):
+    from odtc.verification.leaf_sums import check_leaf_sums
+
+    facts, data = certified(tmp_path, depth, lam)
+    proof = check_leaf_sums(json.loads(json.dumps(facts)), data)
+    fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
+    assert proof.optimal and "the tree costs" in proof.terms
+    assert proof.bound <= proof.objective == pytest.approx(fitted.proof.objective, rel=1e-11)
+    assert proof.bound == pytest.approx(proof.objective, rel=1e-10)
+
+
+def test_no_corrupted_certificate_of_a_survival_tree_proves_more_than_is_true(tmp_path):
+    """Whatever digit is changed, it is refused, or states no bound above the optimum and no tree below it."""
+    from odtc.errors import CertificateError
+    from odtc.verification.leaf_sums import check_leaf_sums
+
+    facts, data = certified(tmp_path, 3)
+    best = check_leaf_sums(facts, data)
+    text = json.dumps({key: facts[key] for key in facts if key not in ("of", "data", "odtc")})
+    rng, refused = np.random.default_rng(6), 0
+    digits = [at for at, sign in enumerate(text) if sign.isdigit()]
+    for _ in range(30):
+        at = int(rng.choice(digits))
+        changed = text[:at] + str((int(text[at]) + int(rng.integers(1, 10))) % 10) + text[at + 1 :]
+        try:
+            corrupted = facts | json.loads(changed)
+        except ValueError:
+            continue
+        if rng.random() < 0.2 and corrupted["tried"]:
+            del corrupted["tried"][int(rng.integers(len(corrupted["tried"])))]
+        try:
+            proof = check_leaf_sums(corrupted, data)
+        except CertificateError:
+            refused += 1
+            continue
+        assert corrupted["price"] != facts["price"] or proof.bound <= best.objective, changed
+        assert corrupted["price"] != facts["price"] or proof.objective >= best.bound, changed
+    assert refused > 5
+
+
+def test_a_certificate_of_a_survival_tree_is_written_and_checked_by_the_commands(tmp_path):
+    path, *_ = file_of(tmp_path, 23, 22)
+    said(tmp_path, "certify", "s.csv", *WORDS, "--weights", "w", "--depth", "3", "-o", "c.json")
+    told = said(tmp_path, "verify", "--certificate", "c.json")
+    assert "proved: no tree of depth 3" in told and "the tree costs" in told and "the bound is proved, not" not in told
+    lines = path.read_text().splitlines()
+    turned = lines[-1][:-1] + str(1 - int(lines[-1][-1]))
+    path.write_text("\n".join([*lines[:-1], turned]) + "\n")
+    assert command("verify", "--certificate", "c.json", folder=tmp_path).code == 1
+
+
+def test_the_ends_of_a_cost_hold_the_exact_one(tmp_path):
+    """Against 60 digits of sums of fractions."""
+    from decimal import Context, Decimal
+    from fractions import Fraction
+
+    from odtc.verification.leaf_sums.likelihood import Likelihood
+
+    path, time, event, weight = file_of(tmp_path, 29, 15)
+    data = read(path, task="survival", time="t", event="d", weights="w")
+    measure, context = Likelihood({"weight_scale": 1}, data), Context(prec=60)
+    whole = [Fraction(int(w)) for w in weight]
+
+    def hazard(t):
+        steps = np.unique(time[(time <= t) & (event > 0)])
+        at_risk = [sum(w for w, u in zip(whole, time) if u >= step) for step in steps]
+        died = [sum(w for w, u, d in zip(whole, time, event) if u == step and d) for step in steps]
+        return sum((d / n for d, n in zip(died, at_risk)), Fraction(0))
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        at = np.flatnonzero(rng.random(15) < 0.5)
+        D = sum((whole[i] for i in at if event[i]), Fraction(0))
+        H = sum((whole[i] * hazard(time[i]) for i in at), Fraction(0))
+        low, high = (end(measure.moments[:, at].sum(axis=1)) for end in (measure.low, measure.high))
+        if not D:
+            assert low == high == 0
+            continue
+        ratio = context.divide(Decimal((D / H).numerator), Decimal((D / H).denominator))
+        exact = Fraction(D - D * Fraction(context.ln(ratio)))
+        assert low <= exact <= high and high - low < Fraction(1, 10**10)

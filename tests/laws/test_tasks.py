@@ -351,10 +351,10 @@ def certified(folder, depth: int = 3, seed: int = 21, lam: str = "0"):
 
 @pytest.mark.parametrize(("depth", "lam"), [(1, "0"), (2, "0.1"), (3, "0"), (3, "0.2"), (4, "0")])
 def test_the_certificate_of_a_regression_proves_the_best_tree_in_rationals(tmp_path, depth, lam):
-    from odtc.verification.regression import check_regression
+    from odtc.verification.leaf_sums import check_leaf_sums
 
     facts, data = certified(tmp_path, depth, lam=lam)
-    proof = check_regression(json.loads(json.dumps(facts)), data)
+    proof = check_leaf_sums(json.loads(json.dumps(facts)), data)
     fitted = odtc.fit(data, depth=depth, params={"lambda": lam})
     assert proof.objective == pytest.approx(fitted.proof.objective, rel=1e-12)
     assert proof.bound == pytest.approx(proof.objective, rel=1e-9) and proof.bound <= proof.objective
@@ -363,10 +363,10 @@ def test_the_certificate_of_a_regression_proves_the_best_tree_in_rationals(tmp_p
 def test_no_corrupted_certificate_of_a_regression_proves_more_than_is_true(tmp_path):
     """Whatever is changed in it, it is refused, or states no bound above the optimum and no tree below it."""
     from odtc.errors import CertificateError
-    from odtc.verification.regression import check_regression
+    from odtc.verification.leaf_sums import check_leaf_sums
 
     facts, data = certified(tmp_path)
-    best = check_regression(facts, data).objective
+    best = check_leaf_sums(facts, data).objective
     text, _, refused = json.dumps({key: facts[key] for key in facts if key not in ("of", "data", "odtc")}), None, 0
     rng = np.random.default_rng(5)
     digits = [at for at, sign in enumerate(text) if sign.isdigit()]
@@ -380,7 +380,7 @@ def test_no_corrupted_certificate_of_a_regression_proves_more_than_is_true(tmp_p
         if rng.random() < 0.2 and corrupted["tried"]:
             del corrupted["tried"][int(rng.integers(len(corrupted["tried"])))]
         try:
-            proof = check_regression(corrupted, data)
+            proof = check_leaf_sums(corrupted, data)
         except CertificateError:
             refused += 1
             continue

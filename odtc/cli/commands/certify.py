@@ -147,11 +147,11 @@ def verify_certificate(path: Path, data: Path | None, as_json: bool) -> None:
 
 def _checks() -> dict:
     """The check of each schema."""
-    from odtc.verification import certificate, regression
+    from odtc.verification import certificate, leaf_sums
     from odtc.verification.constrained import constrained_certificate
 
     return {
-        regression.SCHEMA: regression.check_regression,
+        **dict.fromkeys(leaf_sums.MEASURES, leaf_sums.check_leaf_sums),
         certificate.SCHEMA: certificate.check,
         certificate.OF_THRESHOLDS: certificate.check,
         constrained_certificate.SCHEMA: constrained_certificate.check_constrained,

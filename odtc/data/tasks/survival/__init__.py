@@ -8,7 +8,7 @@ but for a number that all trees share, is the cost (LeBlanc & Crowley 1992)
     D - D log(D/H),    0 if D = 0
 
 A leaf without an event answers the θ of half an event, as there. A state of the dynamic program carries n, Σ w, H, D
-and the time at risk Σ w t. As the likelihood is that of one number for all rows of a leaf, no tree on rows A and B
+and the time Σ t. As the likelihood is that of one number for all rows of a leaf, no tree on rows A and B
 costs less than the best ones on either together. No bound holds by the weight of rows.
 
 A leaf also holds the Kaplan-Meier curve of its rows (`curve`).
@@ -142,12 +142,12 @@ def timed(rows: Dataset, time: np.ndarray, event: np.ndarray, place: str) -> Dat
 
 
 def sums_of(time: np.ndarray, event: np.ndarray, weight: np.ndarray, place: str) -> np.ndarray:
-    """float64 (rows, 5): 1, w, w Λ(t), w δ and w t. Raises DataError for times that are below 0 or too large."""
+    """float64 (rows, 5): 1, w, w Λ(t), w δ and t. Raises DataError for times that are below 0 or too large."""
     if (time < 0).any():
         at = int((time < 0).argmax())
         raise DataError(f"expected times of at least 0 in {place}, got {time[at]:.10g} in row {at + 1} of those kept")
     hazard = hazard_at(nelson_aalen(time, event, weight), time)
-    sums = np.column_stack([np.ones(len(time)), weight, weight * hazard, weight * event, weight * time])
+    sums = np.column_stack([np.ones(len(time)), weight, weight * hazard, weight * event, time])
     if not np.isfinite(sums.sum(axis=0)).all():
         raise DataError(f"expected times that can be added up in {place}; scale them down")
     return sums
@@ -164,7 +164,7 @@ def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
 def _observed(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(time, event, weight) of rows with these sums."""
     weight = sums[:, 1]
-    return sums[:, 4] / weight, sums[:, 3] / weight, weight
+    return sums[:, 4], sums[:, 3] / weight, weight
 
 
 def moments(sums: np.ndarray) -> np.ndarray:

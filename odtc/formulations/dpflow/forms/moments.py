@@ -71,11 +71,11 @@ def search(
 
 
 def certificate(problem: Problem) -> dict:
-    """The certificate of the best tree (odtc.verification.regression)."""
-    from odtc.formulations.dpflow.forms.moments_certificate import certify_regression
+    """The certificate of the best tree (odtc.verification.leaf_sums)."""
+    from odtc.formulations.dpflow.forms.moments_certificate import certify_leaf_sums
 
     found, engine, scales = _searched(problem, None, None, Scales.of(problem.encoded))
-    return certify_regression(problem, engine, scales, found.heap)
+    return certify_leaf_sums(problem, engine, scales, found.heap)
 
 
 def _searched(problem: Problem, known: HeapTree | None, tell, scales: Scales) -> tuple[Searched, MomentSearch, Scales]:

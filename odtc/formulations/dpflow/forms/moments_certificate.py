@@ -1,4 +1,4 @@
-"""The certificate of a regression tree (odtc.verification.regression), of what its search has tried."""
+"""The certificate of a tree whose leaves cost sums (odtc.verification.leaf_sums), of what its search has tried."""
 
 from fractions import Fraction
 from types import SimpleNamespace
@@ -14,13 +14,13 @@ from odtc.problem.problem import Problem
 from odtc.trees.heap_tree import HeapTree
 from odtc.verification.certificate import left_of
 from odtc.verification.claim import claim_of
-from odtc.verification.regression import SCHEMA, leaf_cost, whole_moments
+from odtc.verification.leaf_sums import measure_of
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
 MOST_DIGITS = 6
 
 
-def certify_regression(problem: Problem, engine: MomentSearch, scales, heap: HeapTree) -> dict:
+def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: HeapTree) -> dict:
     """The certificate of a search that has ended, as a JSON object.
 
     Raises
@@ -31,12 +31,15 @@ def certify_regression(problem: Problem, engine: MomentSearch, scales, heap: Hea
     require_certifiable(problem)
     dataset = problem.encoded.dataset
     if dataset is None or least_rows(problem) > 1:
-        raise ChoiceError("a certificate of a regression is of the data, and of trees whose leaves may have any rows")
-    weight_scale = _scale(dataset.weight, "weights")
-    number_scale = _scale(dataset.sums[:, 2] / dataset.sums[:, 1], f"numbers in {dataset.target!r}")
-    lam = Fraction(str(problem.params.lambda_))
-    unit = weight_scale * number_scale**2
-    price, moments = lam / (1 - lam) * unit, whole_moments(dataset, number_scale, weight_scale)
+        raise ChoiceError(
+            f"a certificate of --task {problem.encoded.task} is of the data and of trees whose leaves may have any rows"
+        )
+    module, scales_of = measure_of(dataset.task), {"weight_scale": _scale(dataset.weight, "weights")}
+    if "number_scale" in module.SHAPE:
+        numbers = dataset.sums[:, 2] / dataset.sums[:, 1]
+        scales_of["number_scale"] = _scale(numbers, f"numbers in {dataset.target!r}")
+    lam, measure = Fraction(str(problem.params.lambda_)), module.MEASURE(scales_of, dataset)
+    price, moments = lam / (1 - lam) * measure.unit, measure.moments
     columns = CertificateColumns(
         SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))
     )
@@ -56,19 +59,23 @@ def certify_regression(problem: Problem, engine: MomentSearch, scales, heap: Hea
         return found
 
     ends = heap.reach(problem.encoded.X)[problem.encoded.row_of]
-    claim = sum((leaf_cost(moments[:, ends == end].sum(axis=1)) for end in np.unique(ends)), Fraction(0))
+    leaves = [moments[:, ends == end].sum(axis=1) for end in np.unique(ends)]
+    paid = heap.n_branch_nodes * price
+    claim = [paid + sum(map(end, leaves), Fraction(0)) for end in (measure.low, measure.high)]
     depth, every = int(problem.topology.depth), np.arange(problem.encoded.n_rows)
-    return head(problem, SCHEMA) | {
-        "columns": columns.facts,
-        "depth": depth,
-        "number_scale": number_scale,
-        "weight_scale": weight_scale,
-        "price": str(price),
-        "claim": str(claim + heap.n_branch_nodes * price),
-        "tree": heap.to_tree(problem.encoded).to_json(),
-        "tried": listed(every, depth) or [],
-        "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1]),
-    }
+    return (
+        head(problem, module.SCHEMA)
+        | scales_of
+        | {
+            "columns": columns.facts,
+            "depth": depth,
+            "price": str(price),
+            "claim": [str(end) for end in claim] if module.ROUNDS else str(claim[0]),
+            "tree": heap.to_tree(problem.encoded).to_json(),
+            "tried": listed(every, depth) or [],
+            "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1]),
+        }
+    )
 
 
 def _scale(numbers: np.ndarray, what: str) -> int:

@@ -1,19 +1,21 @@
-"""The check of a certificate of a regression tree, in exact rationals.
+"""The check of a certificate of a tree whose leaves cost a function of sums over their rows: regression, survival.
 
     {"schema": "odtc.certificate/regression", "data": {...}, "classes": ["mean"], "columns": [...], "depth": D,
      "number_scale": Y, "weight_scale": W, "price": "p/q", "claim": "p/q", "tree": {...}, "tried": [...], "of": {...}}
 
-Numbers times Y and weights times W are whole. A leaf costs Σ w y² - (Σ w y)² / Σ w and a branch node `price`, in these
-units, and the tree costs `claim`, counted row by row. Columns are those of a certificate over thresholds.
+Costs are in whole units (odtc.verification.leaf_sums.squares, likelihood), a branch node costs `price` of them. The
+tree costs `claim`, or of survival between two ends, ["p/q", "p/q"]; it is counted row by row. Columns are
+those of a certificate over thresholds.
 
 What rows cost that no column tells apart is taken off first: no tree avoids it. `tried` lists cuts of the rows of a
 state, for trees of three levels or more: [column, cut, left, right]. A side is null (nothing is said of it), 0 (it is
 bounded by the best tree of two levels or less, which the checker finds), or such a list of its own. As one answer for
 more rows costs no less, a cut between two tried cuts a < b costs at least what the left side of a and the right side of
-b do. So the checker finds, from the tried cuts alone, a bound of all trees; the tree is the best one if that is its
-cost.
+b do. So the checker finds, from the tried cuts alone, a bound of all trees; the tree is the best one if no tree costs
+less than the lesser end of its cost. All that is rounded is rounded so that the bound holds.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -25,23 +27,21 @@ from odtc.errors import CertificateError, OdtcError
 from odtc.verification.certificate import Proof, left_of
 from odtc.verification.claim import SHAPE as CLAIM_SHAPE
 from odtc.verification.claim import claim_of, expect
+from odtc.verification.leaf_sums import likelihood, squares
 from odtc.verification.threshold_columns import count_left_out, rank_columns
 
-SCHEMA = "odtc.certificate/regression"
-NEAR = 1e-12  # of the squares of all rows: what floats are off by, and more; what is nearer is compared in rationals
 DEEPEST = 8
-SHAPE = {
-    "depth": WHOLE,
-    "number_scale": WHOLE,
-    "weight_scale": WHOLE,
-    "price": TEXT,
-    "claim": TEXT,
-    "tree": {},
-    "of": CLAIM_SHAPE,
-}
+WIDTH = 1e-10  # of the ends of a cost that is rounded: trees nearer than that are not told apart
+SHAPE = {"depth": WHOLE, "price": TEXT, "tree": {}, "of": CLAIM_SHAPE}
+MEASURES = {one.SCHEMA: one for one in (squares, likelihood)}
 
 
-def check_regression(facts: dict, dataset: Dataset) -> Proof:
+def measure_of(task: str):
+    """The module that knows what the leaves of a task cost."""
+    return next(one for one in MEASURES.values() if one.TASK == task)
+
+
+def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
     """The proof that a certificate is, of these rows.
 
     Parameters
@@ -60,7 +60,7 @@ def check_regression(facts: dict, dataset: Dataset) -> Proof:
         If it proves nothing of this data.
     """
     try:
-        validate(facts, SHAPE)
+        validate(facts, SHAPE | MEASURES[facts["schema"]].SHAPE)
         return _check(facts, dataset)
     except CertificateError:
         raise
@@ -69,92 +69,99 @@ def check_regression(facts: dict, dataset: Dataset) -> Proof:
 
 
 def _check(facts: dict, dataset: Dataset) -> Proof:
-    if dataset.task != "regression":
-        raise CertificateError(f"the certificate is of a regression, the data was read for {dataset.task}")
-    depth, price, claim = facts["depth"], Fraction(facts["price"]), Fraction(facts["claim"])
-    if not 1 <= depth <= DEEPEST or price < 0:
-        raise ValueError(f"its depth is {depth}, its price {price}")
-    moments = whole_moments(dataset, facts["number_scale"], facts["weight_scale"])
+    module = MEASURES[facts["schema"]]
+    if dataset.task != module.TASK:
+        raise CertificateError(f"the certificate is of a {module.TASK}, the data was read for {dataset.task}")
+    ends = facts["claim"] if module.ROUNDS else [facts["claim"]] * 2
+    depth, price, claim = facts["depth"], Fraction(facts["price"]), [Fraction(end) for end in ends]
+    if not 1 <= depth <= DEEPEST or price < 0 or len(claim) != 2:
+        raise ValueError(f"its depth is {depth}, its price {price}, its claim has {len(claim)} ends")
+    measure = module.MEASURE(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of)
     absent = count_left_out(dataset, ranks)
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1])
     expect(facts["of"], terms)
-    cost = _tree_cost(facts["tree"]["root"], dataset, moments, np.arange(dataset.n_rows), depth, price)
-    unit = facts["weight_scale"] * facts["number_scale"] ** 2
-    unit += price  # 1 / (1 - λ) units, as the price is λ / (1 - λ) of them: objectives are (1 - λ) times the cost
-    if cost != claim:
-        raise CertificateError(
-            f"the tree of the certificate costs {float(cost / unit):.10g} on the data, the certificate claims "
-            f"{float(claim / unit):.10g}"
-        )
-    found = RegressionBound(ranks.rank, moments, price)
     every = np.arange(dataset.n_rows)
-    bound = min(found.floor(every) + found.least(every, depth, facts["tried"] or 0), claim)
-    said = f"lambda {float(price / unit):.10g}" if price else ""
-    objective = float(claim / unit)
-    below = min(float(bound / unit), float(np.nextafter(objective, -1)))
-    return Proof(
+    low, high = (_tree_cost(facts["tree"]["root"], dataset, measure, every, depth, price, end) for end in (0, 1))
+    # Objectives are (1 - λ) times the cost, and the price is λ / (1 - λ) units.
+    unit = measure.unit + price
+    if claim[0] > low or claim[1] < high:
+        raise CertificateError(
+            f"the tree of the certificate costs {float(low / unit):.17g} to {float(high / unit):.17g} on the data, the "
+            f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
+        )
+    found = LeafSumsBound(ranks.rank, measure, price, module.SINGLE)
+    bound = found.floor(every) + found.least(every, depth, facts["tried"] or 0)
+    said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
+    if not exact:
+        ends = _less(low / unit), -_less(-high / unit)
+        said.append(f"the tree costs {ends[0]:.17g} to {ends[1]:.17g}")
+    objective = float(high / unit) if exact else ends[1]
+    below = min(_less(bound / unit), float(np.nextafter(objective, -np.inf)))
+    return LeafSumsProof(
         objective,
         depth,
         int(ranks.size.sum()),
         dataset.n_rows,
         found.n_states,
-        said,
+        "; ".join(said),
         absent[0],
         absent[1],
         terms,
-        objective if bound == claim else below,
+        objective if exact and bound >= low else below,
+        exact,
     )
 
 
-def whole_moments(dataset: Dataset, number_scale: int, weight_scale: int) -> np.ndarray:
-    """int64 (3, rows): w, w y and w y² in whole units. Raises CertificateError if they are no whole numbers there."""
-    if not (0 < number_scale < 2**40 and 0 < weight_scale < 2**40):
-        raise ValueError("its scales are no whole numbers above 0")
-    weight, y = dataset.weight * weight_scale, dataset.sums[:, 2] / dataset.sums[:, 1] * number_scale
-    w, t = np.rint(weight), np.rint(y)
-    if max(np.abs(weight - w).max(), np.abs(y - t).max()) > 1e-4 or (w <= 0).any():
-        raise CertificateError("the numbers of the data are no whole numbers at the scales of the certificate")
-    if (w * t * t).sum() >= 2.0**62 or np.abs(w * t).sum() >= 2.0**53:
-        raise CertificateError("the numbers of the data are too large to be added as whole numbers")
-    w, t = w.astype(np.int64), t.astype(np.int64)
-    return np.stack([w, w * t, w * t * t])
+@dataclass(frozen=True)
+class LeafSumsProof(Proof):
+    """A proof whose numbers are rounded outwards, unless they are `exact`: the tree costs no more than `objective`, and
+    no tree costs less than `bound`."""
+
+    exact: bool
+
+    @property
+    def optimal(self) -> bool:
+        return self.bound == self.objective or (
+            not self.exact and self.bound >= self.objective - WIDTH * max(1.0, abs(self.objective))
+        )
 
 
-def leaf_cost(sums) -> Fraction:
-    """Σ w y² - (Σ w y)² / Σ w of whole sums."""
-    w, s, q = map(int, sums)
-    return q - Fraction(s * s, w) if w else Fraction(0)
+def _less(number: Fraction) -> float:
+    """A float that is no more."""
+    return float(np.nextafter(float(number), -np.inf))
 
 
-def _tree_cost(node, dataset: Dataset, moments: np.ndarray, rows: np.ndarray, left: int, price: Fraction) -> Fraction:
+def _tree_cost(node, dataset: Dataset, measure, rows: np.ndarray, left: int, price: Fraction, end: int) -> Fraction:
+    """The lesser (0) or greater (1) end of what a tree costs."""
     if "split" not in node:
         told = [*node["counts"], *node["rows"], *node["sums"]]
         held = dataset.sums[rows].sum(axis=0)
         found = [held[1], held[0], *held]
         if len(told) != len(found) or not np.allclose(told, found, rtol=1e-9, atol=1e-9 * np.abs(dataset.sums).max()):
             raise CertificateError("a leaf of the tree of the certificate tells other sums than its rows have")
-        return leaf_cost(moments[:, rows].sum(axis=1))
+        return (measure.low, measure.high)[end](measure.moments[:, rows].sum(axis=1))
     if not left:
         raise CertificateError("the tree of the certificate is deeper than it says")
     goes = left_of(node["split"], dataset)[rows]
     sides = (node["left"], rows[goes]), (node["right"], rows[~goes])
-    return price + sum(_tree_cost(below, dataset, moments, part, left - 1, price) for below, part in sides)
+    return price + sum(_tree_cost(below, dataset, measure, part, left - 1, price, end) for below, part in sides)
 
 
-class RegressionBound:
-    """Bounds of all trees on some rows, of whole moments int64 (3, rows) and ranks int (rows, columns)."""
+class LeafSumsBound:
+    """Bounds of all trees on some rows, of ranks int (rows, columns) and what leaves cost (`measure`); `single` if rows
+    that no other is like cost something alone."""
 
-    def __init__(self, rank: np.ndarray, moments: np.ndarray, price: Fraction):
-        self.rank, self.moments, self.price, self.n_states = rank, moments, price, 0
-        self.near = NEAR * float(moments[2].sum())
+    def __init__(self, rank: np.ndarray, measure, price: Fraction, single: bool):
+        self.rank, self.measure, self.moments, self.price, self.n_states = rank, measure, measure.moments, price, 0
+        self.near = measure.near
         _, kind = np.unique(rank, axis=0, return_inverse=True)
         self.kind = kind.reshape(-1)
         sums = np.zeros((3, int(self.kind.max()) + 1), np.int64)
         for k in range(3):
-            np.add.at(sums[k], self.kind, moments[k])
-        several = np.flatnonzero(np.bincount(self.kind) > 1)
-        self.floors = {k: leaf_cost(sums[:, k]) for k in several.tolist()}  # of rows that no column tells apart
+            np.add.at(sums[k], self.kind, self.moments[k])
+        told = np.flatnonzero(np.bincount(self.kind) > (0 if single else 1))
+        self.floors = {k: measure.low(sums[:, k]) for k in told.tolist()}  # of rows that no column tells apart
 
     def least(self, rows: np.ndarray, depth: int, tried) -> Fraction:
         """No tree of this depth on these rows costs less than this, and what they cost at least (`floor`)."""
@@ -164,7 +171,7 @@ class RegressionBound:
             raise ValueError("it bounds a state without rows")
         if depth > 2 and tried == 0:
             return Fraction(0)
-        leaf, floor = leaf_cost(self.moments[:, rows].sum(axis=1)), self.floor(rows)
+        leaf, floor = self._leaf(rows), self.floor(rows)
         if depth <= 2:
             return min(leaf, self.best(rows, depth)) - floor
         by_column: dict[int, dict] = {}
@@ -207,6 +214,9 @@ class RegressionBound:
                 found.append((left[i - 1] if i else 0) + (right[i] if i < len(right) else 0))
         return Fraction(min(found))
 
+    def _leaf(self, rows: np.ndarray) -> Fraction:
+        return self.measure.low(self.moments[:, rows].sum(axis=1))
+
     def floor(self, rows: np.ndarray) -> Fraction:
         """What rows that no test tells apart cost at least."""
         found = [self.floors[k] for k in np.unique(self.kind[rows]).tolist() if k in self.floors]
@@ -214,7 +224,7 @@ class RegressionBound:
 
     def best(self, rows: np.ndarray, depth: int) -> Fraction:
         """What the best tree of one or two levels costs, with a test at its root; the leaf if there is none."""
-        leaf = leaf_cost(self.moments[:, rows].sum(axis=1))
+        leaf = self._leaf(rows)
         if depth < 1:
             return leaf
         costs, cuts = [], []
@@ -230,9 +240,9 @@ class RegressionBound:
             left = self.rank[rows, cuts[at][0]] <= cuts[at][1]
             parts = rows[left], rows[~left]
             if depth == 1:
-                found.append(self.price + sum(leaf_cost(self.moments[:, part].sum(axis=1)) for part in parts))
+                found.append(self.price + sum(self._leaf(part) for part in parts))
             else:
-                below = (min(leaf_cost(self.moments[:, part].sum(axis=1)), self.best(part, 1)) for part in parts)
+                below = (min(self._leaf(part), self.best(part, 1)) for part in parts)
                 found.append(self.price + sum(below))
         return min(found)
 
@@ -241,8 +251,9 @@ class RegressionBound:
         ranks, at = np.unique(self.rank[rows, column], return_inverse=True)
         if len(ranks) < 2:
             return []
+        costs = self.measure.costs
         w, s, q = (np.bincount(at, self.moments[k, rows].astype(float), len(ranks)).cumsum() for k in range(3))
-        left, right = _costs(w[:-1], s[:-1], q[:-1]), _costs(w[-1] - w[:-1], s[-1] - s[:-1], q[-1] - q[:-1])
+        left, right = costs(w[:-1], s[:-1], q[:-1]), costs(w[-1] - w[:-1], s[-1] - s[:-1], q[-1] - q[:-1])
         price = float(self.price)
         for other in range(self.rank.shape[1]) if depth == 2 else ():
             own, place = np.unique(self.rank[rows, other], return_inverse=True)
@@ -255,9 +266,5 @@ class RegressionBound:
             whole = below[:, -1:, :]
             for side, sums in ((left, below[:, :-1]), (right, whole - below[:, :-1])):
                 one, two = sums[:, :, :-1], sums[:, :, -1:] - sums[:, :, :-1]
-                np.minimum(side, price + (_costs(*one) + _costs(*two)).min(axis=1), out=side)
+                np.minimum(side, price + (costs(*one) + costs(*two)).min(axis=1), out=side)
         return zip(ranks[:-1].tolist(), (price + left + right).tolist())
-
-
-def _costs(w, s, q) -> np.ndarray:
-    return q - np.divide(s * s, w, out=np.zeros_like(s), where=w > 0)

@@ -1,0 +1,103 @@
+"""What leaves of a survival tree cost, between two ends: D - D log(D/H), of D events and the hazard H.
+
+Weights times `weight_scale` are whole, and costs are in these units. The Nelson-Aalen hazard of a row is a sum of
+fractions events / at risk: each is rounded down, and up, to a multiple of 2^-EXACT. w Λ is kept as a whole number of
+units of 2^-bits that is at most it, and more than it less ROUNDED units. A logarithm is that of the decimal arithmetic
+of Python, which rounds correctly at DIGITS digits, less and more a unit of a digit before.
+
+As D - D log(D/H) rises with H, the lesser end of H gives the lesser end of the cost.
+"""
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from odtc.base.json_schema import TEXT, WHOLE
+from odtc.data.dataset import Dataset
+from odtc.errors import CertificateError
+
+SCHEMA, TASK = "odtc.certificate/survival", "survival"
+SHAPE = {"weight_scale": WHOLE, "claim": [TEXT]}
+ROUNDS = True
+SINGLE = True  # a row with an event costs something alone
+EXACT, ROUNDED, BITS = 128, 2, 60
+DIGITS, SLACK = 40, Fraction(1, 10**36)
+NEAR = 1e-10  # of the events: what floats are off by, and more
+
+
+class Likelihood:
+    """The costs of leaves of some data, by `moments`, int64 (3, rows): w Λ in units of 2^-bits, w δ, and 1."""
+
+    def __init__(self, facts: dict, dataset: Dataset):
+        scale = facts["weight_scale"]
+        if not 0 < scale < 2**40:
+            raise ValueError("its scale is no whole number above 0")
+        w = np.rint(dataset.weight * scale)
+        if np.abs(dataset.weight * scale - w).max() > 1e-4 or (w <= 0).any():
+            raise CertificateError("the weights of the data are no whole numbers at the scale of the certificate")
+        time, event = dataset.sums[:, 4], dataset.sums[:, 3] > 0
+        if (dataset.sums[:, 0] != 1).any() or w.sum() >= 2.0**40:
+            raise CertificateError("the rows of the data cannot be added up as whole numbers")
+        w = w.astype(np.int64)
+        self.bits, self.unit = BITS - int(w.sum()).bit_length(), scale
+        hazard = _hazards(time, event, w)
+        below = [int(weight) * low >> (EXACT - self.bits) for weight, (low, _) in zip(w.tolist(), hazard)]
+        above = [-(-int(weight) * high >> (EXACT - self.bits)) for weight, (_, high) in zip(w.tolist(), hazard)]
+        if max(b - a for a, b in zip(below, above)) > ROUNDED:
+            raise CertificateError("the hazards of the data cannot be rounded as narrowly as a certificate needs")
+        self.moments = np.stack([np.array(below, np.int64), w * event, np.ones(len(w), np.int64)])
+        self.near = NEAR * float(self.moments[1].sum())
+
+    def low(self, sums) -> Fraction:
+        """No leaf costs less whose rows have these whole sums."""
+        hazard, events, _ = map(int, sums)
+        return self._cost(events, hazard) - events * SLACK
+
+    def high(self, sums) -> Fraction:
+        """No leaf costs more whose rows have these whole sums."""
+        hazard, events, rows = map(int, sums)
+        return self._cost(events, hazard + ROUNDED * rows) + events * SLACK
+
+    def _cost(self, events: int, hazard: int) -> Fraction:
+        if not events:
+            return Fraction(0)
+        if not hazard:
+            raise CertificateError("the hazard of a leaf with an event is too small to be told from 0")
+        return events * (1 - _log(events << self.bits, hazard))
+
+    def costs(self, h, d, n) -> np.ndarray:
+        """The same of arrays, as floats."""
+        held = (d > 0) & (h > 0)
+        share = np.divide(d * 2.0**self.bits, h, out=np.ones_like(d), where=held)
+        return np.where(held, d * (1 - np.log(share)), 0.0)
+
+
+def _hazards(time: np.ndarray, event: np.ndarray, w: np.ndarray) -> list[tuple[int, int]]:
+    """For each row the two ends of its Nelson-Aalen hazard, in units of 2^-EXACT."""
+    order = np.argsort(time, kind="stable").tolist()
+    found, at_risk, low, high, start = [(0, 0)] * len(order), int(w.sum()), 0, 0, 0
+    while start < len(order):
+        end = start
+        while end < len(order) and time[order[end]] == time[order[start]]:
+            end += 1
+        tied = order[start:end]
+        died = sum(int(w[i]) for i in tied if event[i])
+        low += (died << EXACT) // at_risk
+        high -= -(died << EXACT) // at_risk
+        for i in tied:
+            found[i] = low, high
+        at_risk -= sum(int(w[i]) for i in tied)
+        start = end
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _log(above: int, below: int) -> Fraction:
+    """log(above / below) within SLACK."""
+    context = Context(prec=DIGITS)
+    return Fraction(context.ln(context.divide(Decimal(above), Decimal(below))))
+
+
+MEASURE = Likelihood
