@@ -34,11 +34,11 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
         raise ChoiceError(
             f"a certificate of --task {problem.encoded.task} is of the data and of trees whose leaves may have any rows"
         )
-    module, scales_of = measure_of(dataset.task), {"weight_scale": _scale(dataset.weight, "weights")}
-    if "number_scale" in module.SHAPE:
+    law, scales_of = measure_of(dataset.task), {"weight_scale": _scale(dataset.weight, "weights")}
+    if "number_scale" in law.SHAPE:
         numbers = dataset.sums[:, 2] / dataset.sums[:, 1]
         scales_of["number_scale"] = _scale(numbers, f"numbers in {dataset.target!r}")
-    lam, measure = Fraction(str(problem.params.lambda_)), module.MEASURE(scales_of, dataset)
+    lam, measure = Fraction(str(problem.params.lambda_)), law.MEASURE(scales_of, dataset)
     price, moments = lam / (1 - lam) * measure.unit, measure.moments
     columns = CertificateColumns(
         SimpleNamespace(problem=problem, scales=scales, ranked=SimpleNamespace(columns=np.arange(scales.n)))
@@ -64,13 +64,13 @@ def certify_leaf_sums(problem: Problem, engine: MomentSearch, scales, heap: Heap
     claim = [paid + sum(map(end, leaves), Fraction(0)) for end in (measure.low, measure.high)]
     depth, every = int(problem.topology.depth), np.arange(problem.encoded.n_rows)
     return (
-        head(problem, module.SCHEMA)
+        head(problem, law.SCHEMA)
         | scales_of
         | {
             "columns": columns.facts,
             "depth": depth,
             "price": str(price),
-            "claim": [str(end) for end in claim] if module.ROUNDS else str(claim[0]),
+            "claim": [str(end) for end in claim] if law.ROUNDS else str(claim[0]),
             "tree": heap.to_tree(problem.encoded).to_json(),
             "tried": listed(every, depth) or [],
             "of": claim_of(dataset, depth, int(ranks.size.sum()), not count_left_out(dataset, ranks)[1]),
