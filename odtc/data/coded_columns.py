@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 
 from odtc.base.memory import require_memory
 
@@ -203,6 +202,8 @@ def _numbered(key: np.ndarray) -> np.ndarray:
 
     By hashing, which takes about half as long as a sort of 5 million keys.
     """
+    import polars as pl  # here, so that an estimator is imported without it
+
     keys = pl.Series(key)
     found = keys.unique(maintain_order=True)
     numbers = pl.Series(np.arange(len(found)))

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 
 from odtc.base.registry import did_you_mean
-from odtc.data.reading import read_text
 from odtc.errors import ChoiceError, OdtcError
 
 Names = tuple[str, ...]
@@ -76,6 +75,8 @@ def _is_file(cost) -> bool:
 
 def _from_file(path: Path, classes: Names) -> np.ndarray:
     """A table with a header of predicted classes, and one line for each true class; the diagonal may be blank."""
+    from odtc.data.reading import read_text  # it loads polars, which other costs do without
+
     where = f"the cost file {str(path)!r}"
     try:
         text = read_text(path)

@@ -7,12 +7,11 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from odtc.base.atomic_write import write_text
+from odtc.data.dataset import Dataset
 from odtc.model.feasibility import Check, is_close
 from odtc.trees.explanation import Path as RowPath
 from odtc.trees.explanation import explain as explain_row
 from odtc.trees.heap_tree import HeapTree
-from odtc.verification.verify import verify_tree
-from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import RunSpec
 
 
@@ -90,7 +89,15 @@ class InspectionMixin:
             same = np.allclose(counts, self.tree_.root.counts, rtol=1e-9, atol=1e-9)
             return [Check("leaf counts", bool(same), f"the leaf holds weight {sum(self.tree_.root.counts):.10g}")]
         spec = self._model_spec(self._cost(dataset), dataset)
-        problem = pose_run(RunSpec(model=spec).with_model(model=self.model_), dataset)
+        return self._checks(RunSpec(model=spec), dataset)
+
+    def _checks(self, spec: RunSpec, dataset: Dataset) -> list[Check]:
+        """The checks of the tree on these rows, with its objective and its bound."""
+        # With the compiler, which an import of an estimator does without.
+        from odtc.verification.verify import verify_tree
+        from odtc.workflow.posing import pose_run
+
+        problem = pose_run(spec.with_model(model=self.model_), dataset)
         heap = HeapTree.from_tree(self.tree_, problem.encoded, problem.topology, True)
         paid, claimed = problem.module.objective(problem, heap), self.objective_
         checks = verify_tree(problem, heap, self.tree_, dataset)

@@ -9,12 +9,9 @@ from odtc.data.dataset import Dataset
 from odtc.data.task import TASKS
 from odtc.estimators import parameters
 from odtc.estimators.tree_estimator import TreeEstimator
-from odtc.model.feasibility import Check, is_close
+from odtc.model.feasibility import Check
 from odtc.model.solution import Solution, Termination
-from odtc.trees.heap_tree import HeapTree
 from odtc.trees.tree import Leaf, Tree
-from odtc.verification.verify import verify_tree
-from odtc.workflow.posing import pose_run
 from odtc.workflow.specification import RunSpec
 
 
@@ -133,16 +130,7 @@ class LeafSumsEstimator(TreeEstimator):
             again = self.TASK.answer(self._sums(targets, rows.weight).sum(axis=0))
             near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
             return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
-        spec = RunSpec(model=self._asked_model()).with_model(model=self.model_)
-        dataset = self._measured(rows, targets)
-        problem = pose_run(spec, dataset)
-        heap = HeapTree.from_tree(self.tree_, problem.encoded, problem.topology, True)
-        paid = problem.module.objective(problem, heap)
-        text = f"the tree costs {paid:.10g}, {self.objective_:.10g} was said"
-        return [
-            *verify_tree(problem, heap, self.tree_, dataset),
-            Check("objective", is_close(paid, self.objective_), text),
-        ]
+        return self._checks(RunSpec(model=self._asked_model()), self._measured(rows, targets))
 
     def _rows(self, X, y, sample_weight) -> tuple[Dataset, np.ndarray]:
         """The rows that weigh something and what they tell, float64 (rows, columns), in an order of their own."""

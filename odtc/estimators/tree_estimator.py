@@ -10,13 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from odtc.data import frames
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.errors import SolverError
 from odtc.estimators.inspection import InspectionMixin
 from odtc.model.solution import Termination, is_proved
 from odtc.trees.tree import Leaf
-from odtc.workflow.run import run
 from odtc.workflow.specification import ModelSpec, RunSpec, SolvingSpec, short_constraint
 
 
@@ -98,6 +96,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
 
     def _learnt(self, X):
         """(X, features) of the training rows, after scikit-learn's own checks of them."""
+        from odtc.data import frames  # it loads polars
+
         given = self.categorical_features
         if frames.is_mixed(X) or not isinstance(given, str):
             frames.expect_names(X)
@@ -118,6 +118,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
         return X, tuple(Feature(name, NUMERIC) for name in self._names())
 
     def _coded(self, X) -> np.ndarray:
+        from odtc.data import frames
+
         check_is_fitted(self)
         if frames.is_mixed(X) or any(feature.kind != NUMERIC for feature in self.features_):
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -164,6 +166,8 @@ class TreeEstimator(InspectionMixin, BaseEstimator):
     def _run(self, spec: RunSpec, dataset: Dataset):
         """(problem, tree, what was proved of it, whether it has the fewest leaves and columns) of a run; warns if the
         time limit came before the proof."""
+        from odtc.workflow.run import run  # it loads polars, the compiler and solvers, which `import` does without
+
         done = run(spec, dataset)
         if not done.verified:
             wrong = next(check for check in done.decoded.checks if not check.passed)
