@@ -15,6 +15,7 @@ from odtc.base import deadline
 from odtc.data.coded_columns import distinct
 from odtc.data.column_types import MISSING_CELLS, numbers_of
 from odtc.data.dataset import CATEGORICAL, NUMERIC, Dataset, Feature
+from odtc.data.reading_spec import CLASSIFICATION
 from odtc.errors import TimeLimitReached
 
 FEW = 3  # rows of a class from which on there is no remark on it
@@ -61,7 +62,7 @@ def notes_on(dataset: Dataset) -> list[Note]:
     found = []
     with contextlib.suppress(TimeLimitReached):
         for remark in REMARKS:
-            if remark in OF_CLASSES and len(dataset.classes) < 2:  # its target is a number
+            if remark in OF_CLASSES and dataset.task != CLASSIFICATION:
                 continue
             for note in remark(dataset):
                 found.append(note)

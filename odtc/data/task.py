@@ -9,6 +9,7 @@ sums and nothing else:
     policy           cost of each action                        least of them
     regression       n, Σ w, Σ w y, and around the mean         squared error around the leaf's mean
                      of all rows Σ w (y - m), Σ w (y - m)²
+    median           weight of each number                      least absolute error around one of them
     survival         n, Σ w, hazard H = Σ w Λ, events           D - D log(D/H), of the likelihood of a relative risk
                      D = Σ w δ, time Σ t
 
@@ -39,6 +40,7 @@ class Task(Protocol):
     # Whether a leaf costs a function of the sums over its rows and answers a number (`leaf_costs`, `answer`); else it
     # answers one of few labels, at the cost of each row.
     MOMENTS: bool = False
+    NUMBERS: bool = False  # whether its leaves answer numbers, as they do with MOMENTS
     ANSWER: str = "a number"  # what its leaves answer, in words
     LABEL: str = ""  # of a task with MOMENTS: the one class of its leaves
     LAW: str = ""  # of a task with MOMENTS: how its leaves cost sums (odtc.algorithms.moments.laws)
@@ -70,6 +72,10 @@ class Task(Protocol):
         """float64 (3, rows): W, S and Q of the LAW, of sums float64 (rows, sums); of a task with MOMENTS."""
         raise NotImplementedError
 
+    def prices(self, classes: Sequence[str]) -> np.ndarray | None:
+        """float64 (classes, classes): what it costs to answer column for row, if the task says so; else None."""
+        return None
+
     def leaf_costs(self, sums: np.ndarray) -> np.ndarray:
         """float64 (…,): what leaves cost whose rows have these sums, float64 (…, sums); of a task with MOMENTS."""
         raise NotImplementedError
@@ -89,7 +95,7 @@ class Task(Protocol):
 
     def figures(self, sums: np.ndarray, answers: np.ndarray, classes: Sequence[str]) -> dict:
         """Figures of answers on rows with these sums, float64 (rows, sums), under the keys of `--json`; the answers are
-        int (rows,), places in `classes`, or with MOMENTS numbers, float64 (rows,)."""
+        int (rows,), places in `classes`, or with NUMBERS numbers, float64 (rows,)."""
         return {}
 
     def loss_again(self, sums: np.ndarray, answers: np.ndarray) -> float | None:
@@ -105,7 +111,7 @@ class Task(Protocol):
 TASKS = Registry(
     "task",
     "odtc.data.tasks",
-    ("classification", "policy", "regression", "survival"),
+    ("classification", "policy", "regression", "median", "survival"),
     Contract(always=(Task,)),
     "odtc.tasks",
 )

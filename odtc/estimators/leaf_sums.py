@@ -127,7 +127,7 @@ class LeafSumsEstimator(TreeEstimator):
         rows, targets = self._rows(self._coded(X), y, sample_weight)
         if self.model_ is None:
             said = self.tree_.answer(self.tree_.root)
-            again = self.TASK.answer(self._sums(targets, rows.weight).sum(axis=0))
+            again = self._answer_alone(self._sums(targets, rows.weight))
             near = abs(said - again) <= 1e-9 * max(1.0, float(np.abs(targets).max()))
             return [Check("answer", near, f"the leaf answers {said:.10g}, {again:.10g} by these rows")]
         return self._checks(RunSpec(model=self._asked_model()), self._measured(rows, targets))
@@ -151,6 +151,10 @@ class LeafSumsEstimator(TreeEstimator):
             task=self.TASK.NAME,
         )
         return rows, targets[kept]
+
+    def _answer_alone(self, sums: np.ndarray) -> float:
+        """What one leaf answers for rows with these sums, float64 (rows, sums)."""
+        return self.TASK.answer(sums.sum(axis=0))
 
     def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
         """The tree without a branch node, which is then the best one."""

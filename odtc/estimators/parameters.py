@@ -48,6 +48,11 @@ PARAMETERS = (
         "the name of a solver (`odtc list solvers`), several between commas, or None",
     ),
     ("encoding", lambda value: isinstance(value, str), "the name of an encoding (`odtc list encodings`)"),
+    (
+        "criterion",
+        lambda value: isinstance(value, str) and value in ("squared_error", "absolute_error"),
+        '"squared_error" or "absolute_error"',
+    ),
     _of_field(Options, "time_limit", lambda value: value is None or _number(value)),
     _of_field(Options, "threads", lambda value: value is None or _whole(1)(value)),
     _of_field(Options, "gap", _number),
@@ -125,6 +130,7 @@ TEXTS = {
     "robust": "How far the numbers of rows may be moved: the tree loses a row if it is wrong anywhere in its box. One "
     'radius for all numbers, or a radius of each column, as {"age": 2, "income": "5%", "colour": "free"} '
     "(odtc.trees.boxes); it is the parameter `robust` of flowoct.",
+    "criterion": "squared_error, whose leaves answer means, or absolute_error, whose leaves answer medians.",
     "scores": "How costs are estimated from treatments and outcomes: doubly-robust, direct or ips.",
     "goal": "Whether less (min) or more (max) is better; by default min for costs, max for outcomes.",
     "simplify": "Whether branch nodes that no row needs are left out.",

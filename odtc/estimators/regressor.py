@@ -1,4 +1,4 @@
-"""`OptimalTreeRegressor`: the regression tree of least squared error in the manners of scikit-learn, with its proof."""
+"""`OptimalTreeRegressor`: the regression tree of least error in the manners of scikit-learn, with its proof."""
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -6,14 +6,19 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d
 
 from odtc.data.dataset import Dataset
-from odtc.data.tasks import regression
+from odtc.data.tasks import median, regression
 from odtc.estimators import parameters
 from odtc.estimators.leaf_sums import LeafSumsEstimator
+from odtc.model.solution import Solution, Termination
+from odtc.trees.tree import Leaf, Tree
+
+CRITERIA = {"squared_error": regression, "absolute_error": median}
 
 
 @parameters.document
 class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
-    """The regression tree of a depth with the least (weighted) squared error on the training rows, proved.
+    """The regression tree of a depth with the least (weighted) error on the training rows, proved: squared error, whose
+    leaves answer means, or with criterion="absolute_error" absolute error, whose leaves answer medians.
 
     {parameters}
 
@@ -22,13 +27,46 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
 
     Attributes
     ----------
-    tree_ : odtc.Tree, whose leaves hold the sums of their rows (odtc.data.tasks.regression)
-    objective_, bound_, gap_ : float, in units of squared error; status_, is_optimal_ : as of OptimalTreeClassifier
-    leaf_values_ : float64 (leaves,), the mean of each leaf; leaf_rows_ : int64 (leaves,), its training rows
+    tree_ : odtc.Tree, whose leaves hold the sums of their rows (odtc.data.tasks.regression, odtc.data.tasks.median)
+    objective_, bound_, gap_ : float, in units of the error; status_, is_optimal_ : as of OptimalTreeClassifier
+    leaf_values_ : float64 (leaves,), the mean or median of each leaf; leaf_rows_ : int64 (leaves,), its training rows
     n_features_in_, feature_names_in_, features_
     """
 
-    TASK = regression
+    def __init__(
+        self,
+        max_depth=2,
+        *,
+        criterion="squared_error",
+        min_samples_leaf=1,
+        model="auto",
+        solver=None,
+        time_limit=None,
+        encoding="auto",
+        categorical_features="from_dtype",
+        params=None,
+        threads=None,
+        random_state=None,
+        simplify=True,
+    ):
+        super().__init__(
+            max_depth,
+            min_samples_leaf=min_samples_leaf,
+            model=model,
+            solver=solver,
+            time_limit=time_limit,
+            encoding=encoding,
+            categorical_features=categorical_features,
+            params=params,
+            threads=threads,
+            random_state=random_state,
+            simplify=simplify,
+        )
+        self.criterion = criterion
+
+    @property
+    def TASK(self):
+        return CRITERIA[self.criterion]
 
     def _targets(self, y, n_rows: int) -> np.ndarray:
         y = column_or_1d(y, warn=True)
@@ -38,7 +76,24 @@ class OptimalTreeRegressor(RegressorMixin, LeafSumsEstimator):
         return np.asarray(y, dtype=float)[:, None]
 
     def _sums(self, targets: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        return regression.sums_of(targets[:, 0], weight)
+        return self.TASK.sums_of(targets[:, 0], weight)
 
     def _measured(self, rows: Dataset, targets: np.ndarray) -> Dataset:
-        return regression.measured(rows, targets[:, 0], "y")
+        return self.TASK.measured(rows, targets[:, 0], "y")
+
+    def _answer_alone(self, sums: np.ndarray) -> float:
+        if self.TASK is regression:
+            return super()._answer_alone(sums)
+        return float(dict(median.curve(sums))[0.5])
+
+    def _leaf_alone(self, rows: Dataset, sums: np.ndarray) -> tuple[Tree, Solution]:
+        if self.TASK is regression:
+            return super()._leaf_alone(rows, sums)
+        dataset = median.measured(rows, sums[:, 2] / sums[:, 1], "y")
+        K = len(dataset.classes)
+        held = np.bincount(dataset.y, dataset.weight, K), np.bincount(dataset.y, minlength=K)
+        paid = held[0] @ median.prices(dataset.classes)
+        leaf = Leaf(int(paid.argmin()), *(tuple(one.tolist()) for one in (*held, sums.sum(axis=0))), median.curve(sums))
+        tree = Tree(leaf, rows.features, dataset.classes, rows.target, rows.missing, median.NAME)
+        cost = float(paid.min())
+        return tree, Solution(None, Termination.OPTIMAL, cost, cost, 0.0, "odtc")

@@ -104,7 +104,7 @@ def predict_file(
     K = len(tree.classes)
     done, table, unlabelled = Predicted(policy, predictions=[] if keep else None), np.zeros((K, K), int), 0
     labels = np.array([leaf.label for leaf in tree.leaves()] + [-1], dtype=np.int64)
-    if score and TASKS.get(tree.task).MOMENTS:
+    if score and TASKS.get(tree.task).NUMBERS:
         raise ChoiceError("--score compares classes, and the leaves of this tree answer numbers; fit it with --test")
     answers = [tree.answer(leaf) for leaf in tree.leaves()]
     words = np.array([*(repr(one) if isinstance(one, float) else one for one in answers), ""], dtype=object)

@@ -85,7 +85,7 @@ def export(tree: Tree, to: str, templates=None) -> str | bytes:
     """
     if not _is_module(to, templates):
         return render_tree(tree, to, templates)
-    if TASKS.get(tree_of(tree).task).MOMENTS:
+    if TASKS.get(tree_of(tree).task).NUMBERS:
         raise no_numbers(to)
     return EXPORTERS.get(to).write(tree_of(tree))
 

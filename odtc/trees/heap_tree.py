@@ -104,7 +104,7 @@ class HeapTree:
         numbers."""
         end, task = self.reach(encoded.X), TASKS.get(encoded.task)
         if not task.MOMENTS:
-            return self.label[end]
+            return np.array(list(map(float, encoded.classes)))[self.label[end]] if task.NUMBERS else self.label[end]
         sums, value = sums_over(end, encoded.sums, len(self.test)), np.zeros(len(self.test))
         for node in np.unique(end).tolist():
             value[node] = task.answer(sums[node])

@@ -165,7 +165,7 @@ def no_numbers(to: str) -> ChoiceError:
 def with_answers(tree: Tree, to: str = "") -> tuple[Tree, tuple[float, ...]]:
     """(the tree with each answer as a class of its own, these answers) if its leaves answer numbers, else
     (the tree, ()). Raises ChoiceError for an exporter that knows classes alone."""
-    if not TASKS.get(tree.task).MOMENTS:
+    if not TASKS.get(tree.task).NUMBERS:
         return tree, ()
     if to in OF_CLASSES:
         raise no_numbers(to)
@@ -175,8 +175,8 @@ def with_answers(tree: Tree, to: str = "") -> tuple[Tree, tuple[float, ...]]:
         if isinstance(node, Branch):
             return replace(node, left=answering(node.left), right=answering(node.right))
         label = numbers.index(float(tree.answer(node)))
-        spread = tuple(node.counts[0] * (k == label) if node.counts else 0.0 for k in range(len(numbers)))
-        rows = tuple((node.rows[0] if node.rows else 0) * (k == label) for k in range(len(numbers)))
+        spread = tuple(sum(node.counts) * (k == label) if node.counts else 0.0 for k in range(len(numbers)))
+        rows = tuple(sum(node.rows) * (k == label) for k in range(len(numbers)))
         return replace(node, label=label, counts=spread, rows=rows)
 
     return replace(tree, root=answering(tree.root), classes=tuple(f"{one:.6g}" for one in numbers)), numbers

@@ -186,7 +186,9 @@ class Tree:
         str or float
         """
         task = TASKS.get(self.task)
-        return task.answer(leaf.sums) if task.MOMENTS else self.classes[leaf.label]
+        if task.MOMENTS:
+            return task.answer(leaf.sums)
+        return float(self.classes[leaf.label]) if task.NUMBERS else self.classes[leaf.label]
 
     def answers(self, X: np.ndarray) -> np.ndarray:
         """What the tree answers on each row: the class as `predict`, or a number if its leaves answer numbers.
@@ -205,7 +207,7 @@ class Tree:
         DataError
             As `apply`.
         """
-        if not TASKS.get(self.task).MOMENTS:
+        if not TASKS.get(self.task).NUMBERS:
             return self.predict(X)
         return np.array([self.answer(leaf) for leaf in self.leaves()], dtype=float)[self.apply(X)]
 

@@ -179,7 +179,7 @@ def verify_tree(problem: Problem, heap: HeapTree, tree: Tree, dataset: Dataset |
         if not task.MOMENTS:
             checks.append(_against_data(rows, encoded.cost.tolist(), errors, loss))
             answers = np.array(rows.predicted)
-        else:
+        if task.NUMBERS:
             answers = np.array([tree.answer(_leaf(tree, cells)) for cells in rows.dataset.X.tolist()])
         again = task.loss_again(rows.dataset.sums, answers)
         if again is not None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from odtc.data.column_types import numbers_of
 from odtc.data.dataset import Dataset
 from odtc.data.notes import notes_on
+from odtc.data.task import TASKS
 from odtc.model.solution import Solution, Termination
 from odtc.problem.problem import Problem
 from odtc.problem.simplifying import simplified
@@ -61,7 +62,8 @@ def posed_notes(problem: Problem, spec: RunSpec, read_here: bool) -> list[str]:
         notes.append(f"--model auto: {problem.choice.why}")
     notes += problem.module.advice(problem)
     dataset = problem.encoded.dataset
-    measured = numbers_of(dataset.classes) if len(dataset.classes) > 10 else None
+    classes = TASKS.get(dataset.task).CLASSES
+    measured = numbers_of(dataset.classes) if classes and len(dataset.classes) > 10 else None
     if measured and any(value != int(value) for value in measured):
         notes.append(
             f"the target {dataset.target!r} has {len(measured)} different numbers, and each is a class of its own; "

@@ -64,6 +64,8 @@ def pose_run(spec: RunSpec, data: Dataset | str | Path, prepared: bool = True) -
         dataset = select_rows(dataset, wanted.select, wanted.depth)
     with _part_of_limit(spec, began):
         encoded = encode(dataset, wanted.encoding)
+    if (prices := TASKS.get(dataset.task).prices(encoded.classes)) is not None:
+        encoded = replace(encoded, cost=prices)
     if model == "auto" and "robust" in wanted.params:
         (model,) = able_models("robust")
         choice = Choice(model, f"{model} takes -p robust")

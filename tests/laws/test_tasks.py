@@ -409,3 +409,69 @@ def test_the_page_of_a_run_tells_its_own_figures_and_no_accuracy(tmp_path, task)
     said(tmp_path, "report", "m")
     page = (tmp_path / "m.html").read_text()
     assert ("a row of 30" in page) and "accuracy" not in page.split("<script")[0] and "of them right" not in page
+
+
+def absolute_error_of(y: np.ndarray, w: np.ndarray):
+    """The absolute error of a leaf on some rows, by its definition: around the best of their numbers."""
+    return lambda at: min(float((w[at] * np.abs(y[at] - v)).sum()) for v in y[at])
+
+
+@given(
+    seed=st.integers(0, 10**6), missing=st.booleans(), least=st.integers(1, 3), size=st.sampled_from([1.0, 1e-3, 1e6])
+)
+@settings(max_examples=12)
+def test_a_median_tree_errs_as_little_as_the_best_of_all_trees(tmp_path_factory, seed, missing, least, size):
+    folder = tmp_path_factory.mktemp("median")
+    header, rows = table(seed, 9, missing)
+    y = (np.random.default_rng(seed + 2).integers(-5, 6, 9) / 2 + 3) * size
+    y[0] += size
+    path = write(folder / "r.csv", [*header, "y"], [a + [b] for a, b in zip(rows, y.tolist())])
+    reading = {"task": "median", "weights": "w", "missing": "separate" if missing else "drop"}
+    if (y == y[0]).all():
+        return
+    done = odtc.fit(path, depth=2, reading=reading, constraints=[f"leaf_rows >= {least}"] if least > 1 else [])
+    w = np.array([line[3] for line in rows], float)
+    expected = every_tree_costs(columns_of(done.problem, 9), 2, absolute_error_of(y, w), least)
+    assert done.verified and done.proved and done.proof.objective == pytest.approx(expected, rel=1e-9)
+    assert done.judged["training"]["absolute_error"] == pytest.approx(expected, rel=1e-9)
+    for number, leaf in enumerate(done.tree.leaves()):
+        at = np.flatnonzero(done.tree.apply(done.dataset.X) == number)
+        own = [
+            w[at] @ np.abs(y[at] - v) for v in (done.tree.answer(leaf), np.median(np.repeat(y[at], w[at].astype(int))))
+        ]
+        assert own[0] == pytest.approx(own[1])  # a median of its rows
+
+
+def test_medians_from_data_to_certificate_numbers_and_the_estimator(tmp_path):
+    header, rows = table(13, 40)
+    y = (np.random.default_rng(14).integers(0, 9, 40) / 2 + [line[0] for line in rows]).round(2)
+    write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, y)])
+    write(tmp_path / "s.csv", [*header[:3], "y"], [a[:3] + [b + 0.01] for a, b in zip(rows, y)])
+    words = ["--task", "median"]
+    facts = json.loads(said(tmp_path, "fit", "r.csv", *words, "--test", "s.csv", "-o", "m", "--json"))
+    assert facts["certified"] and facts["judged"]["training"]["absolute_error"] == pytest.approx(facts["objective"])
+    told = said(tmp_path, "predict", "m.tree.json", "s.csv").split()[1:]
+    numbers = np.array(list(map(float, told)))
+    assert np.abs(y + 0.01 - numbers).sum() == pytest.approx(facts["judged"]["test"]["absolute_error"])
+    said(tmp_path, "certify", "r.csv", *words, "-o", "c.cert.json")
+    assert "proved" in said(tmp_path, "verify", "--certificate", "c.cert.json")
+    sql = said(tmp_path, "export", "m.tree.json", "--to", "sql")
+    assert "THEN '" not in sql.split("prediction")[0].split("reason")[-1]  # numbers, no text
+    assert "half of them" in said(tmp_path, "show", "m.tree.json")
+    frame = np.array([[line[0], line[1]] for line in rows])
+    fitted = odtc.OptimalTreeRegressor(2, criterion="absolute_error").fit(frame, y)
+    assert np.abs(y - fitted.predict(frame)).sum() == pytest.approx(fitted.objective_) and fitted.is_optimal_
+    assert all(check.passed for check in fitted.verify(frame, y))
+    alone = odtc.OptimalTreeRegressor(0, criterion="absolute_error").fit(frame, y)
+    assert alone.objective_ == pytest.approx(np.abs(y - np.median(y)).sum()) and alone.verify(frame, y)[0].passed
+    with pytest.raises(ValueError, match="absolute_error"):
+        odtc.OptimalTreeRegressor(1, criterion="mae").fit(frame, y)
+
+
+@pytest.mark.parametrize(("y", "why"), [(2.5, "expected numbers that differ"), (1e308, "scale them down")])
+def test_numbers_that_no_median_can_be_learnt_from_are_refused(tmp_path, y, why):
+    header, rows = table(7, 12)
+    numbers = [y * (1 if y < 3 else (-1) ** i) for i in range(12)]
+    write(tmp_path / "r.csv", [*header[:3], "y"], [a[:3] + [b] for a, b in zip(rows, numbers)])
+    refused = command("fit", "r.csv", "--task", "median", folder=tmp_path)
+    assert refused.code == 1 and why in refused.err and refused.err.count("\n") == 1

@@ -32,7 +32,7 @@ from tests.unit.test_refusals import built as rows_of_all_kinds  # noqa: F401  a
 from tests.unit.test_refusals import checked, edited, refusing, with_counts
 
 MODULES = (
-    *("model.feasibility", "problem.simplifying", "estimators.regressor", "estimators.inspection"),
+    *("model.feasibility", "problem.simplifying", "estimators.leaf_sums", "estimators.inspection"),
     *("workflow.provenance.without_model", "workflow.provenance.rechecking", "workflow.provenance.model_file"),
     *("verification.verify", "verification.against_file", "verification.encoding_again"),
 )
@@ -327,12 +327,12 @@ def said_otherwise(fitted, **changed):
     return refusing(fitted.verify(X, Y))
 
 
-@refused_by("objective", "regressor.verify: objective")
+@refused_by("objective", "leaf_sums.verify: objective")
 def another_objective_of_a_regressor(built, _):
     return said_otherwise(odtc.OptimalTreeRegressor(1).fit(X, Y), objective_=0.5)
 
 
-@refused_by("mean", "regressor.verify: mean")
+@refused_by("answer", "leaf_sums.verify: answer")
 def another_mean(built, _):
     fitted = odtc.OptimalTreeRegressor(0).fit(X, Y)
     return refusing(fitted.verify(X, Y + 0.5))

@@ -22,6 +22,7 @@ from odtc.errors import DataError
 NAME = "regression"
 SUMMARY = "a leaf answers the mean of a number; the cost of a row is its squared error"
 MOMENTS = True
+NUMBERS = True
 LAW = "square"
 LABEL = "mean"  # the one class of its leaves
 CONFIDENCE = 0.95  # of the interval of a leaf's mean

@@ -30,6 +30,7 @@ NAME = "survival"
 SUMMARY = "a leaf answers the risk of an event beside all rows, and its survival curve; times may be censored"
 FIELDS = ("time", "event")
 MOMENTS = True
+NUMBERS = True
 LAW = "likelihood"
 LABEL = "risk"  # the one class of its leaves
 ANSWER = "risk of an event, 1 for all rows"

@@ -1,0 +1,150 @@
+"""Median regression: a leaf answers the median of its rows, which has the least absolute error.
+
+With w and y the weight and the number of a row, an answer v costs Σ w |y - v|, and the least is that of a weighted
+median, which is the number of some row. So a leaf answers one of the numbers of the training rows, v_1 < … < v_K, and
+the task is that of K classes with the price |v_k - v_c| for answering v_c for a row of v_k: every formulation, search,
+bound and certificate that takes prices by the class predicted holds. Of two medians the lower one is answered. A row
+carries n, w and w y as sums.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from odtc.base.text import show_number
+from odtc.data.dataset import Dataset
+from odtc.data.reading_rows import one_target
+from odtc.data.tasks import regression
+from odtc.errors import DataError
+
+NAME = "median"
+SUMMARY = "a leaf answers the median of a number; the cost of a row is its absolute error"
+NUMBERS = True
+MOST = 2e7  # prices of pairs of numbers, or of rows and numbers, that are held
+
+
+def target_columns(columns, how, place: str) -> tuple[str, ...]:
+    """The named column, or the last one that is neither a weight nor set aside."""
+    return one_target(columns, how, place)
+
+
+def labelled(rows: Dataset, cells, how, place: str) -> Dataset:
+    """The rows with their numbers as classes; rows of weight 0 are left out."""
+    return measured(rows, cells[rows.target].numbers().cells(), f"column {rows.target!r} of {place}")
+
+
+def measured(rows: Dataset, y: np.ndarray, place: str) -> Dataset:
+    """The data set of rows with numbers to predict.
+
+    Parameters
+    ----------
+    rows : Dataset
+        Features and weights.
+    y : float64 (rows,)
+    place : str
+        Where the numbers come from, for messages.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        For numbers that do not differ, that are too large to be added up, or of which too many differ.
+    """
+    held = rows.weight > 0
+    kept = rows if held.all() else rows.taken(held)
+    y = y[held] + 0.0
+    values, code = np.unique(y, return_inverse=True)
+    if len(values) * max(len(values), len(y)) > MOST:
+        raise DataError(
+            f"expected fewer different numbers for --task median in {place}, got {len(values):,} in {len(y):,} rows; "
+            "round them, or use --task regression"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = sums_of(y, kept.weight)
+        spread = float(kept.weight.sum()) * (values[-1] - values[0])
+        if not np.isfinite(spread) or not np.isfinite(sums.sum(axis=0)).all():
+            raise DataError(f"expected numbers whose differences can be added up in {place}; scale them down")
+    return replace(kept, y=code.astype(np.int32), classes=tuple(map(show_number, values)), sums=sums)
+
+
+def sums_of(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """float64 (rows, 3): 1, w and w y of each row."""
+    return np.column_stack([np.ones(len(y)), weight, weight * y])
+
+
+def expect(cells, how, place: str) -> None:
+    """Raises DataError for one number in all rows."""
+    ((target, column),) = cells.items()
+    y = column.numbers().cells()
+    if (y == y[0]).all():
+        raise DataError(f"expected numbers that differ in column {target!r} of {place}, got {y[0]:.10g} in all rows")
+
+
+def values_of(classes) -> np.ndarray:
+    """float64 (classes,): the numbers that classes stand for."""
+    return np.array([float(name) for name in classes])
+
+
+def prices(classes) -> np.ndarray:
+    """float64 (classes, classes): |v_k - v_c|."""
+    values = values_of(classes)
+    return np.abs(values[:, None] - values)
+
+
+def judged_by(rows: Dataset, trained: Dataset) -> Dataset:
+    """The rows with the numbers of the training rows as classes; -1 for another number."""
+    own, values = values_of(rows.classes)[rows.y], values_of(trained.classes)
+    place = np.searchsorted(values, own).clip(max=len(values) - 1)
+    return replace(rows, y=np.where(values[place] == own, place, -1).astype(np.int32), classes=trained.classes)
+
+
+def curve(sums: np.ndarray) -> tuple[tuple[float, float], ...]:
+    """(share, number) of the quartiles and the ends of the rows of a leaf."""
+    weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
+    order = np.argsort(y, kind="stable")
+    below, y = np.cumsum(weight[order]), y[order]
+    shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    places = np.searchsorted(below, shares * below[-1] * (1 - 1e-12)).clip(max=len(y) - 1)
+    return tuple(zip(shares.tolist(), (float(f"{one:.15g}") for one in y[places])))
+
+
+def leaf_words(sums, classes, curve=()) -> str:
+    """Between which numbers half of the rows lie, and all of them."""
+    if not curve:
+        return ""
+    at = dict(curve)
+    return f"half of them {at[0.25]:.6g} to {at[0.75]:.6g}, all {at[0.0]:.6g} to {at[1.0]:.6g}"
+
+
+def figures(sums: np.ndarray, answers: np.ndarray, classes) -> dict:
+    """Mean absolute and squared error, and the part of the absolute error around one median that is explained."""
+    weight, y = sums[:, 1], sums[:, 2] / sums[:, 1]
+    order = np.argsort(y, kind="stable")
+    below = np.cumsum(weight[order])
+    middle = y[order][np.searchsorted(below, below[-1] / 2)]
+    error, spread = float((weight * np.abs(y - answers)).sum()), float((weight * np.abs(y - middle)).sum())
+    of_squares = regression.figures(sums, answers, classes)
+    return {
+        "n_rows": len(sums),
+        "absolute_error": error,
+        "mean_absolute_error": of_squares["mean_absolute_error"],
+        "mean_squared_error": of_squares["mean_squared_error"],
+        "d2": 1 - error / spread if spread > 0 else None,
+    }
+
+
+def loss_again(sums: np.ndarray, answers: np.ndarray) -> float:
+    """Σ w |y - answer|."""
+    return float((sums[:, 1] * np.abs(sums[:, 2] / sums[:, 1] - answers)).sum())
+
+
+def told(facts) -> list[str]:
+    """One line."""
+    d2 = "" if facts["d2"] is None else f", D² {facts['d2']:.4f}"
+    return [
+        f"absolute error {facts['absolute_error']:.10g}, {facts['mean_absolute_error']:.6g} a row of "
+        f"{facts['n_rows']}; squared {facts['mean_squared_error']:.6g} a row{d2}"
+    ]
