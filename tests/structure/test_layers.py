@@ -127,6 +127,7 @@ MAY_HAVE_MORE = {
     "data/reading.py": "read",  # the keywords are the fields of ReadingSpec
     "estimators/policy.py": "__init__",
     "estimators/leaf_sums.py": "__init__",
+    "estimators/regressor.py": "__init__",
     "algorithms/constrained/threshold_kernel.py": "subtrees",  # numba compiles it, and takes arrays, not records
 }
 
