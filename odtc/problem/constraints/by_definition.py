@@ -158,12 +158,12 @@ def _parts(feature: Feature) -> list[str]:
 
 
 def _groups(data: Dataset, text: str) -> list[Any]:
-    """The group of each row of the data."""
+    """The group of each row of the data; None for rows that lack the cell, which are a group of their own."""
     name, _, levels = text.partition(":")
     for features, cells in ((data.features, data.X), (data.aside, data.aside_X)):
         for place, feature in enumerate(features):
             if feature.name == name:
-                values = cells[:, place].tolist()
+                values = [None if cell != cell else cell for cell in cells[:, place].tolist()]
                 chosen = [feature.levels.index(level) for level in levels.split("|")] if levels else []
-                return [value in chosen for value in values] if levels else values
+                return [value if value is None else value in chosen for value in values] if levels else values
     raise KeyError(name)
