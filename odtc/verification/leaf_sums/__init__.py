@@ -69,14 +69,14 @@ def check_leaf_sums(facts: dict, dataset: Dataset) -> Proof:
 
 
 def _check(facts: dict, dataset: Dataset) -> Proof:
-    module = MEASURES[facts["schema"]]
-    if dataset.task != module.TASK:
-        raise CertificateError(f"the certificate is of a {module.TASK}, the data was read for {dataset.task}")
-    ends = facts["claim"] if module.ROUNDS else [facts["claim"]] * 2
+    law = MEASURES[facts["schema"]]
+    if dataset.task != law.TASK:
+        raise CertificateError(f"the certificate is of a {law.TASK}, the data was read for {dataset.task}")
+    ends = facts["claim"] if law.ROUNDS else [facts["claim"]] * 2
     depth, price, claim = facts["depth"], Fraction(facts["price"]), [Fraction(end) for end in ends]
     if not 1 <= depth <= DEEPEST or price < 0 or len(claim) != 2:
         raise ValueError(f"its depth is {depth}, its price {price}, its claim has {len(claim)} ends")
-    measure = module.MEASURE(facts, dataset)
+    measure = law.MEASURE(facts, dataset)
     ranks = rank_columns(facts["columns"], dataset, left_of)
     absent = count_left_out(dataset, ranks)
     terms = claim_of(dataset, depth, int(ranks.size.sum()), not absent[1])
@@ -90,7 +90,7 @@ def _check(facts: dict, dataset: Dataset) -> Proof:
             f"the tree of the certificate costs {float(low / unit):.17g} to {float(high / unit):.17g} on the data, the "
             f"certificate claims {float(claim[0] / unit):.17g} to {float(claim[1] / unit):.17g}"
         )
-    found = LeafSumsBound(ranks.rank, measure, price, module.SINGLE)
+    found = LeafSumsBound(ranks.rank, measure, price, law.SINGLE)
     bound = found.floor(every) + found.least(every, depth, facts["tried"] or 0)
     said, exact = [f"lambda {float(price / unit):.10g}"] if price else [], low == high
     if not exact:
