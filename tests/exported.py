@@ -11,31 +11,16 @@ import sqlite3
 import subprocess
 
 from odtc.data.dataset import BOOLEAN, CATEGORICAL, NUMERIC
-from odtc.trees.rendering import Question, places
-
-
-def kind_of_cell(feature) -> str:
-    return Question("in", feature).cell
+from odtc.testing.generated_code import cell_of, kind_of_cell
+from odtc.trees.rendering import places
 
 
 def typed(feature, value: float):
-    """A cell as a program has it: a number, text, or a truth value; None where it is missing."""
-    if math.isnan(value):
-        return None
-    cell = kind_of_cell(feature)
-    if cell == "number":
-        return value
-    if value < 0:
-        return {"numeral": 1234.5, "boolean": 2, "text": unseen(feature)}[cell]
-    level = feature.levels[int(value)]
-    return {"numeral": lambda: float(level), "boolean": lambda: int(level == "true"), "text": lambda: level}[cell]()
-
-
-def unseen(feature) -> str:
-    word = "unseen"
-    while word in feature.levels:
-        word += "!"
-    return word
+    """A cell as C and SQL have it: a truth value is 1 or 0, and 2 if the feature has no such level."""
+    cell = cell_of(feature, value)
+    if cell is None or kind_of_cell(feature) != "boolean":
+        return cell
+    return int(cell) if isinstance(cell, bool) else 2
 
 
 def run_c(tree, text: str, X, folder) -> list:

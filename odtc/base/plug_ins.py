@@ -65,10 +65,15 @@ class PlugInFile:
 
 def named_files() -> Iterator[PlugInFile]:
     """The files that ODTC_PLUGINS names, in their order; of a folder all Python files but those that begin with _."""
-    for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
-        path = Path(text).expanduser().absolute()
+    for path in named_places():
         inside = sorted(path.glob("[!_]*.py")) if path.is_dir() else [path]
         yield from map(PlugInFile, inside)
+
+
+def named_places() -> Iterator[Path]:
+    """The files and folders that ODTC_PLUGINS names, in their order."""
+    for text in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        yield Path(text).expanduser().absolute()
 
 
 def take_option(words: Sequence[str]) -> list[str]:

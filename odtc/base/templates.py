@@ -3,10 +3,12 @@
 jinja2 is imported when the first template is filled: a fit fills none, and its import takes a tenth of a CPU second.
 """
 
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odtc.base.plug_ins import named_places
 from odtc.base.template_filters import FILTERS
 from odtc.errors import ChoiceError, OutputError
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 # What `odtc.data.column_types` takes for a missing cell, so that an exported tree does; a test compares them.
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
+
+GROUP = "odtc.templates"
+KINDS = ("tree", "check", "command", "options")  # folders of templates that a plug-in may bring
 
 # What a template of a user may raise.
 PYTHON_FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
@@ -50,7 +55,8 @@ def render_line(text: str, **facts: object) -> str:
 
 
 def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
-    """Where templates are looked for: the user's folder, if there is one, then that of odtc.
+    """Where templates are looked for: the user's folder, if there is one, then those that plug-ins bring, then that of
+    odtc.
 
     Raises ChoiceError if `templates` is not a folder.
     """
@@ -59,10 +65,48 @@ def template_folders(templates: str | Path | None) -> tuple[Path, ...]:
     # Beside an installed package a folder `templates` would be a stranger's.
     own = packaged if packaged.is_dir() else checkout
     if templates is None:
-        return (own,)
+        return *brought_folders(), own
     if not Path(templates).is_dir():
         raise ChoiceError(f"expected a folder of templates, got {str(templates)!r}, which is not a folder")
-    return Path(templates), own
+    return Path(templates), *brought_folders(), own
+
+
+def brought_folders() -> tuple[Path, ...]:
+    """The folders of templates that plug-ins bring.
+
+    A folder that ODTC_PLUGINS names may hold `tree/`, `check/` or `command/`, or a folder `templates` that does; so may
+    the folder of a plug-in file. A package names its folder by an entry point of the group "odtc.templates", whose
+    value is the package.
+
+    Returns
+    -------
+    tuple of Path
+    """
+    named = [
+        (place, place / "templates") if place.is_dir() else (place.parent / "templates",) for place in named_places()
+    ]
+    found = [folder for folders in named for folder in folders if _has_any(folder)]
+    return tuple(dict.fromkeys([*found, *_packaged(tuple(sys.path))]))
+
+
+def _has_any(folder: Path) -> bool:
+    return any((folder / kind).is_dir() for kind in KINDS)
+
+
+@lru_cache
+def _packaged(path: tuple[str, ...]) -> tuple[Path, ...]:
+    """The folders of installed packages on this path; looked for once, which takes some hundredths of a second."""
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    found = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            spec = find_spec(point.module)
+        except (ImportError, ValueError):
+            continue
+        found += [Path(place) for place in (spec and spec.submodule_search_locations) or ()]
+    return tuple(folder for folder in found if _has_any(folder))
 
 
 @lru_cache

@@ -75,11 +75,16 @@ def run_export(how: dict, content: bytes, suffix: str, tree, X: np.ndarray, fold
     return done.stdout.decode("utf-8").splitlines()
 
 
+def kind_of_cell(feature) -> str:
+    """How a program reads a cell: "number", "numeral", "boolean" or "text"."""
+    return Question("in", feature).cell
+
+
 def cell_of(feature, value: float):
     """A cell as a program has it: a number, a text, a truth value; None if it is missing."""
     if math.isnan(value):
         return None
-    kind = Question("in", feature).cell
+    kind = kind_of_cell(feature)
     if kind == "number":
         return value
     if value < 0:

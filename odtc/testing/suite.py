@@ -1,6 +1,7 @@
 """Which kinds of members there are, and the laws of each."""
 
 import importlib
+from pathlib import Path
 
 from odtc.base.registry import Registry, did_you_mean
 from odtc.data.encoding import ENCODINGS
@@ -60,7 +61,7 @@ def laws(kind: str, name: str) -> tuple[Law, ...]:
     return _laws_of(kind).laws(member(kind, name))
 
 
-def cases(kind: str, name: str, *, law: str | None = None) -> list[Case]:
+def cases(kind: str, name: str, *, law: str | None = None, templates: Path | None = None) -> list[Case]:
     """Each law of a member, in each way in which it is tried.
 
     Parameters
@@ -69,6 +70,8 @@ def cases(kind: str, name: str, *, law: str | None = None) -> list[Case]:
         As of `laws`.
     law : str or None
         The name of one law; None: all.
+    templates : Path or None
+        A folder of templates of your own, in which an exporter may be.
 
     Returns
     -------
@@ -79,7 +82,8 @@ def cases(kind: str, name: str, *, law: str | None = None) -> list[Case]:
     ChoiceError
         As of `laws`, or if there is no such law.
     """
-    found, known = member(kind, name), laws(kind, name)
+    found = member(kind, name, templates)
+    known = _laws_of(kind).laws(found)
     if law is not None:
         names = [one.name for one in known]
         if law not in names:
@@ -88,9 +92,9 @@ def cases(kind: str, name: str, *, law: str | None = None) -> list[Case]:
     return list(cases_of(kind, name, found, known))
 
 
-def kinds_of(name: str) -> list[str]:
+def kinds_of(name: str, templates: Path | None = None) -> list[str]:
     """The kinds of which a member is registered under a name; raises ChoiceError if there is none."""
-    names = {kind: _names(kind) for kind in KINDS}
+    names = {kind: _names(kind, templates) for kind in KINDS}
     found = [kind for kind in KINDS if name in names[kind]]
     if not found:
         known = [member for members in names.values() for member in members]
@@ -98,10 +102,12 @@ def kinds_of(name: str) -> list[str]:
     return found
 
 
-def member(kind: str, name: str):
+def member(kind: str, name: str, templates: Path | None = None):
     """The member of this name, or what stands for it if it is a template."""
     if kind not in KINDS:
         raise ChoiceError(f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}; known: {', '.join(KINDS)}")
+    if kind in TEMPLATED:
+        return _laws_of(kind).member(name, templates)
     return _laws_of(kind).member(name) if kind in FOUND_BY_LAWS else KINDS[kind].get(name)
 
 
@@ -109,8 +115,8 @@ TEMPLATED = ("exporter",)  # whose members may be templates, which no registry h
 FOUND_BY_LAWS = (*TEMPLATED, "solver")
 
 
-def _names(kind: str) -> tuple[str, ...]:
-    return _laws_of(kind).names() if kind in TEMPLATED else KINDS[kind].names()
+def _names(kind: str, templates: Path | None) -> tuple[str, ...]:
+    return _laws_of(kind).names(templates) if kind in TEMPLATED else KINDS[kind].names()
 
 
 def _laws_of(kind: str):

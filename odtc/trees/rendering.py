@@ -10,6 +10,9 @@ What every tree template is given:
     tree      the `Tree`
     places    its nodes as `Place`, a parent before its children, left before right: a template
               needs no recursion, so a tree may be as deep as it likes
+    parts     all questions of one feature, those of weighted sums, too
+    cells     how the cell of each is read: Question.cell
+    separate  whether missing cells go their own way; else a row without a cell that the tree compares is refused
     counted   whether training rows are known in every leaf
     weighted  whether the weights of the leaves differ from their numbers of rows
     ends      the places of the leaves, in the order of their numbers
@@ -143,9 +146,13 @@ def render_tree(tree: Tree, to: str = "text", templates: str | Path | None = Non
     own, (tree, numbers) = tree, with_answers(tree, to)
     leaves, found = tree.leaves(), places(tree)
     counted = all(leaf.rows for leaf in leaves) and not numbers
+    parts = [part for place in found if place.question for part in place.question.parts]
     facts = {
         "tree": tree,
         "places": found,
+        "parts": parts,
+        "cells": [part.cell for part in parts],
+        "separate": tree.missing == "separate",
         "ends": [place for place in found if place.is_leaf],
         "shares": [leaf.shares(len(tree.classes)) for leaf in leaves],
         "counted": counted,

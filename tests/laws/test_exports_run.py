@@ -15,6 +15,7 @@ from odtc.base.template_filters import md, sql_number, tex, xml
 from odtc.data.dataset import Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import DataError
+from odtc.testing.generated_code import unseen
 from odtc.testing.random_trees import HOSTILE, cells, rows_for, trees
 from odtc.trees.rendering import render_tree
 from odtc.trees.tree import Branch, Leaf, Tree
@@ -240,13 +241,7 @@ def run_pmml(tree, text, X) -> list:
 def pmml_cell(feature, value):
     if math.isnan(value):
         return None
-    return (
-        float(value)
-        if feature.kind == "numeric"
-        else feature.levels[int(value)]
-        if value >= 0
-        else exported.unseen(feature)
-    )
+    return float(value) if feature.kind == "numeric" else feature.levels[int(value)] if value >= 0 else unseen(feature)
 
 
 @pytest.mark.parametrize("missing", ["drop", "separate"])

@@ -12,12 +12,12 @@ import odtc
 from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.splits import Missing, Oblique, Subset, Term, Threshold
 from odtc.errors import ChoiceError, DataError
+from odtc.testing.generated_code import unseen
 from odtc.testing.random_trees import rows_for, trees
 from odtc.trees.exporting import EXPORTERS, export, suffix, summaries
 from odtc.trees.importing import import_tree
 from odtc.trees.tree import Branch, Leaf, Tree
 from tests.command_line import odtc as command
-from tests.exported import unseen
 from tests.laws.test_exports_run import CELLS, COLUMNS, SPLITS, expected
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from odtc.cli import console
-from odtc.cli.options import Json
+from odtc.cli.options import Json, Templates
 from odtc.errors import ChoiceError
 
 
@@ -19,17 +19,18 @@ def check(
     examples: Annotated[
         int | None, typer.Option("--examples", min=1, max=100_000, help="Random cases of each law (each has its own).")
     ] = None,
+    templates: Templates = None,
     as_json: Json = False,
 ) -> None:
     """Try a member (a formulation, a cut, an exporter, … of yours) under the laws of its kind, on random cases."""
     from odtc.testing import cases
     from odtc.testing.suite import kinds_of
 
-    of = kinds_of(name) if kind is None else [kind]
+    of = kinds_of(name, templates) if kind is None else [kind]
     if len(of) > 1:
         raise ChoiceError(f"{name!r} is the name of a {' and of a '.join(of)}: say which one by --kind")
     outcomes = []
-    for case in cases(of[0], name, law=law):
+    for case in cases(of[0], name, law=law, templates=templates):
         outcome = case.run(examples)
         outcomes.append(outcome)
         if not as_json:
