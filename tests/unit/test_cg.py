@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import odtc
 from odtc.base import deadline
+from odtc.data.dataset import NUMERIC, Dataset, Feature
 from odtc.data.encoding import encode
+from odtc.data.threshold_scales import Scales
 from odtc.errors import ChoiceError, SolverError, TimeLimitReached
 from odtc.formulations import cg
 from odtc.formulations.cg import initial_columns, over_all_tests
@@ -529,6 +531,36 @@ def test_over_some_tests_the_bound_of_all_trees_is_never_above_the_optimum(param
     assert stated.termination != "optimal" or stated.objective == pytest.approx(best, abs=1e-9)
     decoded = pipeline.decode(model, solution)
     assert decoded.verified, decoded.checks
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_is_proved_holds_for_the_thresholds_beside_those_of_the_tree(seed, monkeypatch):
+    """If the search over all tests finds nothing, thresholds around those in use are added until none improves."""
+    greedy = HEURISTICS.get("cart").tree
+    found = lambda over, part=None: greedy(over.problem.encoded, over.problem.topology)
+    monkeypatch.setattr(over_all_tests.OverAllTests, "run", found)
+    monkeypatch.setattr(initial_columns, "WHOLE", 0)
+    monkeypatch.setattr(initial_columns, "MOST", 12)  # paths: six of the 100 thresholds are chosen
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 50, (150, 2)).astype(float)
+    y = ((X[:, 0] > 20) ^ (X[:, 1] > 30) ^ (rng.random(150) < 0.25)).astype(int)
+    done = odtc.fit(rows_of(X, y), "cg", 2)
+    heap, encoded = done.decoded.heap, done.problem.encoded
+    scales, least = Scales.of(encoded), heap.loss(encoded)
+    asked = set(columns_of(done.model.problem).paths.tests.tolist())
+    assert done.facts["restricted"]["termination"] == "optimal" and done.proof.bound <= least
+    for node in (1, 2, 3):
+        scale, place = scales.scale[heap.test[node]], scales.place[heap.test[node]]
+        for other in (place - 2, place - 1, place + 1, place + 2):
+            if 0 <= other < scales.size[scale]:
+                test = heap.test.copy()
+                test[node] = scales.test(scale, other)
+                assert test[node] in asked and settle(test, encoded).loss(encoded) >= least
+
+
+def rows_of(X, y):
+    features = tuple(Feature(f"x{j}", NUMERIC) for j in range(X.shape[1]))
+    return Dataset("made", X, y.astype(np.int32), features, ("a", "b"), np.ones(len(y)))
 
 
 def test_what_is_proved_over_some_columns_is_not_said_of_all_trees(tmp_path):

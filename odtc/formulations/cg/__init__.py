@@ -24,11 +24,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtc.base import deadline
+from odtc.data.threshold_scales import Scales
 from odtc.errors import SolverError, TimeLimitReached, TreeError
 from odtc.formulations.cg.branch_and_price import BranchAndPrice
 from odtc.formulations.cg.column_pool import MARK, ColumnPool, Columns, columns_asked, follow_tree
 from odtc.formulations.cg.decision_paths import Paths
-from odtc.formulations.cg.initial_columns import Held, columns_of, is_small, paths_of, prepared, searched_tree, tail_of
+from odtc.formulations.cg.initial_columns import (
+    MOST,
+    MOST_BITS,
+    Held,
+    columns_of,
+    is_small,
+    paths_of,
+    prepared,
+    searched_tree,
+    tail_of,
+)
 from odtc.formulations.cg.over_all_tests import OverAllTests, Stopped
 from odtc.formulations.cg.pricing import place_subtree
 from odtc.formulations.cg.pricing_mip import pricing_model
@@ -53,6 +64,7 @@ PAPER = (
 )
 ANY_COST = True
 TIMED = True  # `fit` is told the seconds that are left
+BESIDE = 2 ** np.arange(5)  # places on its scale between a threshold and those that are tried beside it
 ALMOST = 0.9  # of the time that is left, for a search that comes last
 GROWS = True  # its last model has columns of its own
 FIT_DEFAULTS = {"columns": "start"}
@@ -299,17 +311,22 @@ def fit(base: Model, solve, start=None, tell=None, left=None) -> tuple[Model, So
 
     search = BranchAndPrice(columns.paths, columns, problem.params.exact, None, left)
     search.tell = say
-    termination, message = None, ""
+    termination, message, beaten = None, "", float("inf")
     try:
         while True:
             with contextlib.suppress(TimeLimitReached), deadline.within(left()):
                 search.take(searched_tree(problem, search.paths))
             if over is None or not over.proved or problem.params.splits != "auto":
                 search.run()
-            better = _better(over, search, left())
-            if better is None:
-                break
-            columns = _with_tests_of(problem, columns, better)
+            wider = _around(over, search, columns, beaten)
+            if wider is not None:  # until the thresholds beside those of the tree, too, are no better
+                beaten = search.upper
+            else:
+                better = _better(over, search, left())
+                if better is None:
+                    break
+                wider = _with_tests_of(problem, columns, better)
+            columns = wider
             search = BranchAndPrice(columns.paths, columns, problem.params.exact, say, left)
     except SolverError as failed:
         termination, message = Termination.UNKNOWN, str(failed)
@@ -370,17 +387,46 @@ def _better(over: OverAllTests | None, search: BranchAndPrice, seconds: float | 
     return found if objective(over.problem, found) < least - 1e-9 * max(1.0, abs(least)) else None
 
 
+def _around(over: OverAllTests | None, search: BranchAndPrice, columns: Columns, beaten: float) -> Columns | None:
+    """Columns over paths that may also ask the thresholds beside those of the best tree, 1, 2, 4, … further; None if
+    these are all there, would be too many paths, the tree is no better than when this was done last (`beaten`), or the
+    search over all tests has settled it. Only if the tests were chosen for all nodes together and by the compiler."""
+    if over is None or over.proved or not (search.finished or search.proven):
+        return None
+    problem, paths = over.problem, search.paths
+    if problem.params.splits != "auto":
+        return None
+    if min(len(paths.splits[t]) for t in problem.topology.branch_nodes.tolist()) < len(paths.tests):
+        return None
+    if search.upper >= beaten - 1e-9 * max(1.0, abs(beaten)):
+        return None
+    scales, asked = Scales.of(problem.encoded), _heap(problem, paths, search.best).test
+    asked = asked[asked >= 0]
+    place = scales.place[asked][:, None] + np.concatenate([BESIDE, -BESIDE])
+    inside = (place >= 0) & (place < scales.size[scales.scale[asked]][:, None])
+    tests = np.setdiff1d(scales.test(np.repeat(scales.scale[asked], inside.sum(axis=1)), place[inside]), paths.tests)
+    n_paths = (2.0 * (len(paths.tests) + len(tests))) ** max(1, paths.depth)
+    if not len(tests) or n_paths > MOST or n_paths * problem.encoded.n_rows > MOST_BITS:
+        return None
+    return _with_tests(problem, columns, tests)
+
+
 def _with_tests_of(problem: Problem, columns: Columns, heap: HeapTree) -> Columns:
     """Columns over paths whose nodes may also ask the tests of a tree, with those of the tree."""
-    pool, splits = columns.to_pool(), []
-    for node, tests in enumerate(pool.splits):
-        # A node that may ask all chosen tests may ask all of the tree, another one that of its own node.
-        more = heap.test if len(tests) == len(columns.paths.tests) else heap.test[node : node + 1]
-        splits.append(np.union1d(tests, more[more >= 0]).astype(np.int32) if len(tests) else tests)
-    splits = tuple(splits)
-    wider = Columns(paths_of(problem, splits), replace(pool, splits=splits))
+    wider = _with_tests(problem, columns, heap.test)
     wider.add_tree(columns_asked(wider.paths, heap.test))
     return wider
+
+
+def _with_tests(problem: Problem, columns: Columns, asked: np.ndarray) -> Columns:
+    """Columns over paths whose nodes may also ask these tests, -1 for none: all of them if a node may ask all that were
+    chosen, else the one at its own number."""
+    pool, splits = columns.to_pool(), []
+    for node, tests in enumerate(pool.splits):
+        more = asked if len(tests) == len(columns.paths.tests) else asked[node : node + 1]
+        splits.append(np.union1d(tests, more[more >= 0]).astype(np.int32) if len(tests) else tests)
+    splits = tuple(splits)
+    return Columns(paths_of(problem, splits), replace(pool, splits=splits))
 
 
 def _solved(problem: Problem, model: Model, x: np.ndarray, heap: HeapTree, solve) -> tuple[np.ndarray, HeapTree]:
