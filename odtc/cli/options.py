@@ -97,6 +97,12 @@ MovedData = Annotated[
     Path | None,
     typer.Option("--data", metavar="DATA", help="The data file, if it is no longer where the manifest says."),
 ]
+RawOf = Annotated[
+    Path | None,
+    typer.Option(
+        "--solver-template", metavar="SOLVER.toml", help="The file is in the form of the solver that this describes."
+    ),
+]
 Templates = Annotated[
     Path | None, typer.Option("--templates", metavar="DIR", help="Folder with templates of your own.")
 ]

@@ -204,7 +204,7 @@ def _outcome(
         if solution.exists() and not solution.is_file():  # a pipe or a device has no end
             raise SolutionError(f"expected its solution in a file, got none in {solution.name}, but something else")
         if solution.exists():
-            raw = _by_pattern(module, solution) if module.PATTERN is not None else read_point(solution)
+            raw = point_by_pattern(module, solution) if module.PATTERN is not None else read_point(solution)
     except SolutionError as problem:
         # Of one that was ended while it wrote there is nothing to say.
         message = "" if stopped else str(problem).replace(str(solution.parent) + os.sep, "")
@@ -237,7 +237,25 @@ def _outcome(
     return Outcome(x, termination, raw.objective if x is not None else None, bound, said.nodes, start, message)
 
 
-def _by_pattern(module: Member, solution: Path) -> RawPoint | None:
+def point_by_pattern(module: Member, solution: Path) -> RawPoint | None:
+    """The point of a solution file in a form of its solver's own.
+
+    Parameters
+    ----------
+    module : Member
+        A solver with a PATTERN.
+    solution : Path
+
+    Returns
+    -------
+    RawPoint or None
+        None if no line has the pattern.
+
+    Raises
+    ------
+    SolutionError
+        If a value is no number.
+    """
     text = solution.read_text(encoding="utf-8", errors="replace")
     found = [(match["name"], match["value"]) for match in module.PATTERN.finditer(text)]
     if not found:

@@ -118,13 +118,15 @@ def _solve(
     return run.solution(f"{module.NAME} {found}", time.monotonic() - run.began, options.time_limit)
 
 
-def said_in_log(path: str | Path) -> logs.LogFacts:
-    """What a solver's log says of its run, by the first solver that recognises it. Raises SolverError
+def said_in_log(path: str | Path, module: Member | None = None) -> logs.LogFacts:
+    """What a solver's log says of its run, by this solver, or else by the first that recognises it. Raises SolverError
     for a log that cannot be read."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as problem:
         raise SolverError(f"cannot read the log {str(path)!r}: {problem.strerror}") from None
+    if module is not None:
+        return logs.read_log_text(module, text)
     modules = [SOLVERS.get(name) for name in SOLVERS.names()]
     # A driver's last line holds for every package.
     return logs.read_log_text(

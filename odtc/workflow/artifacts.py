@@ -21,6 +21,7 @@ from odtc.fileformats.solution_files import RawPoint, read_point, write_point
 from odtc.model.milp import Model
 from odtc.model.solution import Options, Progress, Solution, Termination, proof
 from odtc.problem.identity import identified, short
+from odtc.solvers.external import point_by_pattern
 from odtc.solvers.log_parser import LogFacts
 from odtc.solvers.solve import said_in_log
 from odtc.solvers.solver import SOLVERS, find_solver
@@ -376,16 +377,51 @@ def selection_facts(manifest: Manifest) -> dict:
     )
 
 
-def open_solution(path, manifest_path=None, log_path=None) -> tuple[Model, Solution, Manifest]:
+def raw_point(path, template=None) -> RawPoint:
+    """A solution file as it stands.
+
+    Parameters
+    ----------
+    path : path
+    template : path or None
+        The TOML file that describes the solver (examples/my-solver), if the file is in a form of its own.
+
+    Returns
+    -------
+    RawPoint
+
+    Raises
+    ------
+    SolutionError
+        If the file cannot be read, is in no known form, or has no line of the template's `pattern`.
+    """
+    module = find_solver(str(template)) if template is not None else None
+    if module is None or module.PATTERN is None:
+        return read_point(path)
+    try:
+        found = point_by_pattern(module, Path(path))
+    except OSError as problem:
+        raise SolutionError(f"cannot read the solution {str(path)!r}: {problem.strerror}") from None
+    if found is None:
+        raise SolutionError(
+            f"expected lines in {str(path)!r} that fit `pattern` of {str(template)!r}, got none; is it what this "
+            "solver wrote?"
+        )
+    return found
+
+
+def open_solution(path, manifest_path=None, log_path=None, template=None) -> tuple[Model, Solution, Manifest]:
     """A solution file and its manifest, back as the model rebuilt and the solution; `log_path` is the
     solver's log, asked for what the file itself does not hold: how it ended, and the bound. What is
-    called optimal within a gap is `unknown` if no bound is stated.
+    called optimal within a gap is `unknown` if no bound is stated. `template` is the TOML file of a solver that odtc
+    does not know, if the file and the log are in its own words.
 
     Raises SolutionError, ManifestError.
     """
-    raw: RawPoint = read_point(path)
+    raw = raw_point(path, template)
     # If the file does not decide, the log does: a ray or a relaxation looks like a solution.
-    said = said_in_log(log_path) if log_path is not None else LogFacts()
+    solver = find_solver(str(template)) if template is not None else None
+    said = said_in_log(log_path, solver) if log_path is not None else LogFacts()
     raw = raw.under(said.termination, said.has_point)
     manifest = read_manifest(manifest_path) if manifest_path else find_manifest(path, raw)
     record = read_run(path)

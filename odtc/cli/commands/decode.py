@@ -11,6 +11,7 @@ from odtc.cli.options import (
     Json,
     ManifestFile,
     MovedData,
+    RawOf,
 )
 from odtc.errors import ChoiceError
 
@@ -21,6 +22,7 @@ def decode(
     log: Annotated[
         Path | None, typer.Option("--log", metavar="FILE", help="The solver's log, for formats without a status.")
     ] = None,
+    solver_template: RawOf = None,
     data: MovedData = None,
     o: Annotated[
         Path | None, typer.Option("-o", metavar="TREE.json", help="By default STEM.tree.json beside the solution.")
@@ -36,7 +38,7 @@ def decode(
     from odtc.workflow.decoding import finish
     from odtc.workflow.messages import needless_text
 
-    model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
+    model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
     target = o or Path(f"{artifacts.stem_of(solution_file)}.tree.json")
     require_writable(target, solution_file, opened.path, log)
     _expect_solution(model, solution, as_json)
@@ -64,6 +66,7 @@ def verify(
     solution_file: Annotated[Path | None, typer.Argument(metavar="FILE.sol")] = None,
     manifest: ManifestFile = None,
     log: Annotated[Path | None, typer.Option("--log", metavar="FILE", help="The solver's log.")] = None,
+    solver_template: RawOf = None,
     data: MovedData = None,
     certificate: Annotated[
         Path | None,
@@ -91,7 +94,7 @@ def verify(
     if certificate is not None:
         certify.verify_certificate(certificate, data, as_json)
         return
-    model, solution, opened = artifacts.open_solution(solution_file, manifest, log)
+    model, solution, opened = artifacts.open_solution(solution_file, manifest, log, solver_template)
     _expect_solution(model, solution, as_json)
     dataset, note = artifacts.original_data(opened, data)
     known = artifacts.known_trees(model, solution_file, opened)

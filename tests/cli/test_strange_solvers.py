@@ -1,0 +1,86 @@
+"""Solvers of strangers: one described by a TOML file whose raw files are decoded, and one that lies."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import CHECKOUT, MONKS, odtc
+
+TOML = CHECKOUT / "examples" / "my-solver" / "my_solver.toml"
+# It hands in a tree of one leaf, and claims that it is optimal: the objective is the tree's, the bound is a lie.
+LIAR = '''
+"""A solver that calls the first integer point optimal that it meets."""
+
+from odtc.extend import Dialect, Outcome, Termination
+
+KIND = "solver"
+NAME = "liar"
+SUMMARY = "claims too much"
+DIALECT = Dialect(reads=("mps",))
+
+
+def version():
+    return "1"
+
+
+def read_log(text):
+    return None
+
+
+def run(job, emit, cancelled):
+    import numpy as np
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    # The dearest feasible point.
+    found = milp(
+        -job.c,
+        constraints=LinearConstraint(job.A, job.row_lower, job.row_upper),
+        bounds=Bounds(job.col_lower, job.col_upper),
+        integrality=np.ones_like(job.integrality),
+    )
+    cost = float(job.c @ found.x) + job.offset
+    return Outcome(found.x, Termination.OPTIMAL, cost, cost)
+'''
+
+
+@pytest.fixture
+def built(tmp_path):
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "onehot", "--format", "lp", "-o", "m")
+    said = odtc("build", MONKS / "monks-1.csv", *words, folder=tmp_path)
+    assert said.code == 0, said.err
+    return tmp_path
+
+
+def test_the_raw_file_of_a_described_solver_is_decoded(built):
+    solved = odtc("solve", "m.lp", "--solver-template", TOML, "-o", "m.sol", folder=built)
+    assert solved.code == 0, solved.err
+    best = odtc("decode", "m.sol", "--json", folder=built).facts
+    # Somebody runs it by hand.
+    script = [sys.executable, TOML.parent / "scipy_solver.py", "m.lp", "theirs.txt", "60"]
+    (built / "theirs.log").write_text(subprocess.check_output(script, cwd=built, text=True))
+    words = ("theirs.txt", "--manifest", "m.odt.json", "-o", "t.tree.json", "--json")
+    refused = odtc("decode", *words, folder=built)
+    assert refused.code == 1 and "Traceback" not in refused.err
+    said = odtc("decode", *words, "--solver-template", TOML, "--log", "theirs.log", folder=built)
+    assert said.code == 0, said.err
+    assert said.facts["train_correct"] == best["train_correct"] and said.facts["objective"] == best["objective"]
+    # The file does not say which model it is of, so its claim is not taken for proved.
+    assert said.facts["termination"] == "unknown"
+    (built / "theirs.txt").write_text("nothing\n")
+    said = odtc("decode", *words, "--solver-template", TOML, folder=built)
+    assert said.code == 1 and "that fit `pattern`" in said.err
+    (built / "theirs.txt").write_text("b_1_00 := many\n")
+    said = odtc("decode", *words, "--solver-template", TOML, folder=built)
+    assert said.code == 1 and "expected numbers" in said.err
+
+
+def test_a_solver_that_lies_of_its_bound_proves_nothing(tmp_path):
+    Path(tmp_path / "liar.py").write_text(LIAR)
+    words = ("--model", "flowoct", "--depth", 1, "--encoding", "onehot", "--solver", "liar")
+    said = odtc("fit", MONKS / "monks-1.csv", *words, "--plugin", "liar.py", "-o", "m", "--json", folder=tmp_path)
+    # Its tree is a true one, its objective that of the tree, its bound as high: a tree in hand costs less.
+    assert said.code == 1, said.out
+    assert "proved optimal" not in said.out + said.err
+    assert not (tmp_path / "m.tree.json").exists() or '"verified": true' not in said.out
